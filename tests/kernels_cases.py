@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from bound import BOUND, SIDE_BY_SIDE
 from papers.vmcu.dense import dense
 
 from tflm_memopt.errors import KernelError
@@ -19,7 +20,6 @@ from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Index, KernelProgram, Memory, Type
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.rewrites import Rewrite, scheduled
-from tflm_memopt.ops.bound import BOUND, SIDE_BY_SIDE
 
 Drawn = tuple[dict[str, int], dict[str, NDArray[Any]]]
 LIMITS = {"int8_t": (-128, 128), "int32_t": (-(1 << 14), 1 << 14)}

@@ -16,7 +16,7 @@ class Picture(Protocol):
     """A figure that a notebook can display."""
 
     def save(self, path: str | Path) -> None:
-        """Write the figure as .svg, or as .png (needs matplotlib)."""
+        """Write the figure as an .svg file."""
 
     def _repr_svg_(self) -> str: ...
 

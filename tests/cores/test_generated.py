@@ -16,6 +16,7 @@ from cores.generated import Call, run
 from kernels_cases import SCHEDULES, draw, draw_addition, draw_packed, laid_out, vectorised
 
 sys.path.insert(0, str(ROOT / "scripts"))
+from bound import BOUND, SUMMED
 from descriptions import packed_arm
 from descriptions.pixels import (
     average_pool_pixel,
@@ -49,7 +50,6 @@ from tflm_memopt.kernels.language import (
     Type,
 )
 from tflm_memopt.kernels.rewrites import inward, jam, scheduled, unroll, vectorise
-from tflm_memopt.ops.bound import BOUND, SUMMED
 
 pytestmark = [
     pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(CORES["rv32"])), reason=missing_tools(CORES["rv32"]))

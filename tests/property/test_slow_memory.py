@@ -6,6 +6,7 @@ import random
 
 import pytest
 from conftest import seeds
+from counted_traffic import counted
 from property.forced import mobile, squeezed
 from property.networks import Recipe, build
 from property.oracle import assert_same_bytes, original
@@ -16,7 +17,6 @@ from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.runtime import wheel
-from tflm_memopt.runtime.traffic import counted
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 from registers.texts import body, chip, function, generated, register
 
-from tflm_memopt.registers.conflicts import Edges, Reason, colors, conflicts
+from tflm_memopt.registers.conflicts import Edges, Reason, Regions, conflicts, greedy
 from tflm_memopt.registers.driver import AccessOp, FieldAccess
 
 GPIO = """\
@@ -59,6 +59,12 @@ def of(*several: str) -> frozenset[frozenset[str]]:
 
 ALL_READS = of("r dir, r intEn, r intStatus", "w dir")
 STATUS_ALONE = of("r dir, r intEn", "r intStatus", "w dir")
+
+
+def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
+    """Colour the graph as in the paper. The reads and the writes of each colour form access regions."""
+    classes = greedy(accesses, lambda members, access: all((m.order, access.order) not in edges for m in members))
+    return [region for members in classes for op in AccessOp if (region := [a for a in members if a.op is op])]
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:

@@ -14,11 +14,11 @@ from moving import transpose_conv
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
+from bound import bound_of
 from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.bound import bound_of
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import to_row_ops

@@ -40,7 +40,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import family
 from tflm_memopt.options import FUNCTIONS
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.report import plot, table, text
+from tflm_memopt.report import plot, svg, table, text
 from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
 from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import boards
@@ -91,7 +91,7 @@ def _optimize_one(
 ) -> tuple[Report, list[Path]]:
     """Return the report of a model and the files that were written. taken: keys (same_on_disk) of files to keep."""
     plan = _saved(args.plan) if args.plan else None
-    draw = plot.of_form(args.plot) if args.plot else None
+    plot.check(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
         whatever = args.force or not set(args.emit).isdisjoint(bundle.MODULES)
@@ -108,8 +108,8 @@ def _optimize_one(
             **made,
         }
     files = paths_below(folder, contents)
-    if draw:
-        files[args.plot] = draw(plot.optimized(result))
+    if args.plot:
+        files[args.plot] = svg.document(plot.optimized(result)).encode()
     keep(model, files)
     if args.manifest:
         keep(args.manifest, files, "manifest")

@@ -15,7 +15,7 @@ from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import about
 from tflm_memopt.files import keep, write_files
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.report import plot
+from tflm_memopt.report import plot, svg
 from tflm_memopt.report.drawing import Drawing
 
 
@@ -42,14 +42,14 @@ class Forms(Generic[R]):
 
 def explored(args: argparse.Namespace, explore: Callable[[Progress], R], forms: Forms[R]) -> int:
     """Explore, write --csv, --plot and the other files, and print the answer."""
-    draw = plot.of_form(args.plot) if args.plot else None
+    plot.check(args.plot)
     with about(args.model), busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = explore(progress)
     files: dict[Path, bytes] = {}
     if args.csv:
         files[args.csv] = forms.csv(result).encode()
-    if draw:
-        files[args.plot] = draw(forms.drawing(result, plot.WIDTH))
+    if args.plot:
+        files[args.plot] = svg.document(forms.drawing(result, plot.WIDTH)).encode()
     files |= forms.others(result)
     keep(args.model, files)
     write_files(files)

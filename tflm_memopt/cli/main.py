@@ -184,7 +184,7 @@ def _output(optimize: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also explore, and show the plan on the frontier in the report",
     )
-    optimize.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw memory use before and after")
+    optimize.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw memory use before and after")
 
 
 def _explore(group: Any) -> None:
@@ -206,7 +206,7 @@ def _explore(group: Any) -> None:
     )  # fmt: skip
     _link(explore)
     explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
-    explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
+    explore.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the frontier")
     explore.add_argument("--plans", type=Path, metavar="DIR", help="write the plan of each point, for optimize --plan")
 
 

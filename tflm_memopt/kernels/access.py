@@ -58,25 +58,6 @@ def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
     return need
 
 
-def survives(trace: Sequence[SegmentAccess], source: str, to: str, apart: int, size: int) -> bool:
-    """Return whether every read segment still holds the input, by running the trace in a pool of `size` segments.
-
-    The input starts `apart` segments after the output. The result comes from simulation, not from distance().
-    """
-    pool: dict[int, tuple[str, int]] = {}
-    inputs = {a.segment for a in trace if a.tensor == source}
-    for segment in sorted(inputs):
-        if (segment + apart) % size in pool:
-            return False
-        pool[(segment + apart) % size] = (source, segment)
-    for a in trace:
-        if a.what == "read" and a.tensor == source and pool.get((a.segment + apart) % size) != (source, a.segment):
-            return False
-        if a.what == "write" and a.tensor == to:
-            pool[a.segment % size] = (to, a.segment)
-    return all(pool.get(a.segment % size) == (to, a.segment) for a in trace if a.what == "write" and a.tensor == to)
-
-
 def segments(kernel: KernelProgram, values: Extents, segment: int = 1) -> dict[str, int]:
     """Return the number of segments of each tensor in RAM."""
     ram = (t for t in kernel.tensors if t.memory is Memory.RAM)

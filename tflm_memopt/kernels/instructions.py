@@ -95,8 +95,6 @@ class InstructionTable:
     packed: PackedUnit | None = None
     head: str = ""
     """Text at the start of a file with kernels."""
-    unwritten: str = ""
-    """Reason why no C is written for the target, or ""."""
 
     def instruction(self, one: Compute) -> Instruction:
         """Return the instruction for an op. Raises KernelError if there is none."""
@@ -414,18 +412,3 @@ MVE = InstructionTable(
     head="#include <arm_mve.h>\n",
 )
 """Cortex-M55 and M85: sixteen bytes at a time; bytes after the last are 0."""
-
-
-ESP32S3 = InstructionTable(
-    "esp32s3",
-    (
-        *SCALAR,
-        Instruction("dot_across", "s", ("v8", "v8"), "ee.vmulas.s8.accx {a}, {b}"),
-        Instruction("sum_across", "s", ("v8",), "ee.vmulas.s8.accx {a}, {ones}"),
-    ),
-    {},
-    unwritten="its vectors have no open compiler or emulator, and its loads need 16-byte alignment",
-)
-"""The ESP32-S3's vectors of sixteen bytes. Products are added to ACCX, 40 bits, whose lower 32 bits are the sum; sums
-are products with 1. Only the NumPy interpreter uses this table.
-"""

@@ -1,8 +1,8 @@
 """Bytes per inference that a plan reads and writes in slow memory, and bytes of constants that it reads.
 
 plan/iteration/traffic.py defines what an iteration reads and writes. In addition, it reads the weights, biases and
-scales of its operator once, or those of its channel group. runtime/traffic.py counts the same bytes while a program
-runs.
+scales of its operator once, or those of its channel group. tests/counted_traffic.py counts the same bytes while a
+program runs.
 """
 
 from __future__ import annotations

@@ -66,12 +66,6 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
     return regions
 
 
-def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
-    """Colour the graph as in the paper. The reads and the writes of each colour form access regions."""
-    classes = greedy(accesses, lambda members, access: all((m.order, access.order) not in edges for m in members))
-    return [region for members in classes for op in AccessOp if (region := [a for a in members if a.op is op])]
-
-
 @dataclass(frozen=True)
 class Combining:
     """Decides which accesses of a function can be combined: without conflict, and with an unobservable change of order.

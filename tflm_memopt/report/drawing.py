@@ -1,4 +1,4 @@
-"""The elements of figures: shapes with named styles, which svg.py and raster.py draw.
+"""The elements of figures: shapes with named styles, which svg.py draws.
 
 Colours are those of Okabe and Ito, which people with colour vision deficiencies can distinguish ("Color Universal
 Design", 2008). Buffers that are kept in part are also hatched, so that no fact rests on colour alone.

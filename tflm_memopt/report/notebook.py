@@ -26,9 +26,9 @@ class Figure:
         self.drawing = drawing
 
     def save(self, path: str | Path) -> None:
-        """Save it as .svg or .png (with matplotlib)."""
-        path = Path(path)
-        write_file(path, plot.of_form(path)(self.drawing))
+        """Save it as an .svg file."""
+        plot.check(Path(path))
+        write_file(Path(path), svg.document(self.drawing).encode())
 
     def _repr_svg_(self) -> str:
         return svg.document(self.drawing).partition("?>\n")[2]

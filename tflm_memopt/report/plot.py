@@ -1,14 +1,12 @@
-"""Write the figures of a report as files, for --plot."""
+"""Draw the figures of a report as SVG files, for --plot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.report import figures, raster, svg
+from tflm_memopt.report import figures
 from tflm_memopt.report.drawing import Drawing
-from tflm_memopt.report.figures import Series
 from tflm_memopt.results import Exploration, Optimized
 
 WIDTH = 480
@@ -17,19 +15,10 @@ HEIGHT = 240
 """Height of each memory map."""
 
 
-def of_form(path: Path) -> Callable[[Drawing], bytes]:
-    """Return the function that encodes a drawing for the file's suffix. Raises UsageError if it is not possible."""
-    form = path.suffix.lower().removeprefix(".")
-    if form not in ("png", "svg"):
-        raise UsageError(f"a plot is a .png or an .svg file, not {path}", hint=f"--plot {path.stem}.svg")
-    if form == "png":
-        raster.require()
-    return lambda drawing: encoded(drawing, form)
-
-
-def encoded(drawing: Drawing, form: str) -> bytes:
-    """Encode a drawing. The same drawing gives the same bytes. `form`: png, svg."""
-    return raster.png(drawing) if form == "png" else svg.document(drawing).encode()
+def check(path: Path | None) -> None:
+    """Raise UsageError for a file of another format than SVG."""
+    if path and path.suffix.lower() != ".svg":
+        raise UsageError(f"a plot is an .svg file, not {path}", hint=f"--plot {path.stem}.svg")
 
 
 def optimized(result: Optimized, width: float = WIDTH) -> Drawing:
@@ -43,8 +32,3 @@ def optimized(result: Optimized, width: float = WIDTH) -> Drawing:
 def exploration(result: Exploration, width: float = WIDTH) -> Drawing:
     """Draw the frontier of one model, and TFLM today."""
     return figures.frontier(result, width)
-
-
-def draw(lines: Sequence[Series], form: str, *, title: str, ram: str) -> bytes:
-    """Draw RAM against compute, one line for each series."""
-    return encoded(figures.plot(lines, WIDTH, title=title, ram=ram), form)

@@ -156,18 +156,19 @@ def table(points: Mapping[str, Sequence[tuple[int, float]]]) -> str:
 
 def plot(path: Path, points: Sequence[tuple[int, float]], name: str = "mbv2-w035_chain") -> None:
     """Ours and msf-CNN's published points of one net."""
-    from tflm_memopt.report.plot import Series, draw  # noqa: PLC0415 (needed with --plot only)
+    from tflm_memopt.report import figures, svg  # noqa: PLC0415 (needed with --plot only)
 
-    lines = [Series("tflm-memopt, F exact", points), Series("msf-CNN, Table 1", published(name))]
+    lines = [figures.Series("tflm-memopt, F exact", points), figures.Series("msf-CNN, Table 1", published(name))]
     ram = "RAM, msf-CNN's convention: input and final output not counted"
-    path.write_bytes(draw(lines, path.suffix.lower().removeprefix("."), title=name.removesuffix("_chain"), ram=ram))
+    drawing = figures.plot(lines, 480, title=name.removesuffix("_chain"), ram=ram)
+    path.write_text(svg.document(drawing), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output instead of the tables")
-    parser.add_argument("--plot", type=Path, metavar="FILE.svg|.png", help="draw MobileNetV2-0.35")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw MobileNetV2-0.35")
     parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the frontier between its marks in a page")
     args = parser.parse_args(arguments)
     if not any(args.nets.glob("*.json")):

@@ -153,7 +153,7 @@ def test_verify_no(folder: Path, run: Run) -> None:
 
 
 PLANNING = ("tflm_memopt.plan.planner", "tflm_memopt.check.checker", "tflm_memopt.lower.rewrite", "tflm_memopt.api")
-FOR_FEW = ("networkx", "ortools", "matplotlib", "jinja2", "tensorflow", "tflite_micro", "importlib.metadata", *PLANNING)
+FOR_FEW = ("networkx", "ortools", "jinja2", "tensorflow", "tflite_micro", "importlib.metadata", *PLANNING)
 
 
 @pytest.mark.parametrize(

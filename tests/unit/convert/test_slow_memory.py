@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import EXAMPLE, KEYWORDS, MOBILENET, RESNET
+from counted_traffic import counted
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
@@ -23,7 +24,6 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import guard, host, host_model
-from tflm_memopt.runtime.traffic import counted
 from tflm_memopt.targets.boards import boards
 
 SLOW = "1MB"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -19,13 +20,14 @@ from kernels_cases import (
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
+from bound import SUMMED
 from descriptions.pixels import conv_pixel, depthwise_pixel
 from papers.vmcu.dense import dense
 
-from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
+from tflm_memopt.kernels.access import SegmentAccess, accesses, distance, footprint, segments
 from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within, quantize
 from tflm_memopt.kernels.descriptions.windows import conv
-from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, RVV, InstructionTable
+from tflm_memopt.kernels.instructions import DSP, MVE, RVV, InstructionTable
 from tflm_memopt.kernels.language import Compute, KernelProgram, statements
 from tflm_memopt.kernels.meaning import nearest, rescale, run, scale_right
 from tflm_memopt.kernels.rewrites import (
@@ -35,7 +37,6 @@ from tflm_memopt.kernels.rewrites import (
     vectorise,
 )
 from tflm_memopt.kernels.write_c import for_target
-from tflm_memopt.ops.bound import SUMMED
 
 PLAIN = {"zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
 
@@ -48,6 +49,25 @@ def dense_extents(m: int, k: int, n: int) -> dict[str, int]:
 
 
 # ---- vMCU's figures ----
+
+
+def survives(trace: Sequence[SegmentAccess], source: str, to: str, apart: int, size: int) -> bool:
+    """Return whether every read segment still holds the input, by running the trace in a pool of `size` segments.
+
+    The input starts `apart` segments after the output. The result comes from simulation, not from distance().
+    """
+    pool: dict[int, tuple[str, int]] = {}
+    inputs = {a.segment for a in trace if a.tensor == source}
+    for segment in sorted(inputs):
+        if (segment + apart) % size in pool:
+            return False
+        pool[(segment + apart) % size] = (source, segment)
+    for a in trace:
+        if a.what == "read" and a.tensor == source and pool.get((a.segment + apart) % size) != (source, a.segment):
+            return False
+        if a.what == "write" and a.tensor == to:
+            pool[a.segment % size] = (to, a.segment)
+    return all(pool.get(a.segment % size) == (to, a.segment) for a in trace if a.what == "write" and a.tensor == to)
 
 
 def test_figure_1c_takes_seven_segments_and_no_fewer() -> None:
@@ -110,7 +130,7 @@ def test_schedules_and_targets_compute_the_same(name: str) -> None:
     assert len(seen) > 2
 
 
-@pytest.mark.parametrize("table", [DSP, MVE, ESP32S3], ids=lambda table: table.name)
+@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
 @pytest.mark.parametrize("name", ["dense", "conv"])
 def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: str) -> None:
     """Use the table's own number of lanes and others, with and without a remaining output channel."""

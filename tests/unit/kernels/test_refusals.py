@@ -18,7 +18,7 @@ from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.windows import conv
-from tflm_memopt.kernels.instructions import ESP32S3, MVE, REF
+from tflm_memopt.kernels.instructions import MVE, REF
 from tflm_memopt.kernels.language import Index, KernelProgram, Type
 from tflm_memopt.kernels.rewrites import (
     Rewrite,
@@ -30,7 +30,6 @@ from tflm_memopt.kernels.rewrites import (
     vectorise,
 )
 from tflm_memopt.kernels.write_c import function
-from tflm_memopt.ops.bound import SUMMED
 
 
 def test_an_element_outside() -> None:
@@ -133,11 +132,6 @@ def test_lanes_that_a_table_has_no_loop_for() -> None:
             b.ram_store(y, b.compute("max", Type.INT8, b.ram_load(x, i), i), i)
 
     refused("bad_kernel", lambda: function(vectorise("i")(described(describe)), MVE))
-
-
-def test_a_target_of_which_no_c_is_written() -> None:
-    summed = scheduled(dense, SUMMED["esp32s3"]["dense"])
-    assert "no open compiler" in refused("bad_kernel", lambda: function(summed, ESP32S3))
 
 
 def test_registers_that_would_say_what_is_accessed() -> None:

@@ -177,7 +177,6 @@ SUMMED: Mapping[str, Mapping[str, tuple[Rewrite, ...]]] = {
         "conv_pixel": (reduce("c"), jam("k", 2)),
     },
     "mve": _BYTES,
-    "esp32s3": _BYTES,
 }
 """Schedules for cores that sum products across column windows, by table and description. Weights keep their layout."""
 
