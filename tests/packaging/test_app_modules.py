@@ -17,7 +17,7 @@ import pytest
 import streaming
 from applications import interleaved, original, random_inputs
 from compiling import objects
-from conftest import ROOT
+from conftest import RESNET, ROOT
 from unit.command import long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
@@ -65,7 +65,20 @@ def pipeline() -> AppOptimized:
     return optimize(App({"net": AppModel(long(), pipeline=[1, 2])}, options=LOW))
 
 
-APPS = {"several": several, "in_pauses": in_pauses, "in_turn": in_turn, "pipeline": pipeline}
+@cache
+def in_slow_memory() -> AppOptimized:
+    """Two models at the same time, of which at least one has tensors in slow memory, and one in turn."""
+    models = {"a": AppModel(RESNET), "b": AppModel(RESNET), "c": AppModel(small(4))}
+    return optimize(App(models, (("a", "b"),), options={**LOW, "memory": "fast=12kB,slow=20kB"}, name="two"))
+
+
+APPS = {
+    "several": several,
+    "in_pauses": in_pauses,
+    "in_turn": in_turn,
+    "pipeline": pipeline,
+    "in_slow_memory": in_slow_memory,
+}
 MAIN = """\
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +98,7 @@ int main(void) {{
   file = fopen("gaps", "rb");
   if (fread(gaps, 1, sizeof gaps, file) != sizeof {c}_arena) return 2;
   fclose(file);
-  if ({c}_init() != TMO_OK) return 3;
+{slow}  if ({c}_init() != TMO_OK) return 3;
   for (size_t i = 0; i < sizeof {c}_arena; ++i) if (gaps[i]) {c}_arena[i] = 0xA5;
   while (left > 0) {{
     size_t still = 0;
@@ -102,6 +115,10 @@ int main(void) {{
   printf("%zu refused, %d wrong", refused, (int){c}_selftest());
   return 0;
 }}
+"""
+SLOW = """\
+  static _Alignas(16) uint8_t slow[{bytes}];
+  {c}_set_slow(slow);
 """
 TURN = """\
 static void keep_{c}(void) {{
@@ -161,6 +178,7 @@ def main(result: AppOptimized) -> str:
     return MAIN.format(
         app=first.shared.header,
         c=first.shared.prefix,
+        slow=SLOW.format(c=first.shared.prefix, bytes=result.report.slow) if result.report.slow else "",
         turns="\n".join(turn(m, retained[name]) for name, m in found.items()),
         names=", ".join(f"turn_{m.prefix}" for m in found.values()),
         last="\n".join(f"  keep_{m.prefix}();" for name, m in found.items() if retained[name]),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import streaming
+from conftest import RESNET
 from projects import TFLM, needs_host, told
 from unit.command import CLOCKED, long, pausing, small
 
@@ -45,7 +46,13 @@ def partitions() -> AppOptimized:
     return optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED, name="line"))
 
 
-APPS = {"partitions": partitions, "several": several}
+@cache
+def in_slow_memory() -> AppOptimized:
+    models = {"a": AppModel(RESNET), "b": AppModel(RESNET, {"input": "external"})}
+    return optimize(App(models, (("a", "b"),), options={**LOW, "memory": "fast=7kB,slow=20kB"}, name="two"))
+
+
+APPS = {"in_slow_memory": in_slow_memory, "partitions": partitions, "several": several}
 
 
 @pytest.mark.slow
@@ -54,6 +61,7 @@ APPS = {"partitions": partitions, "several": several}
     ("project", "app", "tflm"),
     [
         ("esp-idf", "several", "SPRING"),
+        ("esp-idf", "in_slow_memory", "SPRING"),
         ("platformio", "partitions", "AUTUMN"),
     ],
 )

@@ -95,6 +95,7 @@ def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoi
 
     Raises UsageError for a rate without a clock, and DoesNotFit for a rate that no point keeps.
     """
+    members = [replace(m, asked=m.asked.in_one_memory("a rate, a time limit or explore")) for m in members]
     points = [_points(member, progress) for member in members]
     times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
     kept, models = [], []

@@ -30,7 +30,7 @@ def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[st
     rows = []
     for board in [board_named(name) for name in names] or list(boards().values()):
         there = (on or {}).get(board.id, optimized)
-        rewritten = board_fit(board, there.report.arena, after[id(there)])
+        rewritten = board_fit(board, there.report.arena, after[id(there)], there.report.slow)
         rows.append(BoardReport(board, board_fit(board, today, before), rewritten))
     flash = Flash(sum(map(len, originals)), sum(len(done.model) for done in each))
     return Fits(report.app, each[0].report.conventions, today, report.arena, flash, tuple(rows))

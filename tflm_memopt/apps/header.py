@@ -129,7 +129,16 @@ def _sizes(c: str, result: AppOptimized) -> str:
         low = min((b.offset for b in done.memory.buffers), default=0)
         lines.append(f" *   {comment(name)}: {low:,} to {done.report.arena.head:,}")
     lines += [f" *   {comment(x.model)}, reserved: {x.first:,} to {x.end:,}, {x.why}" for x in report.reserved]
-    return "\n".join([*lines, " */", f"constexpr size_t {c}_arena_size = {report.arena_size};", ""])
+    slow = _slow_lines(c, result) if report.slow else []
+    return "\n".join([*lines, " */", f"constexpr size_t {c}_arena_size = {report.arena_size};", *slow, ""])
+
+
+def _slow_lines(c: str, result: AppOptimized) -> Iterator[str]:
+    """Yield the constant and comment for the slow memory that the models share."""
+    yield "/* Slow memory of all models, 16-byte aligned; tmo::SetMemory() gives each model its part:"
+    for name, at in result.report.slow_offsets.items():
+        yield f" *   {comment(name)}: {identifier(name)}_slow_bytes from byte {at}"
+    yield f" */\nconstexpr size_t {c}_slow_bytes = {result.report.slow};"
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:

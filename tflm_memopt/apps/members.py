@@ -41,8 +41,18 @@ class AppMember:
     @property
     def holds(self) -> bool:
         """Whether the model keeps bytes of the head while it does not run."""
+        return bool(self.retained) or self.is_pushed
+
+    @property
+    def slow(self) -> int:
+        """Bytes of slow memory that the model's plan needs."""
+        return self.chosen.planned.plan.slow_bytes if self.chosen else 0
+
+    @property
+    def is_pushed(self) -> bool:
+        """Whether other models may run in the middle of an inference, which waits for rows of its input."""
         source = self.conversion.rows.source if self.conversion.rows else None
-        return bool(self.retained or (source and source.pushed))
+        return bool(source and source.pushed)
 
     @property
     def arena(self) -> Arena:
@@ -56,7 +66,7 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
     for name, entry in app.models.items():
         progress(f"{name}: reading", 0, 0)
         data, _, _ = loaded(entry.model, name)
-        asked = request({**app.options, **entry.options}).in_one_memory("several models")
+        asked = request({**app.options, **entry.options})
         conversion = asked.conversion(data)
         original = inspection(
             name, len(data), conversion.source, conversion.original, asked.abi, asked.library,

@@ -117,7 +117,7 @@ extern tmo_turns {c}_turns;
 
 /* Call it once, first. It checks that this library can run all programs. */
 tmo_status {c}_init(void);
-
+{_set_slow_header(result) if result.report.slow else ""}
 /* Runs the self-tests of all models. Returns the number of output bytes that differ from TFLM on a PC, or the negative
  * tmo_status of the first test that failed. */
 int32_t {c}_selftest(void);
@@ -155,12 +155,28 @@ tmo_status {c}_init(void) {{
   return status;
 }}
 
-int32_t {c}_selftest(void) {{
+{_set_slow(result, found) if result.report.slow else ""}int32_t {c}_selftest(void) {{
   int32_t wrong = 0, found = 0;
 {_each(found, "if (found >= 0) wrong += (found = {}_selftest());")}
   return found < 0 ? found : wrong;
 }}
 """
+
+
+def _set_slow_header(result: AppOptimized) -> str:
+    c = identifier(result.app.name)
+    return f"""
+#define {c.upper()}_SLOW_BYTES {result.report.slow}u /* of slow memory, for example PSRAM, for all models */
+
+/* Sets the slow memory of all models, 16-byte aligned. Call it before {c}_init(). */
+void {c}_set_slow(void *memory);
+"""
+
+
+def _set_slow(result: AppOptimized, found: Mapping[str, Module]) -> str:
+    offsets = result.report.slow_offsets.items()
+    sets = "".join(f"  {found[name].prefix}_set_slow((uint8_t *)memory + {at});\n" for name, at in offsets)
+    return f"void {identifier(result.app.name)}_set_slow(void *memory) {{\n{sets}}}\n\n"
 
 
 def _each(found: Mapping[str, Module], statement: str) -> str:

@@ -29,12 +29,16 @@ from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.effort import Budget, allowance
 from tflm_memopt.plan.iteration.live_out import live_out
 from tflm_memopt.plan.iteration.pauses import live_at, surely_live
+from tflm_memopt.plan.layout import offsets as layout
+from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.layout.joint import Shared, Tenant, least_paused, settled, share
 from tflm_memopt.plan.plan_map import UNNAMED
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
+SLOW_TRIES = 8
+"""Layouts that are tried with ever less fast memory for single models."""
 HASTE = 2.0
 """Effort (plan/effort.py) for each point of the curve of pauses."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
@@ -56,14 +60,18 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     if any(entry.most is not None for entry in app.models.values()):
         found = _chosen(app, members, progress)
     else:
-        found = _laid_out(app, [_decided(member, progress) for member in members], progress)
-        if (limit := _limit(app, members)) is not None and _together(found.members).total > limit:
-            found = _chosen(app, members, progress)
+        decided = [_decided(member, progress) for member in members]
+        found = _laid_out(app, decided, progress)
+        if (excess := _excess(app, found)) > 0:
+            asked = any(m.asked.limits.slow and m.asked.limits.slow.asked for m in members)
+            smaller = _in_two_memories(app, decided, excess, progress)
+            found = smaller or (found if asked else _chosen(app, members, progress))
     check_app(found.members, app)
     told = [describe.optimized(m.data, m.asked, m.made, m.original, started) for m in found.members]
     models = {m.name: done for m, done in zip(found.members, told, strict=True)}
     report = _report(app, found, models, started)
     _fits(app, found.alone, report)
+    _fits_slow(members, report.slow)
     _fits_flash(members, models.values(), interpreter=report.interpreter)
     maps = {name: done.memory for name, done in models.items()}
     return AppOptimized(app, models, report, memory_map.together(maps, app.name, report.arena))
@@ -78,6 +86,13 @@ class LaidOut:
     alone: Mapping[str, Arena]
     """The arena of each model if it had one of its own."""
     pauses: PauseReport
+    slow: Mapping[str, int]
+    """Offset of each model's slow memory, in bytes from the start of the slow memory that all models share."""
+
+    @property
+    def slow_bytes(self) -> int:
+        """Bytes of slow memory of all models."""
+        return max((self.slow[m.name] + m.slow for m in self.members if m.slow), default=0)
 
 
 def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
@@ -85,7 +100,52 @@ def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> Lai
     members = [_placed(app, members, i) for i in range(len(members))]
     progress("placing all models", 0, 0)
     shared, placed, pauses = _shared(app, members)
-    return LaidOut(placed, shared, {member.name: member.arena for member in members}, pauses)
+    alone = {member.name: member.arena for member in members}
+    return LaidOut(placed, shared, alone, pauses, _slow_offsets(app, placed))
+
+
+def _slow_offsets(app: App, members: Sequence[AppMember]) -> dict[str, int]:
+    """Return the offset of each model's slow memory. Models that never run in each other's inferences share bytes."""
+    sizes = tuple(member.slow for member in members)
+    apart = {pair: sizes[pair[0]] for pair in _within_inference(app, members)}
+    placed = layout.place(layout.LayoutProblem(sizes, (TFLM_ALIGN,) * len(sizes), apart, 0), seconds=0)
+    return {member.name: at for member, at in zip(members, placed.offsets, strict=True) if member.slow}
+
+
+def _within_inference(app: App, members: Sequence[AppMember]) -> set[tuple[int, int]]:
+    """Return the pairs of models, in both orders, of which one may run before the other has ended an inference."""
+    pushed = {(i, j) for i, one in enumerate(members) for j in range(len(members)) if one.is_pushed and i != j}
+    return {pair for i, j in pairs(app) | pushed for pair in ((i, j), (j, i))}
+
+
+def _excess(app: App, found: LaidOut) -> int:
+    """Return the bytes by which the shared arena exceeds its limit."""
+    limit = _limit(app, found.members)
+    return 0 if limit is None else _together(found.members).total - limit
+
+
+def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
+    """Give the model with the largest arena less fast memory until all models fit together.
+
+    members: the models with the plans that they get alone, which need `excess` bytes too many together. Returns None if
+    a model cannot do with less.
+    """
+    members = list(members)
+    for _ in range(SLOW_TRIES):
+        able = [i for i, m in enumerate(members) if m.chosen and m.asked.limits.slow]
+        largest = max(able, key=lambda i: members[i].arena.total, default=None)
+        if largest is None:
+            return None
+        cuts = (_smaller(members[largest], nbytes, progress) for nbytes in (excess, -(-excess // len(able))))
+        smaller = next((member for member in cuts if member), None)
+        if smaller is None:
+            return None
+        members[largest] = smaller
+        found = _laid_out(app, members, progress)
+        excess = _excess(app, found)
+        if excess <= 0:
+            return found
+    return None
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
@@ -103,6 +163,16 @@ def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidO
 def _limit(app: App, members: Sequence[AppMember]) -> int | None:
     """Return the limit of the shared arena in bytes, or None."""
     return min((n for n in (app.ram, *(m.asked.limits.ram for m in members)) if n is not None), default=None)
+
+
+def _smaller(member: AppMember, nbytes: int, progress: Progress) -> AppMember | None:
+    """Return the model with a plan that takes `nbytes` less fast memory, or None if there is none."""
+    limits = replace(member.asked.limits, total=member.arena.total - nbytes)
+    try:
+        made = _decided(replace(member, asked=replace(member.asked, limits=limits)), progress).made
+    except DoesNotFit:
+        return None
+    return replace(member, made=replace(made, limits=replace(made.limits, total=member.asked.limits.total)))
 
 
 def _together(members: Sequence[AppMember]) -> Arena:
@@ -310,7 +380,8 @@ def check_app(members: Sequence[AppMember], app: App) -> None:
     yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
     planned = [i for i, m in enumerate(members) if m.chosen]
     found = [(m.name, m.chosen.planned, m.retained) for m in members if m.chosen]
-    sharers = [Sharer(name, p.plan, p.graph, kept) for name, p, kept in found]
+    slow = _slow_offsets(app, members)
+    sharers = [Sharer(name, p.plan, p.graph, kept, slow.get(name, 0)) for name, p, kept in found]
     yields = {(planned.index(i), planned.index(j)) for i, j in yields}
     concurrent_pairs = {(planned.index(i), planned.index(j)) for i, j in concurrent_pairs}
     check_together(sharers, concurrent_pairs - {pair for i, j in yields for pair in ((i, j), (j, i))}, yields)
@@ -341,6 +412,8 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
         seconds=round(time.monotonic() - started, 3),
         interpreter=interpreter,
         times=bases(app, {name: done.work for name, done in models.items()}, members),
+        slow=found.slow_bytes,
+        slow_offsets=found.slow,
     )
 
 
@@ -384,6 +457,17 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
         where=f"the largest head: {at}; the interpreters: {report.arena.tail:,} B",
         hint=f"ram = {report.arena.total}, or max_macs above 1 for the largest model, or its input streamed",
     )
+
+
+def _fits_slow(members: Sequence[AppMember], slow: int) -> None:
+    """Raise DoesNotFit if all models together need more slow memory than there is."""
+    limit = min((m.asked.limits.slow.nbytes for m in members if m.asked.limits.slow), default=0)
+    if slow > limit:
+        raise DoesNotFit(
+            f"the models need {slow:,} B of slow memory together, limit is {limit:,} B",
+            where="models that run at the same time or wait for rows have their own bytes",
+            hint=f'memory = "fast=SIZE,slow={slow}", or all models in turn',
+        )
 
 
 def _fits_flash(members: Sequence[AppMember], models: Collection[Optimized], *, interpreter: bool) -> None:

@@ -51,6 +51,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
     runs = {one.model: one.runs for one in result.report.pausing}
     models = [
         _model(subject, platform, [identifier(subjects[other].name) for other in runs.get(name, ())])
+        | {"slow_at": result.report.slow_offsets.get(name)}
         | {"stateful": keeps_state(read(result.models[name].original)) or bool(subject.report.window)}
         for name, subject in subjects.items()
     ]
@@ -58,6 +59,7 @@ def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Pl
     return rendered(
         "app.cpp.jinja",
         c=identifier(name), about=comment(name), platform=platform, alignment=ALIGNMENT, models=models,
+        slow=result.report.slow,
         own=[f"{name}_app.h", *(f"{subject.name}_sample.h" for subject in subjects.values())],
     )  # fmt: skip
 

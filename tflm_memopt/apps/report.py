@@ -126,6 +126,7 @@ def _facts(result: AppOptimized) -> list[tuple[str, int]]:
         ("rewritten, one arena", r.arena.total),
         ("of it head", r.arena.head),
         *declared,
+        *([("slow memory, shared", r.slow)] if r.slow else []),
     ]
 
 

@@ -71,6 +71,10 @@ class AppReport:
     seconds: float
     interpreter: bool = True
     """Whether TFLM runs the models; otherwise they are C modules."""
+    slow: int = 0
+    """Bytes of the slow memory that the models share."""
+    slow_offsets: Mapping[str, int] = field(default_factory=dict)
+    """Offset in slow memory of each model that needs some."""
     times: Mapping[str, str] = field(default_factory=dict)
     """Source of the time of each model that has a rate or pauses."""
 

@@ -30,7 +30,9 @@ from tflm_memopt.runtime.verify import sample
 C = "c"
 HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 """Kinds of files that are possible for several models."""
-OWN_NAMES = frozenset({"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "turns"})
+OWN_NAMES = frozenset(
+    {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
+)
 """Names that follow the application's name in its identifiers, as model names do in identifiers of models."""
 
 

@@ -28,6 +28,8 @@ class Sharer(NamedTuple):
     graph: RowGraph
     retained: Collection[TensorId] = ()
     """Outputs that stay valid until the model runs again."""
+    slow_at: int = 0
+    """Offset of the model's slow memory in the slow memory that all models share."""
 
 
 def check_together(
@@ -44,6 +46,7 @@ def check_together(
             raise PlanError(
                 f"'{sharers[i].name}' and '{sharers[j].name}' run at the same time and both write byte {both[0]}"
             )
+    _check_slow(sharers, {*concurrent_pairs, *yields})
     for i, sharer in enumerate(sharers):
         foreign = np.zeros(head, np.bool_)
         for j, mask in enumerate(written):
@@ -58,6 +61,23 @@ def check_together(
                 check(sharer.plan, sharer.graph, others)
             except PlanError as error:
                 raise PlanError(f"'{sharer.name}' together with others: {error.what}") from error
+
+
+def _check_slow(sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]]) -> None:
+    """Raise PlanError if two models have common bytes of slow memory of which one may run during the other's inference:
+    at the same time, in its pauses, or while it waits for rows.
+    """
+    for i, one in enumerate(sharers):
+        for j, other in enumerate(sharers):
+            waits = one.graph.source is not None and one.graph.source.pushed > 0
+            if i == j or not (waits or (i, j) in concurrent_pairs):
+                continue
+            both = range(
+                max(one.slow_at, other.slow_at),
+                min(one.slow_at + one.plan.slow_bytes, other.slow_at + other.plan.slow_bytes),
+            )
+            if both:
+                raise PlanError(f"'{one.name}' and '{other.name}' have byte {both[0]} of slow memory in common")
 
 
 def _written(plan: Plan, head: int) -> NDArray[np.bool_]:
