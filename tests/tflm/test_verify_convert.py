@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tflm.region_model import converter_model
 
 from tflm_memopt.model.interface import Change, Format
-from tflm_memopt.runtime import convert, interpreter
+from tflm_memopt.runtime import convert
+from tflm_memopt.runtime.wheel import interpreter
 
 FLOAT = Format("FLOAT32")
 SEED = 23
