@@ -243,6 +243,54 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
   }
   tmo_packed_clamp(op, first, k->out_width * channels);
 }
+
+enum { SIX_RUNS = 3, SIX = 6, COLUMNS = 8 }; /* most runs in one call of the core, outputs of a block, and columns under them */
+
+/* Whether the core for 3x3 taps computes the row. A block takes as long as at least four single pixels. */
+static bool has_3x3(const tmo_kernel *k) {
+  const tmo_op *op = k->op;
+  const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
+  return fits && k->out_width >= SIX - 1 && k->out_width != SIX + 1;
+}
+
+/* Lists the columns from input column `start` on, which may be outside the row. */
+static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
+  const int8_t *const zero = zero_of(k);
+  const uint32_t channels = k->in_channels;
+  for (uint32_t ky = 0; ky < 3; ++ky) {
+    const uint32_t r = ky - rows->first_row;
+    const bool there = r < rows->count;
+    const int8_t *const row = there ? rows->pixels[r] : zero, **column = run->columns[ky], **const end = column + COLUMNS;
+    const uint32_t width = there ? k->in_width : 0;
+    for (uint32_t x = start, offset = start * channels; column != end; ++x, offset += channels) *column++ = x < width ? row + offset : zero;
+  }
+}
+
+/* Computes a row of 3x3 taps: adjacent blocks whose columns are all inside the input are a run. */
+TMO_OWN_FRAME static void dsp_3x3_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  const uint32_t channels = k->out_channels;
+  int8_t *const first = out;
+  tmo_dsp_blocks runs[SIX_RUNS];
+  for (uint32_t x = 0; x < k->out_width;) {
+    const uint32_t before = x;
+    uint32_t n = 0;
+    for (; n < SIX_RUNS && x < k->out_width; ++n) {
+      tmo_dsp_blocks *const run = &runs[n];
+      const uint32_t start = x - k->op->pad_left, left = k->out_width - x;
+      run->outputs = left < SIX ? left : SIX;
+      run->blocks = 1;
+      if (rows->count == 3 && left >= SIX && start < k->in_width && k->in_width - start >= COLUMNS) {
+        const uint32_t inside = (k->in_width - start - (COLUMNS - SIX)) / SIX;
+        run->blocks = left / SIX < inside ? left / SIX : inside;
+      }
+      list_columns(k, rows, start, run);
+      x += run->blocks * run->outputs;
+    }
+    tmo_dsp_3x3(runs, runs + n, k->weights, out, channels);
+    out += (x - before) * channels;
+  }
+  tmo_packed_clamp(k->op, first, k->out_width * channels);
+}
 #endif
 
 void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
@@ -254,6 +302,10 @@ void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_
   }
 #endif
 #if TMO_RUNS_DSP
+  if (tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && has_3x3(k)) {
+    dsp_3x3_row(k, rows, out);
+    return;
+  }
   if (tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && k->op->kernel_h * k->op->kernel_w == 9) {
     dsp_nine_row(k, rows, out);
     return;
@@ -277,6 +329,17 @@ void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
 
 void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, int8_t *out, uint32_t channels, uint32_t step) {
   for (; runs != end; out += runs->pixels * channels, ++runs) tmo_dsp_depthwise(runs->taps, constants, out, runs->pixels, 3, channels, step);
+}
+
+void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, int8_t *out, uint32_t channels) {
+  for (; runs != end; ++runs) {
+    for (uint32_t pixel = 0; pixel < runs->blocks * runs->outputs; ++pixel, out += channels) {
+      const int8_t *taps[9];
+      const uint32_t block = pixel / runs->outputs, first = pixel % runs->outputs;
+      for (uint32_t t = 0; t < 9; ++t) taps[t] = runs->columns[t / 3][first + t % 3] + block * runs->outputs * channels;
+      tmo_dsp_depthwise(taps, constants, out, 1, 3, channels, 0);
+    }
+  }
 }
 
 #endif /* TMO_TWINS */

@@ -378,6 +378,17 @@ static tmo_window read_under(const iteration *f, uint32_t x, const int8_t *pixel
   return read_rows(f, pixels);
 }
 
+#if TMO_RUNS_PACKED
+enum { FEW_ROWS = 3 };
+
+/* Computes the output row of a packed depthwise convolution that reads few rows. It has its own function, because its kernel needs a large stack frame. */
+TMO_OWN_FRAME static void iterate_depthwise_row(const iteration *f) {
+  const int8_t *pixels[FEW_ROWS];
+  const tmo_window window = read_rows(f, pixels);
+  tmo_depthwise_packed_row(&f->kernel, &window, output_pixel(f, f->run->unit.row, 0));
+}
+#endif
+
 /* Computes the output pixel in column x, or the output row in a row group. */
 TMO_OWN_FRAME static void iterate_window(const iteration *f, uint32_t x) {
   const tmo_op *op = f->kernel.op;
@@ -694,6 +705,12 @@ tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
   set_up(&f);
   if (tmo_has_kind(TMO_OP_GATHER) && op->kind == TMO_OP_GATHER) return gather(&f);
   if (tmo_has_kind(TMO_OP_GATHER_ND) && op->kind == TMO_OP_GATHER_ND) return gather_nd(&f);
+#if TMO_RUNS_PACKED
+  if (HAS_PACKED_DEPTHWISE && tmo_by_row(op) && tmo_packs_depthwise(op) && op->kernel_h <= FEW_ROWS) {
+    iterate_depthwise_row(&f);
+    return TMO_OK;
+  }
+#endif
   if (tmo_by_row(op)) {
     iterate_window(&f, 0);
   } else if (tmo_iterative(op)) {

@@ -256,6 +256,16 @@ typedef struct {
 /* The same for runs of pixels with nine taps, whose outputs are adjacent. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, int8_t *out, uint32_t channels, uint32_t step);
 
+/* Blocks of up to six adjacent output pixels of 3x3 taps with stride 1, and the columns of the first one, row by row. Those of block b are b times as
+ * many pixels further as a block has outputs. */
+typedef struct {
+  uint32_t blocks, outputs;
+  const int8_t *columns[3][8];
+} tmo_dsp_blocks;
+
+/* Computes all channels of these pixels, whose outputs are adjacent. */
+TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, int8_t *out, uint32_t channels);
+
 /* Computes all output channels (a multiple of 4 for pairs of pixels, of 8 for one) from 16 * turns bytes of each pixel; those of pixel p are at
  * bytes + p * step. The outputs of two pixels are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);

@@ -23,6 +23,8 @@ _NINE = 3, 3, 1
 """Kernel and dilation of the window that Helium's depthwise kernel has unrolled."""
 RUNS_AT_ONCE = 4
 """Most runs of pixels in one call of tmo_dsp_nine()."""
+SIX, SIX_RUNS = 6, 3
+"""Adjacent outputs that tmo_dsp_3x3() computes at once, and the most runs of these in a call."""
 SHORT_ROW = 16
 """Maximum bytes of a window row, in whole words, that gather_short() of tmo_conv_dsp.c gathers."""
 _RANGE = -128, 127
@@ -280,8 +282,14 @@ def _stripes(channels: int) -> int:
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_dsp_depthwise.S: four channels and three taps at once; rows with nine taps are tmo_dsp_nine.S's."""
-    taps = w.op.window.kernel_h * w.op.window.kernel_w
+    """Model tmo_dsp_depthwise.S: four channels and three taps at once. tmo_dsp_3x3.S and tmo_dsp_nine.S make rows with
+    nine taps.
+    """
+    window = w.op.window
+    taps = window.kernel_h * window.kernel_w
+    is_3x3 = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
+    if w.rows and is_3x3 and len(w.wide) >= SIX - 1 and len(w.wide) != SIX + 1:
+        return _named(_dsp_3x3(w, done), "3x3")
     if w.rows and taps == 9:
         return _named(_dsp_nine(w, done), "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
@@ -299,6 +307,24 @@ def _dsp_nine(w: Windows, done: Work) -> Work:
     return replace(
         done, macs=3 * w.pixels * fours, loops=calls * fours, pieces=n * fours, runs=n, swept=n * 9, batches=calls
     )
+
+
+def _dsp_3x3(w: Windows, done: Work) -> Work:
+    """Model dsp_3x3_row(): runs of blocks of six outputs whose columns are inside, SIX_RUNS runs in a call."""
+    fours, width, inside = -(-w.out_channels // 4), len(w.wide), w.op.reads[0].w
+    blocks = -(-width // SIX)
+    whole, x = 0, 0
+    while x < width:
+        start = x - w.op.window.pad_left
+        fit = (inside - start - 2) // SIX if start >= 0 else 0
+        x += SIX * max(1, min((width - x) // SIX, fit))
+        whole += 1
+    runs = np.where(w.high == w.op.window.kernel_h, whole, blocks)
+    n, calls = int(runs.sum()), int((-(-runs // SIX_RUNS)).sum())
+    return replace(
+        done, macs=len(runs) * blocks * fours, loops=calls * fours, pieces=n * fours, quads=w.pixels * fours, runs=n,
+        batches=calls,
+    )  # fmt: skip
 
 
 def _mve_depthwise(w: Windows, done: Work) -> Work:

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The core of packed depthwise convolutions of 3x3 taps with stride 1: tmo_dsp_3x3 of tmo/packed.h, bit for bit its twin in C.
+ *
+ * It computes four channels of all pixels before the next four. Each block has eight columns of three rows, from which six adjacent outputs are
+ * computed. First it is transposed: the bytes of each channel go to the channel's record on the stack, as int16 and two columns in a word. Then, channel by
+ * channel, one load of each row's weights and values serves six outputs.
+ *
+ * A record has the bias, for each row w0 and w1, w1 and w2, and eight values, and at last m2, c and e. */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+
+    .syntax unified
+    .thumb
+
+    .equ ROW, 4       /* of a record: its first row, */
+    .equ VALUES, 8    /* of a row: its values, */
+    .equ ROW_BYTES, 24
+    .equ SCALES, 76   /* m2, c and e */
+    .equ RECORD, 88
+    .equ RECORDS, 4 * RECORD
+
+    .equ NEXT, RECORDS            /* next constants */
+    .equ FIRST, RECORDS + 4       /* output of the first pixel */
+    .equ RUNS, RECORDS + 8
+    .equ END, RECORDS + 12        /* of the runs */
+    .equ CHANNEL, RECORDS + 16    /* first of the four channels */
+    .equ OUT, RECORDS + 20        /* output of the next run's first pixel */
+    .equ BLOCKS, RECORDS + 24     /* blocks that are left in the run */
+    .equ ENTRY, RECORDS + 28      /* where the block's last output is scaled */
+    .equ ADVANCE, RECORDS + 32    /* bytes from block to block */
+    .equ LAST, RECORDS + 36       /* output of the block's last pixel */
+    .equ LIST, RECORDS + 40       /* addresses of the columns */
+    .equ OFFSET, RECORDS + 44     /* bytes from them to the block */
+    .equ FRAME, RECORDS + 48
+    .equ CHANNELS, FRAME + 36
+
+    .equ COLUMNS_BYTES, 96        /* 24 addresses */
+
+/* Two columns of four channels, in two registers, into the records. */
+.macro TWO_COLUMNS first, second, at
+    pkhbt r4, \first, \second, lsl #16
+    pkhtb r5, \second, \first, asr #16
+    sxtb16 r6, r4
+    sxtb16 r7, r5
+    str   r6, [r11, #\at]
+    str   r7, [r11, #2 * RECORD + \at]
+    sxtb16 r4, r4, ror #8
+    sxtb16 r5, r5, ror #8
+    str   r4, [r11, #RECORD + \at]
+    str   r5, [r11, #3 * RECORD + \at]
+.endm
+
+.macro FOUR_COLUMNS at
+    ldmia lr!, {r0-r3}
+    ldr   r0, [r0, r10]
+    ldr   r1, [r1, r10]
+    ldr   r2, [r2, r10]
+    ldr   r3, [r3, r10]
+    TWO_COLUMNS r0, r1, \at
+    TWO_COLUMNS r2, r3, \at + 4
+.endm
+
+/* Two adjacent outputs of a row: r1 = w0, w1; r2 = w1, w2. Sums begin with `first` and `second`. */
+.macro TWO_OUTPUTS even, odd, low, high, first, second
+    smlad \even, \low, r1, \first
+    smlatb \odd, \low, r1, \second
+    smlabt \even, \high, r2, \even
+    smlad \odd, \high, r2, \odd
+.endm
+
+.macro ROW_OF
+    ldmia r12!, {r1-r6}
+    TWO_OUTPUTS r7, r8, r3, r4, r7, r8
+    TWO_OUTPUTS r9, r10, r4, r5, r9, r10
+    TWO_OUTPUTS r11, lr, r5, r6, r11, lr
+.endm
+
+/* A sum to an output: r0 = m2, r1 = c, r2 = e, r4 the output's place, r5 the distance of pixels. All instructions have 32 bits. */
+    .equ OUTPUT_BYTES, 28
+.macro OUTPUT sum
+    add.w r3, \sum, \sum, asr #31
+    add.w r3, r3, r1
+    smmlar \sum, \sum, r0, r3
+    asr.w \sum, \sum, r2
+    ssat  \sum, #8, \sum
+    strb.w \sum, [r4]
+    sub.w r4, r4, r5
+.endm
+
+    .section .text.tmo_dsp_3x3, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_3x3
+    .type tmo_dsp_3x3, %function
+    .thumb_func
+tmo_dsp_3x3:
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    strd  r0, r1, [sp, #RUNS]
+    strd  r2, r3, [sp, #NEXT]
+    mov   r5, #0
+1:  str   r5, [sp, #CHANNEL]  /* the next four channels: their constants go to the records */
+    add   r3, r3, r5
+    str   r3, [sp, #OUT]
+    ldr   r12, [sp, #NEXT]
+    ldmia r12!, {r0-r3}
+    str   r0, [sp]
+    str   r1, [sp, #RECORD]
+    str   r2, [sp, #2 * RECORD]
+    str   r3, [sp, #3 * RECORD]
+  .irp row, ROW, ROW + ROW_BYTES, ROW + 2 * ROW_BYTES
+    ldmia r12!, {r0-r5}       /* w0 and w1 of each channel, then w2 of channels 0 and 2, 1 and 3 */
+    lsr   r6, r0, #16
+    pkhbt r6, r6, r4, lsl #16
+    strd  r0, r6, [sp, #\row]
+    lsr   r6, r1, #16
+    pkhbt r6, r6, r5, lsl #16
+    strd  r1, r6, [sp, #RECORD + \row]
+    pkhtb r6, r4, r2, asr #16
+    strd  r2, r6, [sp, #2 * RECORD + \row]
+    pkhtb r6, r5, r3, asr #16
+    strd  r3, r6, [sp, #3 * RECORD + \row]
+  .endr
+  .irp record, 0, 2 * RECORD
+    ldmia r12!, {r0-r5}
+    add   r6, sp, #\record + SCALES
+    stmia r6, {r0-r2}
+    add   r6, sp, #\record + RECORD + SCALES
+    stmia r6, {r3-r5}
+  .endr
+    str   r12, [sp, #NEXT]
+    ldr   lr, [sp, #RUNS]
+2:  ldmia lr!, {r0, r1}       /* the next run: blocks, and outputs of each */
+    ldr   r6, [sp, #CHANNELS]
+    ldr   r4, [sp, #OUT]
+    ldr   r10, [sp, #CHANNEL]
+    rsb   r2, r1, #6
+    mov   r3, #OUTPUT_BYTES
+    adr   r5, 5f
+    mla   r5, r2, r3, r5
+    orr   r5, r5, #1
+    mul   r7, r1, r6
+    sub   r8, r7, r6
+    add   r8, r8, r4
+    mla   r4, r7, r0, r4
+    strd  r4, r0, [sp, #OUT]
+    strd  r5, r7, [sp, #ENTRY]
+    str   r8, [sp, #LAST]
+3:  strd  lr, r10, [sp, #LIST] /* the next block */
+    add   r11, sp, #ROW + VALUES
+    add   r9, sp, #ROW + VALUES + 3 * ROW_BYTES
+    .balign 4
+6:  FOUR_COLUMNS 0
+    FOUR_COLUMNS 8
+    add   r11, r11, #ROW_BYTES
+    cmp   r11, r9
+    bne   6b
+    mov   r12, sp
+    .balign 4
+4:  ldmia r12!, {r0-r6}       /* the next channel */
+    TWO_OUTPUTS r7, r8, r3, r4, r0, r0
+    TWO_OUTPUTS r9, r10, r4, r5, r0, r0
+    TWO_OUTPUTS r11, lr, r5, r6, r0, r0
+    ROW_OF
+    ROW_OF
+    ldr   r4, [sp, #LAST]
+    ldr   r5, [sp, #CHANNELS]
+    ldr   r6, [sp, #ENTRY]
+    ldmia r12!, {r0, r1, r2}
+    add   r3, r4, #1
+    str   r3, [sp, #LAST]
+    bx    r6
+    .balign 4
+5:  OUTPUT lr
+    OUTPUT r11
+    OUTPUT r10
+    OUTPUT r9
+    OUTPUT r8
+    OUTPUT r7
+    add   r3, sp, #RECORDS
+    cmp   r12, r3
+    bne   4b
+    ldrd  r7, r8, [sp, #ADVANCE] /* r8: LAST */
+    ldrd  lr, r10, [sp, #LIST]
+    ldr   r0, [sp, #BLOCKS]
+    add   r10, r10, r7
+    sub   r7, r7, #4
+    add   r8, r8, r7
+    subs  r0, r0, #1
+    str   r0, [sp, #BLOCKS]
+    str   r8, [sp, #LAST]
+    bne   3b
+    ldr   r4, [sp, #END]
+    add   lr, lr, #COLUMNS_BYTES
+    cmp   lr, r4
+    bne   2b
+    ldr   r4, [sp, #CHANNELS]
+    ldr   r5, [sp, #CHANNEL]
+    ldr   r3, [sp, #FIRST]
+    sub   r4, r4, #4
+    cmp   r5, r4
+    beq   7f
+    add   r5, r5, #4
+    cmp   r5, r4
+    it    gt
+    movgt r5, r4              /* the last four overlap those before them */
+    b     1b
+7:  add   sp, #FRAME
+    pop   {r4-r11, pc}
+    .size tmo_dsp_3x3, . - tmo_dsp_3x3
+
+#endif
