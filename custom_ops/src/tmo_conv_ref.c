@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions and fully connected layers for any core. Several output channels of a pixel share each byte that is read. */
+#include <stddef.h>
+#include <string.h>
+
 #include "tmo/backend.h"
-#include "tmo/kernels.h"
+#include "tmo/packed.h"
 #include "tmo/vectors.h"
 
 #if TMO_EIGHT_REGISTERS
@@ -22,8 +25,16 @@ static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, 
 
 #else
 
-enum { FILTERS = TMO_STACK_SUMS }; /* channels at once */
-#define add_products tmo_conv_sums
+#if TMO_CORE_DSP
+enum { FILTERS = TMO_STACK_SUMS / 2 }; /* channels at once */
+_Static_assert(offsetof(tmo_runs, stride) == 4 && offsetof(tmo_runs, count) == 6 && offsetof(tmo_runs, parts) == 8 &&
+               offsetof(tmo_runs, next_at) == 10 && offsetof(tmo_runs, next_offset) == 12 && offsetof(tmo_runs, next_row) == 16 &&
+               offsetof(tmo_runs, offset) == 20 && offsetof(tmo_runs, bytes) == 24 && offsetof(tmo_runs, row) == 32 &&
+               offsetof(tmo_runs, filter) == 36 && offsetof(tmo_runs, zero_point) == 40, "tmo_dsp_sums.S");
+#else
+enum { FILTERS = TMO_STACK_SUMS };
+#endif
+#define add_products tmo_add_products
 
 #endif
 
@@ -43,7 +54,7 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
  * Otherwise a part is a column in a row group; in a tiled group it is all pixels, or the pixels of a row if the window is clipped. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
-  const bool by_row = op->tile == 0;
+  const bool by_row = tmo_reads_rows(k);
   const uint32_t channels = k->in_channels, row = op->kernel_w * k->tap_step, columns = v->columns;
   const uint32_t next = op->dilation_w * channels, distance = by_row ? next : distance_of(v->pixels, v->count, columns);
   tmo_runs r = {v->pixels, 1, v->count, 1, 0, next, k->tap_step, v->offset, channels, 1, row, op->kernel_h * row, op->input_zero_point[0]};
@@ -70,7 +81,96 @@ static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   return r;
 }
 
-/* One output pixel; its channels are outputs i, i + 1, ..
+#if TMO_CORE_DSP
+
+_Static_assert(offsetof(tmo_dsp_job, x) == 0 && offsetof(tmo_dsp_job, bytes) == 4 && offsetof(tmo_dsp_job, weights) == 8 &&
+               offsetof(tmo_dsp_job, filter) == 12 && offsetof(tmo_dsp_job, bias) == 16 && offsetof(tmo_dsp_job, groups) == 20 &&
+               offsetof(tmo_dsp_job, multipliers) == 24 && offsetof(tmo_dsp_job, shifts) == 28 && offsetof(tmo_dsp_job, out) == 32 &&
+               offsetof(tmo_dsp_job, zero_out) == 36 && offsetof(tmo_dsp_job, zero_in) == 40 && offsetof(tmo_dsp_job, each) == 44,
+               "tmo_dsp_sums.S");
+
+/* Computes a pixel from one run of bytes. w: the first channel's weights. */
+static void conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out) {
+  const uint32_t filter = k->op->kernel_h * k->op->kernel_w * k->tap_step;
+  tmo_dsp_scales scales;
+  tmo_dsp_job job;
+  tmo_dsp_set(&job, k, w, filter, out, &scales);
+  job.x = x;
+  job.bytes = bytes;
+  tmo_dsp_outputs(&job);
+  if (tmo_dsp_moves_to_rest(&job, k, w, filter, out)) tmo_dsp_outputs(&job);
+  tmo_packed_clamp(k->op, out, k->out_channels);
+}
+
+enum { GATHERED_BYTES = 80 }; /* on the stack */
+
+/* Whether conv_small() computes a pixel: the bytes under its window are few, or of one pixel. */
+static bool is_small(const tmo_kernel *k) {
+  const uint32_t taps = (uint32_t)k->op->kernel_h * k->op->kernel_w;
+  return tmo_dsp_makes_outputs(k) && k->tap_step == k->in_channels && (taps == 1 || taps * k->in_channels <= GATHERED_BYTES);
+}
+
+static TMO_ALWAYS_INLINE void copy_bytes(int8_t *to, const int8_t *from, uint32_t n) {
+  for (; n >= 4; n -= 4, from += 4, to += 4) memcpy(to, from, 4);
+  while (n-- > 0) *to++ = *from++;
+}
+
+/* Copies the bytes under a window, each tap to the place that its weights have. */
+static void gather(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
+  const bool by_row = tmo_reads_rows(k);
+  const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
+  const int8_t *const *at = v->pixels;
+  for (to += tmo_first_tap(k, v); rows > 0; --rows, to += row) {
+    if (by_row && apart == pixel) {
+      copy_bytes(to, *at++ + v->offset, v->columns * pixel);
+      continue;
+    }
+    int8_t *tap = to;
+    for (uint32_t c = 0; c < v->columns; ++c, tap += pixel) copy_bytes(tap, by_row ? *at + v->offset + c * apart : *at++, pixel);
+    if (by_row) ++at;
+  }
+}
+
+/* One output pixel. Bytes that are gathered follow up to three at the zero point, so that all are multiplied in fours; the weights that these meet are
+ * whatever precedes the operator's. */
+TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+  const tmo_op *op = k->op;
+  const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
+  const uint32_t rows = v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : v->count / v->columns;
+  const bool whole = rows == op->kernel_h && v->columns == op->kernel_w;
+  if (whole && rows == 1 && (v->columns == 1 || (tmo_reads_rows(k) && op->dilation_w == 1))) {
+    conv_run(k, v->pixels[0] + v->offset, filter, k->weights, out);
+    return;
+  }
+  int8_t gathered[GATHERED_BYTES];
+  const uint32_t before = op->weights >= 4 ? (0 - filter) % 4 : 0;
+  memset(gathered, op->input_zero_point[0], whole ? 4 : before + filter);
+  gather(k, v, rows, gathered + before);
+  conv_run(k, gathered, before + filter, k->weights - before, out);
+}
+
+#endif
+
+/* One output pixel; its channels are outputs i, i + 1, .. */
+TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+  const int8_t *w = k->weights + tmo_first_tap(k, v);
+  const tmo_runs r = find_runs(k, v);
+#if TMO_CORE_DSP
+  if ((uint32_t)r.parts * r.count == 1 && r.step == 1 && tmo_dsp_makes_outputs(k)) {
+    conv_run(k, r.at[0] + r.offset, r.bytes, w, out + i);
+    return;
+  }
+#endif
+  for (uint32_t oc = 0; oc < k->out_channels; oc += FILTERS, w += FILTERS * r.filter) {
+    const uint32_t left = k->out_channels - oc, n = left < FILTERS ? left : FILTERS;
+    uint32_t sums[FILTERS];
+    tmo_begin_sums(k, sums, n, oc, i + oc);
+    add_products(&r, w, n, sums);
+    tmo_end_sums(k, sums, n, oc, i + oc, out);
+  }
+}
+
+/* The same.
  * TFLM: ConvPerChannel, kernels/internal/reference/integer_ops/conv.h. */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_HAS_BACKEND
@@ -80,15 +180,13 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
   }
 #endif
   if (tmo_conv_vectors(k, v, i, out)) return;
-  const int8_t *w = k->weights + tmo_first_tap(k, v);
-  const tmo_runs r = find_runs(k, v);
-  for (uint32_t oc = 0; oc < k->out_channels; oc += FILTERS, w += FILTERS * r.filter) {
-    const uint32_t left = k->out_channels - oc, n = left < FILTERS ? left : FILTERS;
-    uint32_t sums[FILTERS];
-    tmo_begin_sums(k, sums, n, oc, i + oc);
-    add_products(&r, w, n, sums);
-    tmo_end_sums(k, sums, n, oc, i + oc, out);
+#if TMO_CORE_DSP
+  if (is_small(k)) {
+    conv_small(k, v, out + i);
+    return;
   }
+#endif
+  conv_large(k, v, i, out);
 }
 
 void tmo_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {

@@ -3,6 +3,7 @@
 #include "tmo/fixed.h"
 
 extern inline int32_t tmo_wrapping_add(int32_t a, int32_t b);
+extern inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b);
 extern inline int32_t tmo_high_mul(int32_t a, int32_t b);
 extern inline int32_t tmo_high_scale(int32_t x, int32_t multiplier);
 extern inline int32_t tmo_round_shift(int32_t x, uint32_t exponent);

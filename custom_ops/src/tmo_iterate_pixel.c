@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterations of packed operators that compute a single pixel. Finding addresses would take as long as computing, so only the fields that the kernels
- * read are set. See tmo_iterate.c for all other cases. */
+/* Iterations of packed operators, convolutions and depthwise convolutions that compute a single pixel. Finding addresses would take as long as
+ * computing, so only the fields that the kernels read are set. See tmo_iterate.c for all other cases. */
 #include "tmo/iterate.h"
 #include "tmo/packed.h"
 #include "tmo/view.h"
@@ -127,6 +127,84 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
   convolve_channels(run, w, &k, to);
 }
 
+#if TMO_RUNS_DSP
+/* Whether the kernel of an operator that is not packed takes whole input rows as well as pixels. */
+static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) {
+#if TMO_CORE_DSP
+  if (op->kind == TMO_OP_DEPTHWISE) return k->in_channels == k->out_channels && tmo_dsp_makes_outputs(k);
+#else
+  (void)k;
+#endif
+  return op->kind == TMO_OP_CONV;
+}
+
+static TMO_ALWAYS_INLINE bool is_backwards(const tmo_tensor *t) { return tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED; }
+
+/* Lists pixels of each row under a window, in a tensor with whole rows. */
+static TMO_ALWAYS_INLINE void list_lines(const tmo_run_state *run, const pixel_window *w, uint32_t column, uint32_t columns, const int8_t **pixels) {
+  const tmo_tensor *const in = w->in;
+  const bool backwards = is_backwards(in);
+  const uint32_t first = (backwards ? in->width - 1u - column : column) * in->channels;
+  const uint32_t step = w->op->dilation_w * (backwards ? 0u - in->channels : in->channels);
+  for (uint32_t r = w->rows.count, y = w->rows.start; r > 0; --r, y += w->op->dilation_h) {
+    const int8_t *pixel = tmo_base_of(run, in) + tmo_row_offset(in, y) + first;
+    for (const int8_t *const *const end = pixels + columns; pixels != end; pixel += step) *pixels++ = pixel;
+  }
+}
+
+static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
+  return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
+}
+
+/* The same for operators that are not packed. */
+TMO_OWN_FRAME static void call_plain_kernel(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, int8_t *to) {
+  const tmo_op *const op = w->op;
+  const void *const program = run->program;
+  const int8_t *taps[TMO_MAX_TAPS];
+  const uint32_t n = (uint32_t)w->rows.count * w->columns.count;
+  tmo_kernel k; /* only the fields that the kernels below read */
+  k.op = op;
+  k.in_channels = w->in->channels;
+  k.out_channels = out->channels;
+  k.tap_step = op->kind == TMO_OP_CONV ? k.in_channels : k.out_channels;
+  k.bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) : NULL;
+  k.weights = (const int8_t *)tmo_constant(program, op->weights);
+  k.multipliers = (const int32_t *)tmo_constant(program, op->multipliers);
+  k.shifts = (const int8_t *)tmo_constant(program, op->shifts);
+  k.sums = NULL;
+  k.first = k.last = true;
+  k.whole_rows = !tmo_has_column_windows(w->in) && !is_backwards(w->in) && takes_rows(op, &k);
+  tmo_window window = {taps, (uint16_t)n, w->columns.count, w->rows.first, w->columns.first, 0, n};
+  if (tmo_has_column_windows(w->in)) {
+    list_window(run, w, 0, taps);
+  } else if (k.whole_rows) {
+    window.count = w->rows.count;
+    window.offset = w->columns.start * k.in_channels;
+    list_lines(run, w, 0, 1, taps);
+  } else {
+    list_lines(run, w, w->columns.start, w->columns.count, taps);
+  }
+  if (tmo_is_kind(op, TMO_OP_CONV)) {
+    tmo_conv_pixel_s8(&k, &window, to);
+  } else if (tmo_is_kind(op, TMO_OP_DEPTHWISE)) {
+    tmo_depthwise_pixel_s8(&k, &window, to);
+  } else {
+    tmo_pool_pixel_s8(&k, &window, to);
+  }
+}
+
+/* Whether the pixels are in the arena, or in a buffer of the caller with all of them. */
+static TMO_ALWAYS_INLINE bool is_near(const tmo_run_state *run, const tmo_tensor *t) {
+  return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
+}
+
+/* Whether call_plain_kernel() supports an operator. */
+static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
+  const bool plain = op->packing == TMO_PACKING_NONE && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
+  return plain && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE) || is_pool(op));
+}
+#endif
+
 /* Whether a kernel above supports the operator's window. With the DSP extension, convolutions of whole rows have their own path. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_h == 1 && op->kernel_w == 1;
@@ -136,6 +214,13 @@ static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in)
 
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+#if TMO_RUNS_DSP
+  if (is_plain_window(op) && is_near(run, in) && is_near(run, out)) {
+    const pixel_window plain_window = window_under(run, op, in);
+    call_plain_kernel(run, &plain_window, out, pixel_of(run, out, run->unit.row, run->unit.tile));
+    return TMO_OK;
+  }
+#endif
   const bool adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
   const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && out->layout == TMO_LAYOUT_HWC;
   if (!plain) return tmo_iterate_any(run, op);

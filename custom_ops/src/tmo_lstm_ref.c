@@ -47,6 +47,23 @@ static int32_t part(constants *next, const int8_t *x, uint32_t n) {
   return product(next, (int32_t)sum, 1);
 }
 
+#if TMO_CORE_DSP
+/* Computes the sums of both parts of all gates, in the order in which part() takes them; their weights are read. */
+static void sum_gates(constants *next, const int8_t *const *rows, uint32_t in, uint32_t out, int32_t *sums) {
+  const uint32_t each = in + out;
+  const tmo_runs old = {rows + 1, 1, 1, 1, 0, 0, 0, 0, out, 1, 0, each, 0};
+  tmo_runs new = old;
+  uint32_t parts[2][GATES];
+  for (uint32_t g = 0; g < 2 * GATES; ++g) parts[g % 2][g / 2] = (uint32_t)*next->bias++;
+  new.at = rows;
+  new.bytes = in;
+  tmo_dsp_sums(&new, next->weights, GATES, parts[0]);
+  tmo_dsp_sums(&old, next->weights + in, GATES, parts[1]);
+  for (uint32_t g = 0; g < 2 * GATES; ++g) sums[g] = (int32_t)parts[g % 2][g / 2];
+  next->weights += GATES * each;
+}
+#endif
+
 /* Each operand has a row: the input, the previous output, and the cells of two bytes each. The kernel overwrites the last two. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
@@ -60,10 +77,22 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     int32_t gates[GATES];
     next.multipliers = k->multipliers;
     next.shifts = k->shifts;
+#if TMO_CORE_DSP
+    int32_t sums[2 * GATES];
+    sum_gates(&next, rows, k->in_channels, k->out_channels, sums);
+    const int32_t *const bias = next.bias;
+    next.bias = sums;
+    const uint32_t in = 0, old = 0; /* more to multiply */
+#else
+    const uint32_t in = k->in_channels, old = k->out_channels;
+#endif
     for (uint32_t g = 0; g < GATES; ++g) {
-      const int32_t new = part(&next, rows[0], k->in_channels);
-      gates[g] = curve(table, 3 * saturate(new + part(&next, rows[1], k->out_channels)), g == NEW);
+      const int32_t new = part(&next, rows[0], in);
+      gates[g] = curve(table, 3 * saturate(new + part(&next, rows[1], old)), g == NEW);
     }
+#if TMO_CORE_DSP
+    next.bias = bias;
+#endif
     memcpy(&kept, cells, sizeof kept);
     int32_t cell = product(&next, gates[FORGET], kept);
     cell += product(&next, gates[LET_IN], gates[NEW]);

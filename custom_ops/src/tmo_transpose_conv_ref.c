@@ -28,7 +28,7 @@ void tmo_transpose_conv_row_s8(const tmo_kernel *k, const tmo_window *window, in
       uint32_t sums[TMO_STACK_SUMS];
       n = k->out_channels - c < TMO_STACK_SUMS ? k->out_channels - c : TMO_STACK_SUMS;
       tmo_begin_sums(k, sums, n, c, 0);
-      tmo_conv_sums(&r, w, n, sums);
+      tmo_add_products(&r, w, n, sums);
       tmo_end_sums(k, sums, n, c, c, out);
     }
   }

@@ -2,7 +2,8 @@
 #include <stddef.h>
 
 #include "tmo/access.h"
-#include "tmo/kernels.h"
+#include "tmo/dsp.h"
+#include "tmo/packed.h"
 
 tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const int32_t first = start < 0 ? (int32_t)tmo_quotient((uint32_t)(dilation - 1 - start), dilation) : 0;
@@ -80,10 +81,18 @@ void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_
   const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
   const int32_t *multiplier = k->multipliers + channel * step;
   const int8_t *shift = k->shifts + channel * step;
-  const int32_t zero_point = op->output_zero_point, low = op->act_min, high = op->act_max;
+  const int32_t zero_point = op->output_zero_point;
+#if !TMO_CORE_DSP
+  const int32_t low = op->act_min, high = op->act_max;
+#endif
   out += i;
   for (const uint32_t *const end = sums + n; sums != end; multiplier += step, shift += step) {
     const int32_t value = tmo_wrapping_add(scaled((int32_t)*sums++, *multiplier, *shift), zero_point);
+#if TMO_CORE_DSP
+    *out++ = (int8_t)tmo_saturated_byte(value); /* in one instruction; few operators have another range */
+#else
     *out++ = (int8_t)(value < low ? low : value > high ? high : value);
+#endif
   }
+  if (TMO_CORE_DSP) tmo_packed_clamp(op, out - n, n);
 }

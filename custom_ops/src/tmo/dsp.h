@@ -19,16 +19,6 @@ static inline int32_t tmo_word(const int8_t *from) {
   return word;
 }
 
-/* total + round(a * b / 2^32), halves up. */
-static TMO_ALWAYS_INLINE int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
-#if TMO_CORE_DSP
-  __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
-  return total;
-#else
-  return tmo_wrapping_add(total, (int32_t)(((int64_t)a * b + ((int64_t)1 << 31)) >> 32));
-#endif
-}
-
 /* Saturates to int8. */
 static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
 #if TMO_CORE_DSP

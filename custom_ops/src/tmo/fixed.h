@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "build.h"
 #include "compiler.h"
 
 #ifdef __cplusplus
@@ -32,6 +33,16 @@ extern "C" {
 /* a + b modulo 2^32. */
 TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
+/* total + round(a * b / 2^32), halves up. */
+TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
+#if TMO_CORE_DSP
+  __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
+  return total;
+#else
+  return tmo_wrapping_add(total, (int32_t)(((int64_t)a * b + ((int64_t)1 << 31)) >> 32));
+#endif
+}
+
 /* round(a * b / 2^31), halves up, saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
 TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
@@ -51,7 +62,10 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 
 /* round(x * multiplier / 2^31), halves up; multiplier >= 0. Nothing saturates, since multiplier cannot be INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
-#if TMO_MIXED_MULTIPLY
+#if TMO_CORE_DSP
+  const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* modulo 2^32; as a signed number, 2^32 less than it if it is negative */
+  return tmo_high_add(x & twice >> 31, x, twice);
+#elif TMO_MIXED_MULTIPLY
   const uint64_t twice = (uint64_t)((int64_t)x * (int64_t)((uint32_t)multiplier << 1));
   return (int32_t)((uint32_t)(twice >> 32) + ((uint32_t)twice >> 31));
 #elif TMO_WIDE_MULTIPLY

@@ -12,8 +12,10 @@
 #define TMO_KERNELS_H_
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "build.h"
 #include "compiler.h"
 #include "fixed.h"
 #include "tmo/own.h"
@@ -193,7 +195,97 @@ typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
 /* Adds the products of runs with the weights of several channels to the sums of these. */
-TMO_LINKAGE void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
+typedef void tmo_add_runs_of_bytes(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
+TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
+#if TMO_CORE_DSP
+tmo_add_runs_of_bytes tmo_dsp_sums; /* of adjacent bytes: r->step is 1 */
+
+/* Output channels in groups of four, whose sums are over one run of bytes. */
+typedef struct {
+  const int8_t *x;
+  uint32_t bytes;
+  const int8_t *weights;
+  uint32_t filter; /* weights of a channel */
+  const int32_t *bias;
+  uint32_t groups;
+  const int32_t *multipliers; /* four of them for all groups if they are not `each` */
+  const int8_t *shifts;
+  int8_t *out;
+  int32_t zero_out, zero_in, each;
+} tmo_dsp_job;
+
+/* Computes all outputs, saturated to int8. The last one is written after everything is read. Changes the job. */
+void tmo_dsp_outputs(tmo_dsp_job *job);
+
+/* The same for the channels of a depthwise convolution. */
+typedef struct {
+  tmo_dsp_job job;           /* without x and bytes. weights: of the first tap. filter: weights of a tap */
+  const int8_t *const *taps; /* rows of `columns` taps; if `apart` is not 0, only the first tap of each row */
+  uint32_t rows, columns;
+  uint32_t skipped;          /* weights from the last tap of a row to the first of the next one, less those of a tap */
+  uint32_t offset;           /* bytes from each pointer to the first channel */
+  uint32_t apart;            /* bytes from tap to tap in a row */
+} tmo_dsp_window_job;
+
+void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
+
+/* Whether these functions compute the outputs of a pixel. */
+static inline bool tmo_dsp_makes_outputs(const tmo_kernel *k) { return k->sums == NULL && k->bias != NULL && k->out_channels >= 4; }
+
+/* Four times the only scale of an operator whose channels all have the same. */
+typedef struct {
+  int32_t multipliers[4];
+  int8_t shifts[4];
+} tmo_dsp_scales;
+
+/* Sets a job, except x and bytes, to an operator's outputs from weights `w` on. */
+static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
+  const tmo_op *op = k->op;
+  job->weights = w;
+  job->filter = filter;
+  job->bias = k->bias;
+  job->groups = k->out_channels / 4;
+  job->multipliers = k->multipliers;
+  job->shifts = k->shifts;
+  job->out = out;
+  job->zero_out = op->output_zero_point;
+  job->zero_in = op->input_zero_point[0];
+  job->each = op->flags & TMO_FLAG_PER_CHANNEL;
+  if (job->each != 0) return;
+  for (uint32_t i = 0; i < 4; ++i) {
+    scales->multipliers[i] = *k->multipliers;
+    scales->shifts[i] = *k->shifts;
+  }
+  job->multipliers = scales->multipliers;
+  job->shifts = scales->shifts;
+}
+
+/* Moves a job that is done to the last four channels. False: all channels are done. next: from a channel's weights to those of the next one. */
+static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
+  const uint32_t last = k->out_channels - 4;
+  if (k->out_channels % 4 == 0) return false;
+  job->weights = w + last * next;
+  job->bias = k->bias + last;
+  job->groups = 1;
+  job->out = out + last;
+  if (job->each != 0) {
+    job->multipliers = k->multipliers + last;
+    job->shifts = k->shifts + last;
+  }
+  return true;
+}
+#endif
+
+/* The same with the core's instructions. */
+static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) {
+#if TMO_CORE_DSP
+  if (r->step == 1) {
+    tmo_dsp_sums(r, weights, channels, totals);
+    return;
+  }
+#endif
+  tmo_conv_sums(r, weights, channels, totals);
+}
 
 /* Adds the products of a window, with the weights of outputs to, to + 1, .., to the sums of n of them: channels from, from + 1, .., or one channel
  * for all of them. */

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cores of convolutions that are not packed, for the DSP extension: tmo_dsp_sums and tmo_dsp_outputs of tmo/kernels.h. They multiply four values of
+ * four channels at once; tmo_dsp_sums computes the last one to three channels one at a time.
+ *
+ *   r0       next values of a run     r1   next weights of the first channel     r2, r3   to those of the second and of the fourth one
+ *   r4..r7   sums                     r8   minus the zero point, twice           r9, r10  values     r11, r12   weights     lr   values left */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+
+    .syntax unified
+    .thumb
+
+/* Fields of tmo_runs. */
+    .equ STRIDE, 4             /* asserted in tmo_conv_ref.c */
+    .equ COUNT, 6
+    .equ PARTS, 8
+    .equ NEXT_AT, 10
+    .equ NEXT_OFFSET, 12
+    .equ NEXT_ROW, 16
+    .equ OFFSET, 20
+    .equ BYTES, 24
+    .equ ROW, 32
+    .equ FILTER, 36
+    .equ ZERO_POINT, 40
+
+/* The stack. */
+    .equ PART_AT, 0         /* of the part: pointer to its first run, */
+    .equ PART_WEIGHTS, 4
+    .equ PART_OFFSET, 8
+    .equ PARTS_LEFT, 12
+    .equ AT, 16             /* of the next run */
+    .equ WEIGHTS, 20
+    .equ RUNS_LEFT, 24
+    .equ RUNS, 28           /* arguments */
+    .equ CHANNELS, 32
+    .equ TOTALS, 36
+    .equ FIRST_WEIGHTS, 40  /* of the next channels */
+    .equ FRAME, 44
+
+.macro FOUR_OF sum, address:vararg
+    ldr   r11, \address
+    sxtb16 r12, r11
+    smlad \sum, r9, r12, \sum
+    sxtb16 r12, r11, ror #8
+    smlad \sum, r10, r12, \sum
+.endm
+
+.macro ONE_OF sum, address:vararg
+    ldrsb r11, \address
+    mla   \sum, r9, r11, \sum
+.endm
+
+/* Multiplies the next `bytes` values by the weights of `channels` channels. */
+.macro MULTIPLY of, channels, bytes
+  .if \bytes == 4
+    ldr   r10, [r0], #4
+    sxtab16 r9, r8, r10
+    sxtab16 r10, r8, r10, ror #8
+  .else
+    ldrsb r9, [r0], #1
+    sxtah r9, r9, r8
+  .endif
+  .if \channels == 4
+    \of   r5, [r1, r2]
+    \of   r6, [r1, r2, lsl #1]
+    \of   r7, [r1, r3]
+  .endif
+    \of   r4, [r1], #\bytes
+.endm
+
+/* Adds the products of all runs to the sums of `channels` channels. */
+.macro SUMS channels
+    ldr   r9, [sp, #RUNS]
+    ldr   r0, [r9]
+    ldr   r1, [sp, #FIRST_WEIGHTS]
+    ldr   lr, [r9, #OFFSET]
+    ldrh  r10, [r9, #PARTS]
+    cmp   r10, #0
+    beq   9f
+1:  str   r10, [sp, #PARTS_LEFT]
+    str   lr, [sp, #PART_OFFSET]
+    strd  r0, r1, [sp, #PART_AT]
+    ldrh  r10, [r9, #COUNT]
+    cmp   r10, #0
+    beq   8f
+2:  str   r10, [sp, #RUNS_LEFT]
+    ldrh  r11, [r9, #STRIDE]
+    ldr   r12, [r9, #ROW]
+    add   r11, r0, r11, lsl #2
+    add   r12, r1, r12
+    strd  r11, r12, [sp, #AT]
+    ldr   r0, [r0]
+    add   r0, r0, lr
+    ldr   lr, [r9, #BYTES]
+    subs  lr, lr, #8
+    blt   4f
+3:  MULTIPLY FOUR_OF, \channels, 4
+    MULTIPLY FOUR_OF, \channels, 4
+    subs  lr, lr, #8
+    bge   3b
+4:  lsls  r9, lr, #29           /* at least four values are left */
+    bpl   5f
+    MULTIPLY FOUR_OF, \channels, 4
+5:  ands  lr, lr, #3
+    beq   7f
+6:  MULTIPLY ONE_OF, \channels, 1
+    subs  lr, lr, #1
+    bne   6b
+7:  ldr   r9, [sp, #RUNS]
+    ldr   lr, [sp, #PART_OFFSET]
+    ldrd  r0, r1, [sp, #AT]
+    ldr   r10, [sp, #RUNS_LEFT]
+    subs  r10, r10, #1
+    bne   2b
+8:  ldrd  r0, r1, [sp, #PART_AT]
+    ldrh  r10, [r9, #NEXT_AT]
+    ldr   r11, [r9, #NEXT_ROW]
+    ldr   r12, [r9, #NEXT_OFFSET]
+    add   r0, r0, r10, lsl #2
+    add   r1, r1, r11
+    add   lr, lr, r12
+    ldr   r10, [sp, #PARTS_LEFT]
+    subs  r10, r10, #1
+    bne   1b
+9:
+.endm
+
+    .section .text.tmo_dsp_sums, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_sums
+    .type tmo_dsp_sums, %function
+    .thumb_func
+tmo_dsp_sums:
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    strd  r0, r2, [sp, #RUNS]
+    strd  r3, r1, [sp, #TOTALS]
+    ldr   r8, [r0, #ZERO_POINT]
+    rsb   r8, r8, #0
+    pkhbt r8, r8, r8, lsl #16
+    ldr   r2, [r0, #FILTER]
+    add   r3, r2, r2, lsl #1
+    b     20f
+10: ldr   r12, [sp, #TOTALS]
+    ldmia r12, {r4-r7}
+    SUMS  4
+    ldrd  r12, r1, [sp, #TOTALS]
+    stmia r12!, {r4-r7}
+    add   r1, r1, r2, lsl #2
+    strd  r12, r1, [sp, #TOTALS]
+20: ldr   r12, [sp, #CHANNELS]
+    subs  r12, r12, #4
+    str   r12, [sp, #CHANNELS]
+    bge   10b
+    adds  r12, r12, #4
+    beq   40f
+30: str   r12, [sp, #CHANNELS]
+    ldr   r12, [sp, #TOTALS]
+    ldr   r4, [r12]
+    SUMS  1
+    ldrd  r12, r1, [sp, #TOTALS]
+    str   r4, [r12], #4
+    add   r1, r1, r2
+    strd  r12, r1, [sp, #TOTALS]
+    ldr   r12, [sp, #CHANNELS]
+    subs  r12, r12, #1
+    bne   30b
+40: add   sp, #FRAME
+    pop   {r4-r11, pc}
+    .size tmo_dsp_sums, . - tmo_dsp_sums
+
+/* Fields of tmo_dsp_job. */
+    .equ JOB_X, 0
+    .equ JOB_BYTES, 4
+    .equ JOB_WEIGHTS, 8
+    .equ JOB_FILTER, 12
+    .equ JOB_BIAS, 16
+    .equ JOB_GROUPS, 20
+    .equ JOB_MULTIPLIERS, 24
+    .equ JOB_SHIFTS, 28
+    .equ JOB_OUT, 32
+    .equ JOB_ZERO_OUT, 36
+    .equ JOB_ZERO_IN, 40
+    .equ JOB_EACH, 44
+
+/* Scales a sum and writes it.   r0, r9   next multiplier and shift     r3   zero point of the output     lr   next output     r10..r12   free */
+.macro OUTPUT sum
+    ldr   r10, [r0], #4
+    ldrsb r11, [r9], #1
+    lsl   r10, r10, #1
+    mvns  r11, r11
+    bmi   5f
+    and   r12, \sum, r10, asr #31
+    smmlar \sum, \sum, r10, r12
+    add   \sum, \sum, \sum, asr #31
+    asr   \sum, \sum, r11
+    add   \sum, \sum, #1
+    add   \sum, r3, \sum, asr #1
+6:  ssat  \sum, #8, \sum
+    strb  \sum, [lr], #1
+    .subsection 1
+5:  mvn   r11, r11              /* shifts to the left are rare */
+    lsl   \sum, \sum, r11
+    and   r12, \sum, r10, asr #31
+    smmlar \sum, \sum, r10, r12
+    add   \sum, \sum, r3
+    b     6b
+    .previous
+.endm
+
+/* Writes the outputs of four channels. Returns Z if they were the last ones.   r12   job */
+.macro OUTPUTS
+    ldrd  r0, r9, [r12, #JOB_MULTIPLIERS]
+    ldrd  lr, r3, [r12, #JOB_OUT]
+    OUTPUT r4
+    OUTPUT r5
+    OUTPUT r6
+    OUTPUT r7
+    ldr   r12, [sp]
+    ldr   r10, [r12, #JOB_EACH]
+    cmp   r10, #0
+    it    ne
+    strdne r0, r9, [r12, #JOB_MULTIPLIERS]
+    str   lr, [r12, #JOB_OUT]
+    ldr   r10, [r12, #JOB_GROUPS]
+    subs  r10, r10, #1
+    str   r10, [r12, #JOB_GROUPS]
+.endm
+
+    .section .text.tmo_dsp_outputs, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_outputs
+    .type tmo_dsp_outputs, %function
+    .thumb_func
+tmo_dsp_outputs:
+    push  {r0, r4-r11, lr}
+    mov   r12, r0
+    ldr   r8, [r12, #JOB_ZERO_IN]
+    rsb   r8, r8, #0
+    pkhbt r8, r8, r8, lsl #16
+    ldrd  r1, r2, [r12, #JOB_WEIGHTS]
+1:  ldr   lr, [r12, #JOB_BIAS]
+    ldmia lr!, {r4-r7}
+    str   lr, [r12, #JOB_BIAS]
+    add   r3, r2, r2, lsl #1
+    ldrd  r0, lr, [r12, #JOB_X]
+    subs  lr, lr, #8
+    blt   3f
+2:  MULTIPLY FOUR_OF, 4, 4
+    MULTIPLY FOUR_OF, 4, 4
+    subs  lr, lr, #8
+    bge   2b
+3:  lsls  r9, lr, #29
+    bpl   4f
+    MULTIPLY FOUR_OF, 4, 4
+4:  ands  lr, lr, #3
+    beq   8f
+7:  MULTIPLY ONE_OF, 4, 1
+    subs  lr, lr, #1
+    bne   7b
+8:  ldr   r12, [sp]
+    ldr   lr, [r12, #JOB_BYTES]
+    sub   r1, r1, lr
+    add   r1, r1, r2, lsl #2
+    OUTPUTS
+    bne   1b
+    pop   {r0, r4-r11, pc}
+    .size tmo_dsp_outputs, . - tmo_dsp_outputs
+
+/* More fields of tmo_dsp_window_job. */
+    .equ JOB_TAPS, 48
+    .equ JOB_ROWS, 52
+    .equ JOB_COLUMNS, 56
+    .equ JOB_SKIPPED, 60
+    .equ JOB_OFFSET, 64
+    .equ JOB_APART, 68
+
+/* Multiplies a tap of four channels: r10 by the next weights. */
+.macro TAP
+    ldr   r11, [r1]
+    add   r1, r1, r2
+    sxtab16 r12, r8, r10
+    sxtab16 r10, r8, r10, ror #8
+    sxtb16 r9, r11
+    sxtb16 r11, r11, ror #8
+    smlabb r4, r12, r9, r4
+    smlabb r5, r10, r11, r5
+    smlatt r6, r12, r9, r6
+    smlatt r7, r10, r11, r7
+.endm
+
+/* r0   next tap or pointer to it     r1   its weights     r2   to those of the next one     r3   to the first channel, or to the next tap */
+    .section .text.tmo_dsp_window_outputs, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_window_outputs
+    .type tmo_dsp_window_outputs, %function
+    .thumb_func
+tmo_dsp_window_outputs:
+    push  {r0, r1, r2, r4-r11, lr}
+    mov   r12, r0
+    ldr   r8, [r12, #JOB_ZERO_IN]
+    rsb   r8, r8, #0
+    pkhbt r8, r8, r8, lsl #16
+1:  ldr   lr, [r12, #JOB_BIAS]
+    ldmia lr!, {r4-r7}
+    str   lr, [r12, #JOB_BIAS]
+    ldrd  r1, r2, [r12, #JOB_WEIGHTS]
+    ldrd  r0, r10, [r12, #JOB_TAPS]
+    cmp   r10, #0
+    beq   8f
+    ldr   r3, [r12, #JOB_APART]
+    cmp   r3, #0
+    bne   4f
+    ldr   r3, [r12, #JOB_OFFSET]
+2:  str   r10, [sp, #4]
+    ldr   lr, [r12, #JOB_COLUMNS]
+3:  ldr   r10, [r0], #4
+    ldr   r10, [r10, r3]
+    TAP
+    subs  lr, lr, #1
+    bne   3b
+    ldr   r12, [sp]
+    ldr   r9, [r12, #JOB_SKIPPED]
+    add   r1, r1, r9
+    ldr   r10, [sp, #4]
+    subs  r10, r10, #1
+    bne   2b
+    b     8f
+4:  strd  r10, r0, [sp, #4]
+    ldr   r0, [r0]
+    ldr   r9, [r12, #JOB_OFFSET]
+    add   r0, r0, r9
+    ldr   lr, [r12, #JOB_COLUMNS]
+7:  ldr   r10, [r0]
+    add   r0, r0, r3
+    TAP
+    subs  lr, lr, #1
+    bne   7b
+    ldr   r12, [sp]
+    ldr   r9, [r12, #JOB_SKIPPED]
+    add   r1, r1, r9
+    ldrd  r10, r0, [sp, #4]
+    add   r0, r0, #4
+    subs  r10, r10, #1
+    bne   4b
+8:  ldr   r10, [r12, #JOB_WEIGHTS]
+    add   r10, r10, #4
+    str   r10, [r12, #JOB_WEIGHTS]
+    ldr   r10, [r12, #JOB_OFFSET]
+    add   r10, r10, #4
+    str   r10, [r12, #JOB_OFFSET]
+    OUTPUTS
+    bne   1b
+    pop   {r0, r1, r2, r4-r11, pc}
+    .size tmo_dsp_window_outputs, . - tmo_dsp_window_outputs
+
+#endif

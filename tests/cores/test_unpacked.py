@@ -1,0 +1,61 @@
+"""Check kernels of programs without a target on cores with the DSP extension: their bytes, and that they use it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from cores.cases import Case, model_cases, run
+from cores.core import CORES, Core, missing_tools
+from models import Net
+
+import tflm_memopt
+
+DSP = ("m4", "m7", "m33", "m55")
+QUICK = ("m4",)
+MOST = {"pointwise": 0.62, "window": 0.64, "colours": 0.7, "depthwise": 0.7, "dense": 0.6}
+"""Instructions on a Cortex-M4 as a share of those on a Cortex-M3, at most."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "core" in metafunc.fixturenames:
+        marks = {name: () if name in QUICK else (pytest.mark.slow,) for name in DSP}
+        metafunc.parametrize("core", [pytest.param(CORES[n], id=n, marks=marks[n]) for n in DSP])
+
+
+def _layer(name: str) -> bytes:
+    net = Net(3)
+    match name:
+        case "pointwise":
+            net.conv2d(net.input((1, 12, 9, 61)), 30)
+        case "window":
+            net.conv2d(net.input((1, 9, 10, 18)), 21, kernel=(3, 3), stride=(2, 1))
+        case "colours":
+            net.conv2d(net.input((1, 16, 17, 3)), 9, kernel=(3, 3))
+        case "depthwise":
+            net.depthwise_conv2d(net.input((1, 11, 12, 31)), kernel=(5, 3))
+        case "dense":
+            net.fully_connected(net.input((1, 203)), 46)
+    for op in net.graph.operators:
+        weights = net.tree.buffers[net.graph.tensors[op.inputs[1]].buffer]
+        data = np.array(weights.data, np.uint8)
+        data[::7] = 0x80  # -128
+        weights.data = data
+    return net.model(net.graph.operators[-1].outputs[0])
+
+
+@cache
+def _case(name: str) -> Case:
+    (case,) = model_cases(tflm_memopt.optimize(_layer(name)).model)
+    return case
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_layers(core: Core, name: str) -> None:
+    if reason := missing_tools(core):
+        pytest.skip(reason)
+    (outcome,) = run(core, [_case(name)])
+    assert outcome.right
+    (without,) = run(CORES["m3"], [_case(name)])
+    assert outcome.instructions <= MOST[name] * without.instructions
