@@ -109,8 +109,13 @@ def places(source: str, side: str) -> list[int]:
     return [int(at) for at in re.findall(rf"net_{side}(?:_\d+)?\(void\) {{ return \(.*\(arena \+ (\d+)\); }}", source)]
 
 
-def test_inputs_are_in_the_models_order(tmp_path: Path) -> None:
-    written(swapped(), tmp_path)
+def sizes(header: str, side: str) -> list[int]:
+    return [int(n) for n in re.findall(rf"#define NET_{side.upper()}(?:_\d+)?_BYTES (\d+)u", header)]
+
+
+def test_outputs_are_in_the_models_order(tmp_path: Path) -> None:
+    written(reversed_outputs(), tmp_path)
+    assert sizes((tmp_path / "net.h").read_text(), "output") == [12 * 12 * 2, 12 * 12 * 4]
     source = (tmp_path / "net.c").read_text()
-    (first, second), io = places(source, "input"), re.findall(r"io\[\] = {arena \+ (\d+), arena \+ (\d+), ", source)
-    assert [(str(second), str(first))] == io  # the operator's first input is the model's second
+    io = re.search(r"io\[\] = {arena \+ \d+, arena \+ (\d+), arena \+ (\d+)};", source)
+    assert io and places(source, "output") == [int(io[2]), int(io[1])]
