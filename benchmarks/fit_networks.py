@@ -417,7 +417,7 @@ KNOWN_FROM = 20_000
 def network(seed: int) -> bytes:
     """Return the network of a seed as a .tflite model."""
     if seed >= KNOWN_FROM:
-        return tuple(known.NETWORKS.values())[seed - KNOWN_FROM](1)
+        return tuple(known.NETWORKS.values())[seed - KNOWN_FROM](Net(1))
     families = FAMILIES if seed < MORE_FROM else MORE
     return families[seed % len(families)](seed)
 

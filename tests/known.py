@@ -68,55 +68,48 @@ def classifier(net: Net, x: int, classes: int) -> bytes:
 # ---- sound ----
 
 
-def micro_speech(seed: int) -> bytes:
-    net = Net(seed)
+def micro_speech(net: Net) -> bytes:
     return classifier(net, depthwise(net, net.input((1, 49, 40, 1)), (10, 8), S2, multiplier=8), 4)
 
 
-def tiny_conv(seed: int) -> bytes:
-    net = Net(seed)
+def tiny_conv(net: Net) -> bytes:
     return classifier(net, conv(net, net.input((1, 49, 40, 1)), 8, (10, 8), S2), 12)
 
 
-def ds_cnn(seed: int, channels: int = 48, groups: int = 3) -> bytes:
-    net = Net(seed)
+def ds_cnn(net: Net, channels: int = 48, groups: int = 3) -> bytes:
     y = conv(net, net.input((1, 49, 10, 1)), channels, (10, 4), S2)
     for _ in range(groups):
         y = separable(net, y, channels)
     return classified(net, y, 12)
 
 
-def ds_cnn_large(seed: int) -> bytes:
-    return ds_cnn(seed, 76, 4)
+def ds_cnn_large(net: Net) -> bytes:
+    return ds_cnn(net, 76, 4)
 
 
-def narrow_resnet(seed: int) -> bytes:
+def narrow_resnet(net: Net) -> bytes:
     """Res8 for keywords: all layers have the same width."""
-    net = Net(seed)
     y = net.pool(conv(net, net.input((1, 40, 20, 1)), 19), kernel=(4, 3), stride=(4, 3))
     for _ in range(3):
         y = net.add(y, net.conv2d(conv(net, y, 19), 19, kernel=(3, 3)), activation="RELU")
     return classified(net, y, 12)
 
 
-def svdf_keyword(seed: int) -> bytes:
-    net = Net(seed)
+def svdf_keyword(net: Net) -> bytes:
     y = net.input((1, 40), (0.05, -3))
     for units, memory in ((96, 8), (64, 6), (48, 6)):
         y = svdf(net, y, units, memory=memory, state=(0.08, 0))
     return net.model(net.softmax(net.fully_connected(y, 4, out=(0.1, 0))))
 
 
-def crnn(seed: int) -> bytes:
-    net = Net(seed)
+def crnn(net: Net) -> bytes:
     y = conv(net, net.input((1, 32, 20, 1)), 12, (5, 4), (2, 4), padding="SAME")
     y = net.reshape(y, (1, 16, 60))
     return net.model(net.fully_connected(lstm(net, y, 24), 4))
 
 
-def wake_word(seed: int) -> bytes:
+def wake_word(net: Net) -> bytes:
     """Version 2: separable layers with windows that are kept in variables."""
-    net = Net(seed)
     streaming = Streaming(net)
     x = net.input((1, 3, 1, 40))
     x = conv(net, streaming.window("first", x, 2, first=-3), 32, (5, 1), (3, 1), padding="VALID")
@@ -128,9 +121,8 @@ def wake_word(seed: int) -> bytes:
     return net.model(net.unary("LOGISTIC", y, out=(1 / 256, -128)))
 
 
-def wake_word_v1(seed: int) -> bytes:
+def wake_word_v1(net: Net) -> bytes:
     """Version 1: convolutions over time and frequency of frames that are kept in variables."""
-    net = Net(seed)
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 40, 1)), 4, first=-3)
     x = conv(net, x, 12, (5, 4), (1, 3), padding="VALID")
@@ -141,9 +133,8 @@ def wake_word_v1(seed: int) -> bytes:
     return net.model(net.unary("LOGISTIC", net.fully_connected(y, 1), out=(1 / 256, -128)))
 
 
-def mixed_windows(seed: int) -> bytes:
+def mixed_windows(net: Net) -> bytes:
     """Halves of the channels with different windows over rows that are kept in variables."""
-    net = Net(seed)
     streaming = Streaming(net)
     x = conv(net, streaming.window("a", net.input((1, 2, 1, 40)), 3, first=-3), 30, (4, 1), (2, 1), padding="VALID")
     for k, lengths in enumerate(((5, 9), (7, 11), (9, 15))):
@@ -159,25 +150,22 @@ def mixed_windows(seed: int) -> bytes:
 # ---- images ----
 
 
-def mobilenet_v1(seed: int) -> bytes:
-    net = Net(seed)
+def mobilenet_v1(net: Net) -> bytes:
     y = conv(net, net.input((1, 64, 64, 3)), 8, 3, 2)
     for channels, stride in ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), (128, 1)):
         y = separable(net, y, channels, stride)
     return classified(net, y, 2)
 
 
-def mobilenet_v2(seed: int) -> bytes:
-    net = Net(seed)
+def mobilenet_v2(net: Net) -> bytes:
     y = inverted(net, conv(net, net.input((1, 56, 56, 3)), 16, 3, 2), 8, expand=1)
     for channels, stride in ((8, 2), (8, 1), (16, 2), (16, 1), (24, 1), (40, 2), (40, 1)):
         y = inverted(net, y, channels, stride=stride)
     return classified(net, conv(net, y, 160, 1), 10)
 
 
-def searched(seed: int) -> bytes:
+def searched(net: Net) -> bytes:
     """Typical of architecture search: kernels of 3 to 7, expansions of 3 to 6."""
-    net = Net(seed)
     y = conv(net, net.input((1, 48, 48, 3)), 16, 3, 2)
     y = inverted(net, y, 8, expand=1)
     for channels, expand, kernel, stride in ((16, 3, 7, 2), (16, 5, 3, 1), (24, 4, 5, 2), (24, 5, 7, 1), (40, 6, 5, 2)):
@@ -185,9 +173,8 @@ def searched(seed: int) -> bytes:
     return classified(net, y, 2)
 
 
-def efficient(seed: int) -> bytes:
+def efficient(net: Net) -> bytes:
     """Squeeze and excite in inverted bottlenecks."""
-    net = Net(seed)
     y = conv(net, net.input((1, 40, 40, 3)), 16, 3, 2)
     for channels, stride in ((16, 1), (24, 2), (24, 1), (32, 2)):
         wide = depthwise(net, conv(net, y, 4 * net.shape(y)[3], 1), 3, stride)
@@ -199,8 +186,7 @@ def efficient(seed: int) -> bytes:
     return classified(net, y, 10)
 
 
-def wide_resnet(seed: int) -> bytes:
-    net = Net(seed)
+def wide_resnet(net: Net) -> bytes:
     y = conv(net, net.input((1, 16, 16, 3)), 16)
     for channels, stride in ((48, 1), (64, 2), (96, 2)):
         left = net.conv2d(conv(net, y, channels, 3, stride), channels, kernel=(3, 3))
@@ -209,8 +195,7 @@ def wide_resnet(seed: int) -> bytes:
     return classified(net, y, 10)
 
 
-def lenet(seed: int) -> bytes:
-    net = Net(seed)
+def lenet(net: Net) -> bytes:
     y = net.pool(conv(net, net.input((1, 28, 28, 1)), 6, 5, padding="VALID"), kind="MAX_POOL_2D")
     y = net.pool(conv(net, y, 16, 5, padding="VALID"), kind="MAX_POOL_2D")
     y = relu(net, net.fully_connected(y, 120, activation="RELU"))
@@ -218,16 +203,14 @@ def lenet(seed: int) -> bytes:
     return classifier(net, y, 10)
 
 
-def vgg(seed: int) -> bytes:
-    net = Net(seed)
+def vgg(net: Net) -> bytes:
     y = net.input((1, 32, 32, 3))
     for channels in (12, 24, 40):
         y = net.pool(conv(net, conv(net, y, channels), channels), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 48, activation="RELU")), 10)
 
 
-def inception(seed: int) -> bytes:
-    net = Net(seed)
+def inception(net: Net) -> bytes:
     y = net.pool(conv(net, net.input((1, 40, 40, 3)), 16, 5, 2), kind="MAX_POOL_2D")
     for width in (8, 12):
         pooled = net.pool(y, kernel=(3, 3), stride=(1, 1), padding="SAME", kind="MAX_POOL_2D")
@@ -248,8 +231,7 @@ def joined(net: Net, branches: Sequence[int]) -> int:
     return concatenation(net, branches, 3)
 
 
-def squeezenet(seed: int) -> bytes:
-    net = Net(seed)
+def squeezenet(net: Net) -> bytes:
     y = net.pool(conv(net, net.input((1, 48, 48, 3)), 24, 3, 2), kernel=(3, 3), kind="MAX_POOL_2D")
     for squeeze, expand in ((8, 24), (8, 24), (12, 36)):
         s = conv(net, y, squeeze, 1)
@@ -257,17 +239,15 @@ def squeezenet(seed: int) -> bytes:
     return classified(net, conv(net, y, 10, 1), 10)
 
 
-def densenet(seed: int) -> bytes:
-    net = Net(seed)
+def densenet(net: Net) -> bytes:
     y = conv(net, net.input((1, 24, 24, 3)), 16, 3, 2)
     for _ in range(4):
         y = joined(net, [y, conv(net, conv(net, y, 24, 1), 8)])
     return classified(net, y, 10)
 
 
-def shuffled(seed: int) -> bytes:
+def shuffled(net: Net) -> bytes:
     """ShuffleNet's units without the shuffle: one half bypasses the layers."""
-    net = Net(seed)
     y = conv(net, net.input((1, 32, 32, 3)), 32, 3, 2)
     for _ in range(3):
         first, second = split(net, y, 3, 2)
@@ -276,8 +256,8 @@ def shuffled(seed: int) -> bytes:
     return classified(net, y, 10)
 
 
-def unet(seed: int) -> bytes:
-    net, same = Net(seed), (0.05, -128)
+def unet(net: Net) -> bytes:
+    same = (0.05, -128)
     a = conv(net, conv(net, net.input((1, 32, 32, 1)), 8), 8, out=same)
     b = conv(net, net.pool(a, kind="MAX_POOL_2D"), 16, out=same)
     c = conv(net, net.pool(b, kind="MAX_POOL_2D"), 24, out=same)
@@ -286,31 +266,27 @@ def unet(seed: int) -> bytes:
     return net.model(net.unary("LOGISTIC", net.conv2d(up, 1), out=(1 / 256, -128)))
 
 
-def super_resolution(seed: int) -> bytes:
-    net = Net(seed)
+def super_resolution(net: Net) -> bytes:
     y = conv(net, net.input((1, 24, 24, 1)), 24, 5)
     y = net.conv2d(conv(net, y, 12), 4, kernel=(3, 3))
     return net.model(depth_to_space(net, y, 2))
 
 
-def upscaler(seed: int) -> bytes:
+def upscaler(net: Net) -> bytes:
     """FSRCNN: narrow layers, then a transposed convolution."""
-    net = Net(seed)
     y = conv(net, conv(net, net.input((1, 16, 16, 1)), 20, 5), 6, 1)
     y = conv(net, conv(net, conv(net, y, 6), 6), 20, 1)
     return net.model(transpose_conv(net, y, 1, kernel=(5, 5), stride=S2))
 
 
-def autoencoder_2d(seed: int) -> bytes:
-    net = Net(seed)
+def autoencoder_2d(net: Net) -> bytes:
     y = conv(net, conv(net, net.input((1, 28, 28, 1)), 8, 3, 2), 12, 3, 2)
     y = transpose_conv(net, y, 8, kernel=(3, 3), stride=S2)
     return net.model(transpose_conv(net, y, 1, kernel=(3, 3), stride=S2))
 
 
-def heads(seed: int) -> bytes:
+def heads(net: Net) -> bytes:
     """A detector: boxes and scores from two maps."""
-    net = Net(seed)
     y = conv(net, net.input((1, 64, 64, 3)), 8, 3, 2)
     for channels, stride in ((16, 2), (24, 1), (32, 2)):
         y = separable(net, y, channels, stride)
@@ -324,9 +300,8 @@ def heads(seed: int) -> bytes:
     return net.model(concatenation(net, boxes, 1), score)
 
 
-def detector(seed: int) -> bytes:
+def detector(net: Net) -> bytes:
     """Full convolutions and leaky ReLUs over a grid."""
-    net = Net(seed)
     y = net.input((1, 48, 48, 3))
     for channels in (8, 16, 24):
         y = net.conv2d(y, channels, kernel=(3, 3))
@@ -338,34 +313,30 @@ def detector(seed: int) -> bytes:
 # ---- signals and tables ----
 
 
-def ecg(seed: int) -> bytes:
+def ecg(net: Net) -> bytes:
     """One lead, with windows along time."""
-    net = Net(seed)
     y = conv(net, net.input((1, 1, 256, 1)), 8, (1, 7), (1, 2))
     for channels in (16, 24, 32):
         y = net.pool(conv(net, y, channels, (1, 5)), kernel=(1, 2), stride=(1, 2), kind="MAX_POOL_2D")
     return classified(net, y, 5)
 
 
-def gesture(seed: int) -> bytes:
+def gesture(net: Net) -> bytes:
     """Magic wand: three axes as columns."""
-    net = Net(seed)
     y = net.pool(conv(net, net.input((1, 128, 3, 1)), 8, (4, 3)), kernel=(3, 3), stride=(3, 3), kind="MAX_POOL_2D")
     y = net.pool(conv(net, y, 16, (4, 1)), kernel=(3, 1), stride=(3, 1), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 16, activation="RELU")), 4)
 
 
-def activity(seed: int) -> bytes:
+def activity(net: Net) -> bytes:
     """Six axes along time, as with Keras' Conv1D."""
-    net = Net(seed)
     y = conv(net, net.input((1, 1, 128, 6)), 24, (1, 5))
     y = net.pool(conv(net, y, 24, (1, 5)), kernel=(1, 4), stride=(1, 4), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 40, activation="RELU")), 6)
 
 
-def tcn(seed: int) -> bytes:
+def tcn(net: Net) -> bytes:
     """Dilated causal convolutions with shortcuts."""
-    net = Net(seed)
     y = net.conv2d(net.input((1, 1, 96, 6)), 16)
     for dilation in (1, 2, 4, 8):
         padded = net.pad(y, ((0, 0), (0, 0), (2 * dilation, 0), (0, 0)))
@@ -374,16 +345,14 @@ def tcn(seed: int) -> bytes:
     return classified(net, y, 5)
 
 
-def mnist_lstm(seed: int) -> bytes:
-    net = Net(seed)
+def mnist_lstm(net: Net) -> bytes:
     y = lstm(net, net.input((1, 28, 28)), 20)
     last = strided_slice(net, y, (slice(None), slice(27, 28), slice(None)), shrink=(1,))
     return classifier(net, last, 10)
 
 
-def attention(seed: int) -> bytes:
+def attention(net: Net) -> bytes:
     """One head over 16 tokens, and dense layers after it."""
-    net = Net(seed)
     x = net.input((1, 1, 16, 32), (0.002, 0))
     q, k, v = (net.reshape(net.conv2d(x, 32), (1, 16, 32)) for _ in range(3))
     weights = net.softmax(net.batch_matmul(q, k, adjoint=True, out=(0.03, 0)))
@@ -393,31 +362,28 @@ def attention(seed: int) -> bytes:
     return net.model(net.fully_connected(net.mean(y, (1, 2)), 4))
 
 
-def dense_autoencoder(seed: int) -> bytes:
-    net = Net(seed)
+def dense_autoencoder(net: Net) -> bytes:
     y = net.input((1, 320))
     for units in (96, 96, 8, 96, 96):
         y = relu(net, net.fully_connected(y, units, activation="RELU"))
     return net.model(net.fully_connected(y, 320))
 
 
-def tabular(seed: int) -> bytes:
-    net = Net(seed)
+def tabular(net: Net) -> bytes:
     y = net.input((1, 30))
     for units in (64, 33, 16):
         y = relu(net, net.fully_connected(y, units, activation="RELU"))
     return classifier(net, y, 3)
 
 
-def vibration(seed: int) -> bytes:
+def vibration(net: Net) -> bytes:
     """An autoencoder along time: strided convolutions down, interpolation up."""
-    net = Net(seed)
     y = conv(net, conv(net, net.input((1, 1, 128, 3)), 12, (1, 7), (1, 2)), 8, (1, 5), (1, 2))
     y = conv(net, resize(net, y, (1, 64)), 12, (1, 5))
     return net.model(net.conv2d(resize(net, y, (1, 128)), 3, kernel=(1, 7)))
 
 
-NETWORKS: Mapping[str, Callable[[int], bytes]] = {
+NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
     each.__name__: each
     for each in (
         micro_speech, tiny_conv, ds_cnn, ds_cnn_large, narrow_resnet, svdf_keyword, crnn, wake_word, wake_word_v1,
@@ -426,4 +392,4 @@ NETWORKS: Mapping[str, Callable[[int], bytes]] = {
         tcn, mnist_lstm, attention, dense_autoencoder, tabular, vibration,
     )
 }  # fmt: skip
-"""Networks by name. Each takes a seed."""
+"""Networks by name. Each adds its operators to a new Net."""

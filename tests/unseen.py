@@ -23,35 +23,30 @@ SIGMOID = (1 / 256, -128)
 # ---- sound ----
 
 
-def speech_multiplier(seed: int) -> bytes:
+def speech_multiplier(net: Net) -> bytes:
     """The kind of micro_speech: one depthwise layer that makes several channels of one."""
-    net = Net(seed)
     return classifier(net, depthwise(net, net.input((1, 61, 32, 1)), (12, 6), (3, 2), multiplier=6), 5)
 
 
-def speech_conv(seed: int) -> bytes:
+def speech_conv(net: Net) -> bytes:
     """The kind of tiny_conv: one wide window, then a dense layer."""
-    net = Net(seed)
     return classifier(net, conv(net, net.input((1, 40, 32, 1)), 10, (7, 9), S2), 8)
 
 
-def speech_two_convs(seed: int) -> bytes:
-    net = Net(seed)
+def speech_two_convs(net: Net) -> bytes:
     y = net.pool(conv(net, net.input((1, 50, 16, 1)), 20, (8, 6)), kind="MAX_POOL_2D")
     return classifier(net, conv(net, y, 20, (6, 3)), 12)
 
 
-def keyword_separable(seed: int) -> bytes:
-    net = Net(seed)
+def keyword_separable(net: Net) -> bytes:
     y = conv(net, net.input((1, 62, 13, 1)), 36, (8, 5), (2, 3))
     for kernel in (3, 5, 3):
         y = separable(net, y, 36, kernel=kernel)
     return classified(net, y, 8)
 
 
-def keyword_in_time(seed: int) -> bytes:
+def keyword_in_time(net: Net) -> bytes:
     """TC-ResNet: bands are channels, windows run along time, shortcuts are pointwise."""
-    net = Net(seed)
     y = conv(net, net.input((1, 80, 1, 40)), 16, (3, 1))
     for channels in (24, 32, 48):
         z = net.conv2d(conv(net, y, channels, (9, 1), (2, 1)), channels, kernel=(9, 1))
@@ -59,9 +54,8 @@ def keyword_in_time(seed: int) -> bytes:
     return classified(net, y, 12)
 
 
-def keyword_bands(seed: int) -> bytes:
+def keyword_bands(net: Net) -> bytes:
     """Windows along frequency, then along time, with shortcuts."""
-    net = Net(seed)
     y = conv(net, net.input((1, 40, 40, 1)), 12, 5, (1, 2))
     for channels in (12, 20):
         z = net.depthwise_conv2d(conv(net, y, channels, 1), kernel=(1, 3))
@@ -70,34 +64,30 @@ def keyword_bands(seed: int) -> bytes:
     return classified(net, y, 10)
 
 
-def keyword_memories(seed: int) -> bytes:
-    net = Net(seed)
+def keyword_memories(net: Net) -> bytes:
     y = net.input((1, 32), (0.05, -3))
     for units, rank, memory in ((80, 1, 10), (64, 2, 4), (32, 1, 7)):
         y = svdf(net, y, units, rank=rank, memory=memory, state=(0.08, 0))
     return net.model(net.softmax(net.fully_connected(y, 6, out=(0.1, 0))))
 
 
-def keyword_lstm(seed: int) -> bytes:
-    net = Net(seed)
+def keyword_lstm(net: Net) -> bytes:
     y = conv(net, net.input((1, 24, 20, 1)), 10, (3, 4), (2, 4))
     y = lstm(net, net.reshape(y, (1, 12, 50)), 16)
     last = strided_slice(net, y, (slice(None), slice(11, 12), slice(None)), shrink=(1,))
     return classifier(net, last, 6)
 
 
-def spectrogram_mobilenet(seed: int) -> bytes:
+def spectrogram_mobilenet(net: Net) -> bytes:
     """YAMNet's layers on a smaller spectrogram."""
-    net = Net(seed)
     y = conv(net, net.input((1, 48, 32, 1)), 8, 3, 2)
     for channels, stride in ((16, 1), (24, 2), (24, 1), (48, 2), (48, 1), (96, 2)):
         y = separable(net, y, channels, stride)
     return classified(net, y, 20)
 
 
-def streaming_word(seed: int) -> bytes:
+def streaming_word(net: Net) -> bytes:
     """A wake word of separable layers, whose windows are kept in variables."""
-    net = Net(seed)
     streaming = Streaming(net)
     x = conv(
         net,
@@ -114,9 +104,8 @@ def streaming_word(seed: int) -> bytes:
     return net.model(net.unary("LOGISTIC", y, out=SIGMOID))
 
 
-def streaming_halves(seed: int) -> bytes:
+def streaming_halves(net: Net) -> bytes:
     """A wake word whose halves of channels have different windows."""
-    net = Net(seed)
     streaming = Streaming(net)
     x = conv(net, streaming.window("a", net.input((1, 1, 1, 40)), 2, first=-3), 32, (3, 1), padding="VALID")
     for k, lengths in enumerate(((3, 7), (5, 13))):
@@ -130,9 +119,8 @@ def streaming_halves(seed: int) -> bytes:
     return net.model(net.unary("LOGISTIC", net.fully_connected(x, 1), out=SIGMOID))
 
 
-def streaming_bands(seed: int) -> bytes:
+def streaming_bands(net: Net) -> bytes:
     """A wake word with windows over time and frequency."""
-    net = Net(seed)
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 32, 1)), 3, first=-3)
     x = conv(net, x, 10, (4, 5), (1, 2), padding="VALID")
@@ -145,35 +133,31 @@ def streaming_bands(seed: int) -> bytes:
 # ---- images ----
 
 
-def person(seed: int) -> bytes:
+def person(net: Net) -> bytes:
     """MobileNetV1 of a quarter on gray images."""
-    net = Net(seed)
     y = conv(net, net.input((1, 48, 48, 1)), 8, 3, 2)
     for channels, stride in ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), (128, 1), (128, 1)):
         y = separable(net, y, channels, stride)
     return classified(net, y, 2)
 
 
-def bottlenecks(seed: int) -> bytes:
-    net = Net(seed)
+def bottlenecks(net: Net) -> bytes:
     y = inverted(net, conv(net, net.input((1, 40, 40, 3)), 8, 3, 2), 8, expand=1)
     for channels, expand, stride in ((12, 4, 2), (12, 6, 1), (20, 6, 2), (20, 3, 1), (32, 6, 1)):
         y = inverted(net, y, channels, expand=expand, stride=stride)
     return classified(net, conv(net, y, 120, 1), 5)
 
 
-def large_windows(seed: int) -> bytes:
+def large_windows(net: Net) -> bytes:
     """Bottlenecks with windows of five and seven."""
-    net = Net(seed)
     y = inverted(net, conv(net, net.input((1, 32, 32, 3)), 12, 3, 2), 8, expand=1)
     for channels, kernel, stride in ((16, 5, 1), (16, 7, 2), (24, 7, 1), (32, 5, 2)):
         y = inverted(net, y, channels, expand=4, kernel=kernel, stride=stride)
     return classified(net, y, 3)
 
 
-def hard_swish(seed: int) -> bytes:
+def hard_swish(net: Net) -> bytes:
     """MobileNetV3's units: squeeze and excite, HARD_SWISH."""
-    net = Net(seed)
     y = net.conv2d(net.input((1, 32, 32, 3)), 16, kernel=(3, 3), stride=S2)
     y = net.unary("HARD_SWISH", y, out=net.affine(y))
     for channels, stride in ((16, 2), (24, 1), (32, 2)):
@@ -185,9 +169,8 @@ def hard_swish(seed: int) -> bytes:
     return classified(net, y, 10)
 
 
-def narrow_shortcuts(seed: int) -> bytes:
+def narrow_shortcuts(net: Net) -> bytes:
     """ResNet on small images."""
-    net = Net(seed)
     y = conv(net, net.input((1, 24, 24, 3)), 12)
     for channels, stride in ((12, 1), (24, 2), (36, 2)):
         left = net.conv2d(conv(net, y, channels, 3, stride), channels, kernel=(3, 3))
@@ -196,27 +179,24 @@ def narrow_shortcuts(seed: int) -> bytes:
     return classified(net, y, 10)
 
 
-def digits(seed: int) -> bytes:
+def digits(net: Net) -> bytes:
     """LeNet's kind with average pools."""
-    net = Net(seed)
     y = net.pool(conv(net, net.input((1, 28, 28, 1)), 8, 3), kernel=(2, 2), stride=S2)
     y = net.pool(conv(net, y, 12, 5, padding="VALID"), kernel=(2, 2), stride=S2)
     y = relu(net, net.fully_connected(y, 64, activation="RELU"))
     return classifier(net, y, 10)
 
 
-def plain(seed: int) -> bytes:
+def plain(net: Net) -> bytes:
     """Full convolutions and pools on color images, as in beginners' classifiers."""
-    net = Net(seed)
     y = net.input((1, 40, 40, 3))
     for channels in (8, 16, 32):
         y = net.pool(conv(net, y, channels), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 32, activation="RELU")), 4)
 
 
-def branches(seed: int) -> bytes:
+def branches(net: Net) -> bytes:
     """Parallel windows of different sizes."""
-    net = Net(seed)
     y = conv(net, net.input((1, 28, 28, 3)), 12, 3, 2)
     for width in (6, 10, 12):
         pooled = net.pool(y, kernel=(3, 3), stride=(1, 1), padding="SAME")
@@ -225,9 +205,8 @@ def branches(seed: int) -> bytes:
     return classified(net, y, 6)
 
 
-def fire(seed: int) -> bytes:
+def fire(net: Net) -> bytes:
     """SqueezeNet's modules."""
-    net = Net(seed)
     y = net.pool(conv(net, net.input((1, 40, 40, 1)), 16, 5, 2), kind="MAX_POOL_2D")
     for squeeze, expand in ((6, 16), (10, 20)):
         s = conv(net, y, squeeze, 1)
@@ -235,18 +214,17 @@ def fire(seed: int) -> bytes:
     return classified(net, conv(net, y, 8, 1), 8)
 
 
-def grown(seed: int) -> bytes:
+def grown(net: Net) -> bytes:
     """DenseNet's growth without bottlenecks."""
-    net = Net(seed)
     y = conv(net, net.input((1, 20, 20, 3)), 10, 3, 2)
     for _ in range(3):
         y = joined(net, [y, conv(net, y, 6)])
     return classified(net, conv(net, y, 20, 1), 4)
 
 
-def segments(seed: int) -> bytes:
+def segments(net: Net) -> bytes:
     """A U-Net that ends in two classes, with transposed convolutions."""
-    net, same = Net(seed), (0.05, -128)
+    same = (0.05, -128)
     a = conv(net, net.input((1, 24, 24, 3)), 10, out=same)
     b = conv(net, net.pool(a, kind="MAX_POOL_2D"), 20, out=same)
     c = conv(net, net.pool(b, kind="MAX_POOL_2D"), 32, out=same)
@@ -257,33 +235,29 @@ def segments(seed: int) -> bytes:
     return net.model(net.softmax(net.conv2d(c, 2)))
 
 
-def upscaled_by_three(seed: int) -> bytes:
+def upscaled_by_three(net: Net) -> bytes:
     """ESPCN: full convolutions, then pixels from channels."""
-    net = Net(seed)
     y = conv(net, conv(net, net.input((1, 20, 20, 1)), 16, 5), 16)
     return net.model(depth_to_space(net, net.conv2d(y, 9, kernel=(3, 3)), 3))
 
 
-def repeated_pixels(seed: int) -> bytes:
+def repeated_pixels(net: Net) -> bytes:
     """An autoencoder whose decoder repeats pixels."""
-    net = Net(seed)
     y = conv(net, conv(net, net.input((1, 24, 24, 3)), 12, 3, 2), 16, 3, 2)
     y = conv(net, resize(net, y, (12, 12)), 12)
     return net.model(net.conv2d(resize(net, y, (24, 24)), 3, kernel=(3, 3)))
 
 
-def centroids(seed: int) -> bytes:
+def centroids(net: Net) -> bytes:
     """FOMO: a cut MobileNetV2 and a class for each cell of a grid."""
-    net = Net(seed)
     y = inverted(net, conv(net, net.input((1, 48, 48, 1)), 16, 3, 2), 8, expand=1)
     for channels, stride in ((8, 2), (8, 1), (16, 2)):
         y = inverted(net, y, channels, stride=stride)
     return net.model(net.softmax(net.conv2d(conv(net, y, 32, 1), 3)))
 
 
-def boxes(seed: int) -> bytes:
+def boxes(net: Net) -> bytes:
     """A detector with heads on two maps."""
-    net = Net(seed)
     y = conv(net, net.input((1, 40, 40, 3)), 8, 3, 2)
     for channels, stride in ((16, 2), (32, 1)):
         y = separable(net, y, channels, stride)
@@ -294,8 +268,7 @@ def boxes(seed: int) -> bytes:
     return net.model(concatenation(net, found, 1))
 
 
-def leaky_grid(seed: int) -> bytes:
-    net = Net(seed)
+def leaky_grid(net: Net) -> bytes:
     y = net.input((1, 40, 32, 3))
     for channels in (10, 20, 30):
         y = net.conv2d(y, channels, kernel=(3, 3))
@@ -307,26 +280,23 @@ def leaky_grid(seed: int) -> bytes:
 # ---- signals and tables ----
 
 
-def heartbeat(seed: int) -> bytes:
-    net = Net(seed)
+def heartbeat(net: Net) -> bytes:
     y = net.input((1, 1, 188, 1))
     for channels, length in ((12, 9), (12, 5), (24, 5)):
         y = net.pool(conv(net, y, channels, (1, length)), kernel=(1, 2), stride=(1, 2), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 32, activation="RELU")), 5)
 
 
-def motion(seed: int) -> bytes:
+def motion(net: Net) -> bytes:
     """Nine axes as channels, separable windows along time."""
-    net = Net(seed)
     y = conv(net, net.input((1, 1, 96, 9)), 20, (1, 7), (1, 2))
     for channels in (28, 36):
         y = conv(net, depthwise(net, y, (1, 5), (1, 2)), channels, 1)
     return classified(net, y, 6)
 
 
-def dilated(seed: int) -> bytes:
+def dilated(net: Net) -> bytes:
     """Dilated windows along time, as temporal networks have them."""
-    net = Net(seed)
     y = net.conv2d(net.input((1, 1, 80, 3)), 12)
     for dilation in (1, 3, 9):
         z = conv(net, y, 12, (1, 3), dilation=(1, dilation))
@@ -334,15 +304,13 @@ def dilated(seed: int) -> bytes:
     return classified(net, y, 4)
 
 
-def rows_lstm(seed: int) -> bytes:
-    net = Net(seed)
+def rows_lstm(net: Net) -> bytes:
     y = lstm(net, net.input((1, 20, 16)), 28)
     return net.model(net.softmax(net.fully_connected(net.reshape(y, (1, 20 * 28)), 8)))
 
 
-def two_heads(seed: int) -> bytes:
+def two_heads(net: Net) -> bytes:
     """Attention over 24 tokens, twice."""
-    net = Net(seed)
     x = net.input((1, 1, 24, 16), (0.002, 0))
     for _ in range(2):
         q, k, v = (net.reshape(net.conv2d(x, 16), (1, 24, 16)) for _ in range(3))
@@ -352,30 +320,27 @@ def two_heads(seed: int) -> bytes:
     return net.model(net.fully_connected(net.mean(x, (1, 2)), 3))
 
 
-def machine(seed: int) -> bytes:
+def machine(net: Net) -> bytes:
     """A dense autoencoder."""
-    net = Net(seed)
     y = net.input((1, 200))
     for units in (64, 64, 16, 64):
         y = relu(net, net.fully_connected(y, units, activation="RELU"))
     return net.model(net.fully_connected(y, 200))
 
 
-def sensors(seed: int) -> bytes:
-    net = Net(seed)
+def sensors(net: Net) -> bytes:
     y = relu(net, net.fully_connected(net.input((1, 18)), 40, activation="RELU"))
     return classifier(net, relu(net, net.fully_connected(y, 20, activation="RELU")), 7)
 
 
-def interpolated(seed: int) -> bytes:
+def interpolated(net: Net) -> bytes:
     """A decoder that interpolates bilinearly."""
-    net = Net(seed)
     y = conv(net, conv(net, net.input((1, 16, 16, 2)), 8), 12, 3, 2)
     y = conv(net, resize(net, y, (16, 16), bilinear=True), 8)
     return net.model(net.conv2d(y, 2, kernel=(3, 3)))
 
 
-NETWORKS: Mapping[str, Callable[[int], bytes]] = {
+NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
     each.__name__: each
     for each in (
         speech_multiplier, speech_conv, speech_two_convs, keyword_separable, keyword_in_time, keyword_bands,
@@ -385,9 +350,9 @@ NETWORKS: Mapping[str, Callable[[int], bytes]] = {
         rows_lstm, two_heads, machine, sensors, interpolated,
     )
 }  # fmt: skip
-"""Networks by name. Each takes a seed."""
+"""Networks by name. Each adds its operators to a new Net."""
 
 
 def network(name: str) -> bytes:
     """Return the network of this name whose instructions were counted."""
-    return NETWORKS[name](1)
+    return NETWORKS[name](Net(1))
