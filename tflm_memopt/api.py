@@ -104,7 +104,6 @@ def optimize(
     model: GivenModel,
     *,
     name: str = "",
-    frontier: bool = False,
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> Optimized: ...
@@ -114,7 +113,6 @@ def optimize(
     model: GivenModel | App,
     *,
     name: str = "",
-    frontier: bool = False,
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> Optimized | AppOptimized:
@@ -123,8 +121,8 @@ def optimize(
     model: its bytes, or the path of a .tflite file or of C source that contains it as an array. An App is several
     models
         that share an arena; the options are then defaults for all of them.
-    name: the model's name in the report and the files; by default the file's name. frontier: also compute the result of
-    explore() for the report. progress: callback with the current step, and how many of how many parts of it are done.
+    name: the model's name in the report and the files; by default the file's name. progress: callback with the current
+    step, and how many of how many parts of it are done.
     options: those of OptimizeOptions in options.py.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps to the
@@ -132,14 +130,13 @@ def optimize(
     """
     if isinstance(model, App):
         return optimize_app(replace(model, options={**options, **model.options}), progress)
-    return optimize_planned(model, name=name, frontier=frontier, progress=progress, **options)[0]
+    return optimize_planned(model, name=name, progress=progress, **options)[0]
 
 
 def optimize_planned(
     model: GivenModel,
     *,
     name: str = "",
-    frontier: bool = False,
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> tuple[Optimized, Planned | None]:
@@ -150,15 +147,13 @@ def optimize_planned(
     asked = request(options)
     conversion = asked.conversion(data)
     progress("searching groups", 0, 0)
-    if not frontier:
-        _tell_left(progress, conversion, asked.limits, started)
+    _tell_left(progress, conversion, asked.limits, started)
     original = inspection(
         name, len(data), conversion.source, conversion.original, asked.abi, asked.library, int8_interface=asked.int8_io
     )
     made = decide(asked, conversion, original, partial(progress, "planning points"))
     done = describe.optimized(data, asked, made, original, started)
-    explored = _explored(data, name, asked.exploring(), None, progress) if frontier else None
-    return replace(done, source=path, frontier=explored), made.chosen.planned if made.chosen else None
+    return replace(done, source=path), made.chosen.planned if made.chosen else None
 
 
 def _device_memory(given: str | Mapping[str, Any] | Collection[int | None] | None) -> units.DeviceMemory | None:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tflm_memopt import generic
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.answers.exploration import Exploration
 from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.answers.report import Report, outcome
 from tflm_memopt.generic import Picture
@@ -49,8 +48,6 @@ class Optimized:
     """Fit of the rewritten model on every board."""
     work: tuple[Work, ...] = field(default=(), repr=False)
     """Work of each operator of the plan."""
-    frontier: Exploration | None = None
-    """The frontier, if requested."""
 
     def __repr__(self) -> str:
         return f"<Optimized {outcome(self.report)}>"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -55,9 +54,7 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
     }
     stem, taken = file_stem(result.app.name), {identifier(result.app.name)}
     for name, done in result.models.items():
-        own = bundle.files(
-            replace(done, frontier=None), name, own_kinds, bundle.Extras(original=done.original, library=stem)
-        )
+        own = bundle.files(done, name, own_kinds, bundle.Extras(original=done.original, library=stem))
         if (c := identifier(file_stem(name))) in taken | OWN_NAMES or own.keys() & made.keys():
             what = f"files and identifiers of '{name}' would be of two models, or of the application"
             raise UsageError(what, code="bad_config", where=f"models.{name}", hint="another name")

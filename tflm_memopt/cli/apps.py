@@ -22,7 +22,7 @@ from tflm_memopt.files import keep, paths_below, write_files
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     """Rewrite all models of an application. settings: values of the flags, used where app.toml has none."""
-    arguments.refuse(args, (*arguments.ALONE, "flash_limit", "frontier"), "one model", "a .tflite file")
+    arguments.refuse(args, (*arguments.ALONE, "flash_limit"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:

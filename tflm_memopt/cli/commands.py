@@ -97,7 +97,7 @@ def _optimize_one(
         whatever = args.force or not set(args.emit).isdisjoint(bundle.MODULES)
         result = tflm_memopt.optimize(
             source.data, name=shown(model), **given(args), plan=plan,
-            if_worthwhile=not whatever, frontier=args.frontier, progress=progress,
+            if_worthwhile=not whatever, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
         made = source.files(stem(shown(model)))

@@ -29,7 +29,7 @@ def optimize(args: argparse.Namespace) -> int:
     if args.devices == 1:
         arguments.refuse(args, ("link", "cut"), "several devices", "--devices 2")
         return commands.optimize(args)
-    _together(args, (*arguments.ALONE, "frontier"))
+    _together(args, arguments.ALONE)
     if others := sorted(set(args.emit) - set(devices.KINDS)):
         hint = f"--emit {' or '.join(devices.KINDS)}, with SetLink() of tmo_tflm.h and links/tmo_link.h in your program"
         raise UsageError(f"--emit {others[0]} is for one device", hint=hint)

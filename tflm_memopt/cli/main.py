@@ -179,11 +179,6 @@ def _output(optimize: argparse.ArgumentParser) -> None:
     optimize.add_argument(
         "--fail-unchanged", action="store_true", help="exit with 1 if the model, or one in a folder, stays unchanged"
     )
-    optimize.add_argument(
-        "--frontier",
-        action="store_true",
-        help="also explore, and show the plan on the frontier in the report",
-    )
     optimize.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw memory use before and after")
 
 

@@ -72,7 +72,6 @@ STYLES: Mapping[str, Style] = {
     "before-area": Style(fill="grey", opacity=0.3),
     "after-line": Style(stroke="blue", width=1.5),
     "after-area": Style(fill="blue", opacity=0.6),
-    "chosen": Style(stroke="ink", width=2),
     **{f"line-{i}": Style(stroke=c, width=1.8) for i, c in enumerate(("blue", "red", "green", "pink", "orange"))},
     **{f"dot-{i}": Style(fill=c) for i, c in enumerate(("blue", "red", "green", "pink", "orange"))},
     **{f"{role}-box": Style(c, 0.16, c, 1) for role, (c, _, _) in ROLES.items()},

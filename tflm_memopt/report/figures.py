@@ -297,8 +297,8 @@ def live_bytes(before: MemoryMap, after: MemoryMap | None, width: float, *, heig
 # --- The frontier
 
 
-def frontier(result: Exploration, width: float, *, chosen: tuple[int, float] | None = None) -> Drawing:
-    """Draw the frontier of one model, TFLM today, and the chosen point."""
+def frontier(result: Exploration, width: float) -> Drawing:
+    """Draw the frontier of one model, and TFLM today."""
     ram = f"arena ({result.convention})"
     unit, compute = {
         "macs": (1.0, "F"),
@@ -308,8 +308,7 @@ def frontier(result: Exploration, width: float, *, chosen: tuple[int, float] | N
     lines = [Series("tflm-memopt", [(p.arena.total, p.price(result.cost) / unit) for p in result.points])]
     if result.cost == "macs":
         lines.append(Series("TFLM today", [(result.original_arena.total, 1.0)], joined=False))
-    at = (chosen[0], chosen[1] / unit) if chosen else None
-    return plot(lines, width, title=result.model, ram=ram, chosen=at, compute=compute)
+    return plot(lines, width, title=result.model, ram=ram, compute=compute)
 
 
 def plot(
@@ -318,7 +317,6 @@ def plot(
     *,
     title: str,
     ram: str,
-    chosen: tuple[int, float] | None = None,
     height: float = 280,
     compute: str = "F",
 ) -> Drawing:
@@ -335,11 +333,6 @@ def plot(
             Label(x0 + 16, TOP + 8, line.name, "small-text"),
         ]
         x0 += 30 + text_width(line.name, "small-text")
-    if chosen:
-        x, y = axes.at(*chosen)
-        shapes.append(Line(_ring(x, y, 8), "chosen"))
-        side = "end" if x > width / 2 else "start"
-        shapes.append(Label(x + (-12 if side == "end" else 12), y - 8, f"chosen: {chosen[0]:,} B", "text", side))
     return Drawing(width, axes.floor + 38, tuple(shapes), f"RAM against compute of {title}")
 
 

@@ -23,7 +23,7 @@ from tflm_memopt.report import figures, summary, svg, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Mark
 from tflm_memopt.report.summary import Card
-from tflm_memopt.results import Exploration, Inspection, MemoriesReport, Optimized, Report, StageReport
+from tflm_memopt.results import Inspection, MemoriesReport, Optimized, Report, StageReport
 from tflm_memopt.targets.boards import BoardFit, boards
 
 WIDTHS = {"wide": 1080, "narrow": 352}
@@ -68,8 +68,6 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
     data |= {"memory": {"original": original.memory.to_json(), "rewritten": result.memory.to_json()}}
     if result.plan:
         data["plan"] = result.plan.to_json()
-    if result.frontier:
-        data["frontier"] = result.frontier.to_json()
     marks = [Mark(total, f"rewritten: {said} B", "limit")] if after else []
     return _page(
         original,
@@ -93,7 +91,6 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
         same=_both(lambda w: figures.memory_map(after, w, height=_height(w), full=limit)) if after else None,
         live=_both(lambda w: figures.live_bytes(original.memory, after, w)),
         buffers=[t for m in (original.memory, after) if m for t in (_buffers(m),)],
-        frontier=_frontier(result.frontier, report),
         groups=[_group(number, report) for number in range(len(report.groups))],
         kept=_kept((k.index, k.operator, k.reason, k.hint) for k in report.kept_builtin),
         interface=[f"{i.side} '{short_name(i.name)}': {i.before} becomes {i.after}" for i in report.interface],
@@ -127,7 +124,6 @@ def inspection(result: Inspection) -> str:
         same=None,
         live=_both(lambda w: figures.live_bytes(result.memory, None, w)),
         buffers=[_buffers(result.memory)],
-        frontier=None,
         groups=[],
         kept=_kept(refused),
         interface=[],
@@ -292,44 +288,6 @@ def _buffers(memory: MemoryMap) -> tuple[str, PageTable]:
         for b in sorted(memory.buffers, key=lambda b: (b.first, b.offset))
     )
     return memory.title, PageTable(f"buffers {memory.title.lower()}", columns, rows)
-
-
-def _chosen(report: Report, frontier: Exploration) -> tuple[int, float] | None:
-    """Return arena and price of the chosen plan, or None for a model without a rewrite."""
-    if not report.changed:
-        return None
-    taken = report.time.rewritten.milliseconds if report.time and report.time.rewritten else None
-    if frontier.cost == "time":
-        return (report.arena.total, taken[1]) if taken else None
-    price = report.overhead if frontier.cost == "macs" else report.instructions.get(frontier.core)
-    return None if price is None else (report.arena.total, price)
-
-
-def _frontier(result: Exploration | None, report: Report) -> Mapping[str, Any] | None:
-    if result is None:
-        return None
-    chosen = _chosen(report, result)
-    timed = any(p.milliseconds for p in result.points)
-    columns = (
-        "plan", "F", "MACs", f"instructions, {result.core}, estimated", *(["ms at most"] if timed else []),
-        "head, B", "tail, B", "total, B", "smallest, B", "groups", "tiled",
-        "rematerialisations", "proven",
-    )  # fmt: skip
-    rows = tuple(
-        tuple(
-            Cell(text, mark="chosen" if chosen == (p.arena.total, p.price(result.cost)) else "")
-            for text in (
-                str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}", *times.most(p.milliseconds),
-                *(p.arena.figure(part) for part in (p.arena.head, p.arena.tail, p.arena.total, p.arena.min)),
-                str(p.groups), str(p.tiled), str(p.rematerialisations),
-                "yes" if p.proven else "no",
-            )
-        )
-        for n, p in enumerate(result.points)
-    )  # fmt: skip
-    table = PageTable("frontier", tuple(Column(c, number=c != "proven") for c in columns), rows)
-    figure = _both(lambda w: figures.frontier(result, w, chosen=chosen))
-    return {"figure": figure, "table": table, "seconds": f"{result.seconds:.1f}"}
 
 
 def _group(number: int, report: Report) -> Mapping[str, Any]:

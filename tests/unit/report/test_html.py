@@ -74,13 +74,12 @@ def result() -> Optimized:
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
     model = net.model(net.conv2d(net.mean(net.depthwise_conv2d(x), (1, 2)), 4))
-    return tflm_memopt.optimize(model, name="small.tflite", frontier=True, max_macs=1.5, ram_limit=50_000)
+    return tflm_memopt.optimize(model, name="small.tflite", max_macs=1.5, ram_limit=50_000)
 
 
 def test_every_figure_is_on_the_page(result: Optimized) -> None:
     page = Page(html.optimized(result))
-    assert result.frontier
-    for document in (result.report.to_json(), result.inspection.to_json(), result.frontier.to_json()):
+    for document in (result.report.to_json(), result.inspection.to_json()):
         assert missing(json.loads(json.dumps(document)), page.text) == []
 
 
