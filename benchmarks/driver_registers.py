@@ -16,11 +16,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import tables  # noqa: E402
+from halstead import effort  # noqa: E402
 from registers.drivers import FIXED, LAYOUT, Variant, generated, plain  # noqa: E402
 from registers.on_core import cost  # noqa: E402
 from registers.plain import DRIVERS, PLAIN  # noqa: E402
-
-from tflm_memopt.registers.halstead import effort  # noqa: E402
 
 MODES = {"fixed": FIXED, "placed": LAYOUT}
 

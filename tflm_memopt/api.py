@@ -246,12 +246,11 @@ def combine_registers(
     *,
     place: bool = False,
     folders: Sequence[str | PathLike[str]] = (),
-    cc: str | None = None,
 ) -> Generated:
     """Combine the register accesses of a C driver where this cannot change its behaviour.
 
     description: a CMSIS-SVD file, or a header in the words of register_words.h. place: choose the places of fields even
-    if the description gives them. folders: folders of the driver's headers. cc: compiler with flags, for the code size.
+    if the description gives them. folders: folders of the driver's headers.
 
     Raises RegisterError for a driver or description that cannot be used, and RuntimeUnavailable without the extra
     "registers".
@@ -266,9 +265,7 @@ def combine_registers(
     paths = Path(driver), Path(description)
     with about(paths[0]):
         texts = [read_file(path).decode("utf-8", "replace") for path in paths]
-        return generate.generate(
-            paths[0], texts[0], paths[1], texts[1], place=place, folders=[*map(Path, folders)], compiler=cc
-        )
+        return generate.generate(paths[0], texts[0], paths[1], texts[1], place=place, folders=[*map(Path, folders)])
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cores.core import CORES, HERE, build, emulate
+from registers.code_size import measure
 from registers.drivers import FIXED, Variant, fields, table_of, written
 from registers.plain import PLAIN
 from registers.simulated import Row
-
-from tflm_memopt.registers.code_size import measure
 
 RV32 = CORES["rv32"]
 COMPILER = " ".join([RV32.prefix + "gcc", *RV32.flags, "-std=c11"])

@@ -30,13 +30,11 @@ def answered(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str
 
 
 def test_files_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = answered(capsys, SPI.driver, SPI.description, "-o", tmp_path / "out", "--cc", "cc -std=c11")
+    told = answered(capsys, SPI.driver, SPI.description, "-o", tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == NAMES == set(told["files"])
     plain, combined = told["plain"], told["combined"]
     assert combined["accesses"] == combined["loads"] + combined["stores"] < plain["accesses"]
-    assert 0 < combined["code_bytes"] < plain["code_bytes"]
     assert told["memory_map_bytes"] == 0x10
-    assert told["halstead_effort"] > 1000
     assert told["regions"]["spi_configure"][1] == ["w SSOE", "w DS", "w FRXTH"]
 
 
@@ -48,13 +46,6 @@ def test_a_refusal_leaves_nothing_behind(tmp_path: Path, capsys: pytest.CaptureF
     assert said.out == ""
     assert "at bad.c:3" in said.err
     assert "code bad_registers" in said.err
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("compiler", ["no-such-compiler", "cc -std=c11 -Dspi_configure=", "sh -c 'exit 1'"])
-def test_a_compiler_that_fails(compiler: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(SPI.driver, SPI.description, "-o", tmp_path / "out", "--cc", compiler) == cli.BAD
-    assert "code bad_registers" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

@@ -289,9 +289,6 @@ def _registers(group: Any) -> None:
         "--place", action="store_true",
         help="for soft cores: ignore the described positions of fields and choose those with the fewest accesses",
     )  # fmt: skip
-    command.add_argument(
-        "--cc", metavar="COMPILER", help="compiler with flags, to report the driver's code size at -Os"
-    )
 
 
 # --- parser parts

@@ -22,9 +22,7 @@ def registers(args: argparse.Namespace) -> int:
     """Write accessors for a driver's registers, combined where this cannot change the driver's behaviour."""
     folder = args.output or Path(f"{args.driver.stem}_registers")
     with busy(args, f"combining accesses of {args.driver.name}"):
-        made = tflm_memopt.combine_registers(
-            args.driver, args.description, place=args.place, folders=args.folders, cc=args.cc
-        )
+        made = tflm_memopt.combine_registers(args.driver, args.description, place=args.place, folders=args.folders)
     made.save(folder, (args.driver, args.description))
     console.answer(args, made.to_json, _page(made, folder))
     return console.DONE
@@ -36,10 +34,7 @@ def _page(made: Generated, folder: Path) -> RenderableType:
     plain, combined = made.plain, made.combined
     before, after = (version.loads + version.stores for version in (plain, combined))
     page.add_row("accesses", f"{before} -> {after}", "loads and stores in the driver's text")
-    if combined.code_bytes is not None:
-        page.add_row("code", f"{plain.code_bytes} B -> {combined.code_bytes} B", "at -Os")
     page.add_row("memory map", f"{made.memory_map} B", "of all devices")
-    page.add_row("Halstead", f"{made.effort:,.0f}", "effort of the driver as it was given")
     for function, regions in made.regions.items():
         for region in regions:
             page.add_row(function, f"{len(region)} -> 1", ", ".join(region))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tflm_memopt.files import keep, paths_below, write_files
-from tflm_memopt.registers import accessors, code_size, halstead, header, layout, parse, rewrite, source, svd
+from tflm_memopt.registers import accessors, header, layout, parse, rewrite, source, svd
 from tflm_memopt.registers.conflicts import Combining, Regions
 from tflm_memopt.registers.description import Description
 from tflm_memopt.registers.driver import AccessOp, Driver, FieldAccess
@@ -29,8 +29,6 @@ class Version:
     calls: int
     loads: int
     stores: int
-    code_bytes: int | None = None
-    """Code size at -Os, if a compiler was given."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures."""
@@ -39,7 +37,6 @@ class Version:
             "loads": self.loads,
             "stores": self.stores,
             "accesses": self.loads + self.stores,
-            "code_bytes": self.code_bytes,
         }
 
 
@@ -55,8 +52,6 @@ class Generated:
     combined: Version
     memory_map: int
     """Size of the memory map in bytes."""
-    effort: float
-    """Halstead's effort of the original driver."""
     regions: Mapping[str, Sequence[Sequence[str]]]
     """For each function, the groups of combined accesses."""
 
@@ -76,19 +71,17 @@ class Generated:
             "plain": self.plain.to_json(),
             "combined": self.combined.to_json(),
             "memory_map_bytes": self.memory_map,
-            "halstead_effort": round(self.effort),
             "regions": self.regions,
         }
 
 
 def generate(
     driver_path: Path, driver_text: str, description_path: Path, description_text: str, *, place: bool = False,
-    folders: Sequence[Path] = (), compiler: str | None = None,
+    folders: Sequence[Path] = (),
 ) -> Generated:  # fmt: skip
     """Run all steps. Raises RegisterError.
 
     place: choose the places of fields even if the description gives them. folders: folders of the driver's headers.
-    compiler: compiler with flags, for the code size.
     """
     description, header_text = read(description_path, description_text)
     unit, driver = source.read(driver_path, driver_text, description, description_path, header_text, folders)
@@ -102,12 +95,8 @@ def generate(
         rewritten = places.rewritten(found, regions)
         text = accessors.header(f"{_macro(name)}_H_", description.devices, found, rewritten.calls)
         costs = [accessors.cost(call, found) for call in rewritten.calls]
-        code = None
-        if compiler is not None:
-            files = {driver_path.name: rewritten.text, f"{name}.h": text}
-            code = code_size.measure(compiler, driver_path.name, files, [*folders, driver_path.parent])
         loads, stores = sum(cost.loads for cost in costs), sum(cost.stores for cost in costs)
-        return Version(rewritten.text, text, len(costs), loads, stores, code)
+        return Version(rewritten.text, text, len(costs), loads, stores)
 
     alone = {function.name: [[access] for access in function.accesses] for function in driver.functions}
     regions = places.regions(found)
@@ -121,7 +110,7 @@ def generate(
     nbytes = sum(found[device.group].nbytes for device in description.devices)
     told = {name: [list(map(str, r)) for r in several if len(r) > 1] for name, several in regions.items()}
     told = {name: several for name, several in told.items() if several}
-    return Generated(driver_path.name, files, version(alone), combined, nbytes, halstead.effort(driver_text), told)
+    return Generated(driver_path.name, files, version(alone), combined, nbytes, told)
 
 
 def read(path: Path, text: str) -> tuple[Description, str]:
