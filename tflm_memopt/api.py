@@ -332,6 +332,8 @@ def _explored(model: bytes, name: str, asked: Request, wanted: Cost | None, prog
     planning = partial(progress, "planning points")
     if conversion.rows:
         points = by_instructions.frontier(conversion, cost, asked.table, asked.clock, planning)
+        if (slow := asked.limits.slow) and (cost != "time" or slow.clock):
+            points += by_instructions.in_less_memory(conversion, slow, asked.table)
     return Exploration(
         model=name,
         input=str(conversion.options.input),

@@ -113,6 +113,11 @@ class ExploreOptions(TypedDict, total=False):
         None, "require that RAM and flash fit this board, and use its ABI and target; fit lists the boards. A name "
         "that ends in .toml is a file that describes a board", "BOARD",
     )]
+    memory: Annotated[str | Mapping[str, Any] | Collection[int | None] | None, Option(
+        None, "fast=SIZE,slow=SIZE: sizes of two memories, such as internal RAM and PSRAM; the arena is in the fast "
+        "one, and whole tensors for which it has no room are in the slow one (explore: slow=SIZE). With --devices: "
+        "RAM[,FLASH] of each device, 20kB or 20kB,128kB", "SIZES", units.memory,
+    )]
 
 
 class OptimizeOptions(ExploreOptions, total=False):
@@ -125,11 +130,6 @@ class OptimizeOptions(ExploreOptions, total=False):
     ram_limit: Annotated[int | str | None, Option(
         None, "minimise compute in an arena of at most SIZE: 20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)",
         "SIZE", units.size,
-    )]
-    memory: Annotated[str | Mapping[str, Any] | Collection[int | None] | None, Option(
-        None, "fast=SIZE,slow=SIZE: sizes of two memories, such as internal RAM and PSRAM; the arena is in the fast "
-        "one, and whole tensors for which it has no room are in the slow one. With --devices: RAM[,FLASH] of each "
-        "device, 20kB or 20kB,128kB", "SIZES", units.memory,
     )]
     flash_limit: Annotated[int | str | None, Option(
         None, "limit the flash of rewritten model, C library and TFLM to SIZE; the last two are estimated",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -49,6 +49,28 @@ class FlashTiming:
 
 NO_WAIT = FlashTiming(0)
 """Code and constants without wait states, as in tightly coupled memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCycles:
+    """Cycles to read and to write a byte of slow memory, beyond those of fast memory."""
+
+    read: Span
+    write: Span
+
+    @staticmethod
+    def of(read: Sequence[float], write: Sequence[float]) -> SlowCycles:
+        """Return the costs from pairs of the least and the most."""
+        return SlowCycles((read[0], read[1]), (write[0], write[1]))
+
+    def times(self, factor: float) -> SlowCycles:
+        """Return the costs at another clock. The memory keeps its own clock."""
+        return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
+
+    def moved(self, read: int, written: int) -> Span:
+        """Return the cycles for bytes read and written."""
+        low, high = (read * self.read[end] + written * self.write[end] for end in (0, 1))
+        return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +137,8 @@ class Clock:
     """Timing of the board's flash, or None if it is not described."""
     chip: str = ""
     """Name of the board's chip, or ""."""
+    slow: SlowCycles | None = None
+    """Costs of the board's slow memory, or None if unknown."""
 
     @property
     def esp(self) -> EspChip | None:
@@ -149,8 +173,17 @@ class Clock:
         """Cycles per instruction, or None if unknown."""
         return rates(self.core, self.flash)
 
-    def cycles(self, work: Iterable[Work]) -> Span | None:
-        """Return the cycles of a plan, with the error of estimates, or None if unknown."""
+    def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
+        """Return the cycles of a plan, with the error of estimates, or None if unknown. moved: bytes of slow memory
+        that the plan reads and writes.
+        """
+        inside = self._fast(work)
+        if not any(moved) or inside is None:
+            return inside
+        outside = self.slow.moved(*moved) if self.slow else None
+        return (inside[0] + outside[0], inside[1] + outside[1]) if outside else None
+
+    def _fast(self, work: Iterable[Work]) -> Span | None:
         if self.esp is not None:
             return self.esp.plan(work)
         if self.rates is None:

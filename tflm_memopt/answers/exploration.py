@@ -8,6 +8,7 @@ from typing import Any
 from tflm_memopt import generic
 from tflm_memopt.analysis.costs import Cost, Work
 from tflm_memopt.answers.convention import convention, in_one_line
+from tflm_memopt.answers.report import MemoriesReport
 from tflm_memopt.generic import Picture
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.targets.boards import BoardFit
@@ -38,6 +39,8 @@ class PointReport:
     """Estimated lower and upper bound on the time of one inference on the board, or None if unknown."""
     work: tuple[Work, ...] = field(default=(), repr=False)
     """Work of each operator."""
+    memories: MemoriesReport | None = None
+    """Bytes in fast and slow memory, or None for a plan without slow memory."""
 
     @property
     def left(self) -> tuple[int, int] | None:
@@ -58,6 +61,7 @@ class PointReport:
         plain = {
             f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("plan", "work", "arena", "board")
         }
+        plain["memories"] = self.memories and asdict(self.memories)
         return plain | {"arena": self.arena.to_json(), "board": self.board and asdict(self.board)}
 
 
@@ -77,10 +81,15 @@ class Exploration:
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Points of the frontier; empty if no operator can run row by row."""
+    """Points of the frontier, then points with tensors in slow memory; empty if no operator can run row by row."""
     seconds: float
     board: str | None = None
     """Id of the board whose free RAM and flash each point reports, or None."""
+
+    @property
+    def slow(self) -> bool:
+        """Whether some points use slow memory."""
+        return any(point.memories for point in self.points)
 
     @property
     def convention(self) -> str:

@@ -27,6 +27,11 @@ class BoardReport:
     """Target for which the rewritten model's program is packed."""
 
     @property
+    def slow_needed(self) -> int:
+        """Return the bytes of slow memory that the rewritten model needs."""
+        return self.board.external_ram - self.rewritten.slow_left
+
+    @property
     def distance(self) -> float:
         """Return the ratio of the rewritten model's bytes to the board's room, or its inverse if that is larger."""
         fit = self.rewritten

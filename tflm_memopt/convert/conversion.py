@@ -16,6 +16,7 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.convert.tilings import Tilings
 from tflm_memopt.emit.firmware import firmware_of, is_module, module_arena, module_firmware
 from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.lower.traffic import BytesMoved, traffic
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.choices import BUILTIN, PER_GROUP
 from tflm_memopt.plan.cores import share_out
@@ -57,6 +58,16 @@ class Converted:
     """Arena under TFLM or, without an interpreter, of the C module."""
     interpreter: bool = True
     """Whether TFLM runs the model; otherwise it becomes a C module."""
+
+    @cached_property
+    def moved(self) -> BytesMoved:
+        """Bytes of slow memory and of constants that an inference moves."""
+        return traffic(self.planned)
+
+    @property
+    def slow_moved(self) -> tuple[int, int]:
+        """Bytes of slow memory that an inference reads and writes."""
+        return (self.moved.slow_read, self.moved.slow_written) if self.planned.plan.slow else (0, 0)
 
     @cached_property
     def firmware(self) -> Firmware:

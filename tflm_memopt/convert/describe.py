@@ -16,7 +16,6 @@ from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import Decision
 from tflm_memopt.convert.request import Request
 from tflm_memopt.emit.resolver import arena_bytes
-from tflm_memopt.lower.traffic import traffic
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import GENERIC
@@ -149,7 +148,7 @@ def _packed(asked: Request, made: Decision, chosen: Converted) -> PackedEstimate
 
 
 def _memories(chosen: Converted) -> MemoriesReport:
-    found = traffic(chosen.planned)
+    found = chosen.moved
     return MemoriesReport(
         chosen.arena.total, chosen.planned.plan.slow_bytes, found.slow_read, found.slow_written, found.weights_read
     )
@@ -184,9 +183,10 @@ def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock
         rematerialisations=len(plan.passes),
         proven=plan.proven,
         plan=plan,
-        board=fit(on, point.arena, point.firmware) if on else None,
-        milliseconds=clock.milliseconds(clock.cycles(costed.work)) if clock else None,
+        board=fit(on, point.arena, point.firmware, plan.slow_bytes) if on else None,
+        milliseconds=clock.milliseconds(clock.cycles(costed.work, point.slow_moved)) if clock else None,
         work=costed.work,
+        memories=_memories(point) if plan.slow else None,
     )
 
 

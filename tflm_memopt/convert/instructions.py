@@ -7,7 +7,7 @@ take fewer instructions and more bytes. So plans of several tile widths are made
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.analysis.costs import Cost, Table, Work
@@ -15,13 +15,17 @@ from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.diagnostics import SMALLER, binding, too_large, up
 from tflm_memopt.convert.frontier import roomy
-from tflm_memopt.convert.limits import Limits
+from tflm_memopt.convert.limits import Limits, SlowMemory
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
 
+MOST_SLOW = 8
+"""Plans with tensors in slow memory that explore() makes."""
+LESS = 0.9
+"""Fast memory of each of these plans in terms of the one before."""
 Planning = Callable[[int, int], None]
 """Callback for progress: plans made, and plans in all."""
 
@@ -74,7 +78,7 @@ def by_time(clock: Clock) -> Price:
     """Return a price that is the most cycles of a plan, on a core whose cycles are modelled."""
 
     def cycles(costed: Costed) -> float:
-        span = clock.cycles(costed.work)
+        span = clock.cycles(costed.work, costed.converted.slow_moved)
         return math.inf if span is None else span[1]
 
     return cycles
@@ -125,6 +129,17 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
     for variant in conversion.state_variants():
         found += candidates((variant,) if cost == "macs" else forms(variant), table, how, planning)
     return undominated(found, lambda c: (how(c), c.total))
+
+
+def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> Iterator[Costed]:
+    """Yield plans without recompute for ever less fast memory, with tensors in slow memory."""
+    each, total = _forms_for(conversion, slow), conversion.once.arena.total - 1
+    for _ in range(MOST_SLOW):
+        found = _in_two_memories(each, Limits(total=total, slow=slow), slow)
+        if found is None or found.planned.plan.slow_bytes > slow.nbytes:
+            return
+        yield costed(found, table)
+        total = int(found.arena.total * LESS)
 
 
 def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
@@ -180,7 +195,10 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
         found, best = (first if limits.admit(first.arena) else None), first
     else:
         found, best = conversion.least(limits)
-    found = found or conversion.spilled(limits)
+    if (slow := limits.slow) and not limits.admit(conversion.first(limits).arena) and not (found and not slow.clock):
+        spilled = _in_two_memories(_forms_for(conversion, slow), limits, slow)
+        both = [plan for plan in (found, spilled) if plan]
+        found = min(both, key=lambda plan: _most_cycles(plan, slow.clock), default=None)
     if found is None:
         raise too_large(conversion, limits, best)
     if limits.slow and found.planned.plan.slow_bytes > limits.slow.nbytes:
@@ -189,6 +207,26 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
             hint=f"--memory fast={limits.ram},slow={found.planned.plan.slow_bytes}",
         )
     return found
+
+
+def _in_two_memories(each: Sequence[Conversion], limits: Limits, slow: SlowMemory) -> Converted | None:
+    """Return the plan with tensors in slow memory that takes least time, or None if there is none within the limits.
+
+    each: the tile widths to try. Slow memory takes time, and so do the small tiles that need less of it.
+    """
+    found = [plan for form in each if (plan := form.spilled(limits))]
+    within = [plan for plan in found if plan.planned.plan.slow_bytes <= slow.nbytes] or found
+    return min(within, key=lambda plan: _most_cycles(plan, slow.clock), default=None)
+
+
+def _most_cycles(plan: Converted, clock: Clock | None) -> float:
+    span = clock.cycles(work(plan.planned), plan.slow_moved) if clock else None
+    return math.inf if span is None else span[1]
+
+
+def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ...]:
+    """Return the tile widths to try with slow memory: one if times are unknown."""
+    return forms(conversion) if slow.clock else (conversion,)
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:

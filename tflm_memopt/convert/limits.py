@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tflm_memopt.analysis.flash import Firmware
-from tflm_memopt.analysis.timing import TimeLimit
+from tflm_memopt.analysis.timing import Clock, TimeLimit
 from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.targets.boards import Board, fit
 from tflm_memopt.tflm.arena import Arena
@@ -27,6 +27,8 @@ class SlowMemory:
     cost: SlowCost
     asked: bool = True
     """Whether the user asked for it, rather than the board having it."""
+    clock: Clock | None = None
+    """Clock with the time of a plan and of its slow bytes, or None if that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

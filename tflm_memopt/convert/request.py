@@ -87,10 +87,10 @@ class Request:
         return replace(self, limits=replace(self.limits, slow=None))
 
     def exploring(self) -> Request:
-        """Return the request for explore(): any compute, only the board's limits, and more effort."""
+        """Return the request for explore(): any compute, no limits but the board's and slow memory, and more effort."""
         effort = self.options.effort
         options = replace(self.options, seconds=EXACT * effort, effort=EXPLORING * effort, tiles=self.tiles())
-        return replace(self, options=options, limits=Limits(board=self.limits.board))
+        return replace(self, options=options, limits=Limits(board=self.limits.board, slow=self.limits.slow))
 
     def conversion(self, model: bytes) -> Conversion:
         """Return the conversion of a model. Raises ModelError for an invalid model and for one that TFLM refuses."""
@@ -117,7 +117,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     under_tflm = ops == BUILTIN and core is None and said["target"] is None and on_board is None
     table = costs.table(target, TFLM_CORE if under_tflm else core)
     clock = speed.clock(on_board, core, table, said["clock"])
-    limits = _limits(said, on_board, table, clock)
+    limits = _limits(said, on_board, table, clock, exploring=function == "explore")
     if plan is not None and (replace(limits, slow=None) != Limits() or said["without"]):
         raise UsageError("--plan cannot be combined with limits or --without", hint="--plan alone")
     seconds, where = said["seconds"], input_mode(said["input"])
@@ -147,7 +147,9 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     )
 
 
-def _limits(said: Mapping[str, Any], board: Board | None, table: Table, clock: Clock | None) -> Limits:
+def _limits(
+    said: Mapping[str, Any], board: Board | None, table: Table, clock: Clock | None, *, exploring: bool
+) -> Limits:
     flash, pools, ops = said["flash_limit"], said["memory"] or {}, said["op_per"] or said["ops"]
     if not isinstance(pools, Mapping):
         raise UsageError(
@@ -165,23 +167,28 @@ def _limits(said: Mapping[str, Any], board: Board | None, table: Table, clock: C
         None if flash is None else FlashLimit(flash, board.flash_core if board else table.core),
     )
     if pools:
-        return replace(limits, slow=_slow(limits, pools["slow"], ops))
+        return replace(limits, slow=_slow(limits, pools["slow"], ops, clock, exploring=exploring))
     has_slow = board is not None and board.external_ram > 0 and ops == PER_REGION and not limits.timed
-    return (
-        replace(limits, slow=SlowMemory(board.external_ram, SlowCost(), asked=False)) if board and has_slow else limits
-    )
+    return replace(limits, slow=_slow_memory(board.external_ram, clock, asked=False)) if board and has_slow else limits
 
 
-def _slow(limits: Limits, nbytes: int, ops: Ops) -> SlowMemory:
+def _slow(limits: Limits, nbytes: int, ops: Ops, clock: Clock | None, *, exploring: bool) -> SlowMemory:
     """Return the slow memory of --memory. Raises UsageError for options that cannot be combined with it."""
-    if limits.ram is None:
+    if limits.ram is None and not exploring:
         hint = f"--memory fast=SIZE,slow={nbytes}, or --board"
         raise UsageError("the size of fast memory is unknown", hint=hint)
     if ops != PER_REGION:
         raise UsageError(f"--memory cannot be combined with --ops {ops}", hint="--ops region")
     if limits.timed:
         raise UsageError("--memory cannot be combined with limits of time or instructions", hint="--memory alone")
-    return SlowMemory(nbytes, SlowCost())
+    return _slow_memory(nbytes, clock, asked=True)
+
+
+def _slow_memory(nbytes: int, clock: Clock | None, *, asked: bool) -> SlowMemory:
+    """Return slow memory with the costs of the board, or with equal costs for bytes read and written."""
+    slow = clock.slow if clock else None
+    cost = SlowCost(slow.read[1], slow.write[1]) if slow else SlowCost()
+    return SlowMemory(nbytes, cost, asked, clock if clock and slow and clock.known else None)
 
 
 def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:

@@ -108,7 +108,8 @@ def time(
         after = None if rest is None or ours is None else ours + rest
         known = clock is not None and (clock.esp is not None or rest is not None)
         of_builtin = _beside(conversion, clock, ours or 0) if clock and known else None
-        taken = _sum(clock.cycles(done) if clock else None, of_builtin)
+        moved = chosen.slow_moved if chosen else (0, 0)
+        taken = _sum(clock.cycles(done, moved) if clock else None, of_builtin)
     return timing.time_of(clock, core, (before, after), (was, taken), done)
 
 
@@ -140,11 +141,16 @@ def on_board(result: Optimized, board: Board) -> Time | None:
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     ours = costs.tables()[time.core].instructions(result.work)
     of_builtin = clock.builtin(after - ours if after and result.work else 0)
-    both = _sum(clock.cycles(result.work), of_builtin) if result.work and after else None
+    both = _sum(clock.cycles(result.work, _slow_moved(result)), of_builtin) if result.work and after else None
     was = clock.builtin(before)
     if not result.work:
         both = clock.builtin(after) if result.report.changed else was
     return timing.time_of(clock, time.core, (before, after), (was, both))
+
+
+def _slow_moved(result: Optimized) -> tuple[int, int]:
+    memories = result.report.memories
+    return (memories.slow_read, memories.slow_written) if memories else (0, 0)
 
 
 def _on_chip(result: Optimized, clock: Clock, chip: EspChip) -> Time:
@@ -152,7 +158,7 @@ def _on_chip(result: Optimized, clock: Clock, chip: EspChip) -> Time:
     was = chip.original(read(result.original).graph)
     builtins = read(result.model).graph
     of_builtin = chip.operators(builtins, [op for op in builtins.ops if not is_region(op)])
-    ours = chip.plan(result.work) if result.work else (0.0, 0.0)
+    ours = clock.cycles(result.work, _slow_moved(result)) if result.work else (0.0, 0.0)
     return timing.time_of(clock, clock.core, (None, None), (was, _sum(ours, of_builtin)), result.work)
 
 

@@ -305,7 +305,10 @@ def frontier(result: Exploration, width: float) -> Drawing:
         "instructions": (1e6, f"million instructions, {result.core}, estimated"),
         "time": (1.0, f"ms at most, {result.board or result.core}, estimated"),
     }[result.cost]
-    lines = [Series("tflm-memopt", [(p.arena.total, p.price(result.cost) / unit) for p in result.points])]
+    points = [(p.memories is not None, (p.arena.total, p.price(result.cost) / unit)) for p in result.points]
+    lines = [Series("tflm-memopt", [point for is_slow, point in points if not is_slow])]
+    if result.slow:
+        lines.append(Series("with slow memory", [point for is_slow, point in points if is_slow]))
     if result.cost == "macs":
         lines.append(Series("TFLM today", [(result.original_arena.total, 1.0)], joined=False))
     return plot(lines, width, title=result.model, ram=ram, compute=compute)

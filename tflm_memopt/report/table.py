@@ -29,9 +29,11 @@ def csv(result: Exploration) -> str:
     """Return a line for each point, least compute first, after one for TFLM today, which has no groups."""
     before, left = result.original_arena, ON_BOARD if result.board else ()
     today = (1.0, result.original_macs, "", before.head, before.tail, before.total, before.min, 0, 0, 0)
-    rows: list[Sequence[Any]] = [("plan", *COLUMNS, *left), ("tflm", *today, *("" for _ in left))]
+    slow = ("slow",) if result.slow else ()
+    rows: list[Sequence[Any]] = [("plan", *COLUMNS, *slow, *left), ("tflm", *today, *("" for _ in (*slow, *left)))]
     for number, p in enumerate(result.points):
         a, kinds = p.arena, (p.groups, p.tiled, p.rematerialisations)
+        outside = (p.memories.slow if p.memories else 0 for _ in slow)
         compute = (round(p.overhead, 6), p.macs, p.instructions)
-        rows.append((number, *compute, a.head, a.tail, a.total, a.min, *kinds, *(p.left or ())))
+        rows.append((number, *compute, a.head, a.tail, a.total, a.min, *kinds, *outside, *(p.left or ())))
     return separated(rows)

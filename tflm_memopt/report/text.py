@@ -106,16 +106,18 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     timed = ["ms"] if any(p.milliseconds for p in result.points) else []
     counted = [f"instructions, {result.core}"] if result.cost == "instructions" and not timed else []
     left = [*timed, *(LEFT if result.board else [])]
-    columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", "against TFLM", "groups", *left)
+    slow = ["slow"] if result.slow else []
+    columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", *slow, "against TFLM", "groups", *left)
     table = table_of(*columns, numbers=len(columns))
     today = ("TFLM today", "1.000", f"{result.original_macs:,}")
-    table.add_row(*today, *("" for _ in counted), *_figures(before), "", "", *("" for _ in left))
+    table.add_row(*today, *("" for _ in counted), *_figures(before), *("" for _ in slow), "", "", *("" for _ in left))
     for number, p in enumerate(result.points):
         groups = f"{p.groups}" + (f" ({p.tiled} tiled)" if p.tiled else "")
         groups += f", {_rematerialisations(p.rematerialisations)}" if p.rematerialisations else ""
         against = _arena_percent(before, p.arena)
         instructions = [f"{p.instructions:,}" for _ in counted]
-        figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena))
+        outside = [f"{p.memories.slow:,}" if p.memories else "" for _ in slow]
+        figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena), *outside)
         table.add_row(str(number), *figures, against, groups, *times.most(p.milliseconds), *left_over(p.left))
     return page(
         Group(title, Text(), table, *([Text(f"  {times.UPPER}", "dim")] if timed else [])),
@@ -160,18 +162,22 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
     """Return the answer of `fit`, with a row for each of the boards `shown`."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     times_known = [row.time for row in shown if row.time]
-    head = ("id", "board", "original", "rewritten", "RAM", "left", "flash", "left", *(["ms"] if times_known else []))
+    slow = ["slow", "left"] if any(row.slow_needed for row in shown) else []
+    timed = ["ms"] if times_known else []
+    head = ("id", "board", "original", "rewritten", "RAM", "left", *slow, "flash", "left", *timed)
     table = table_of(*head)
     table.columns[0].no_wrap = True
     for column in table.columns[4:]:
         column.justify = "right"
     for row in shown:
         fit, at_most = row.rewritten, "" if row.rewritten.known else "at most "
-        figures = (fit.ram_needed, fit.ram_left, fit.flash.total, fit.flash_left)
+        figures = (fit.ram_needed, fit.ram_left, row.slow_needed, fit.slow_left, fit.flash.total, fit.flash_left)
         cells = [f"{at_most if figure == fit.ram_left else ''}{figure:,}" for figure in figures]
+        del cells[2 : 4 - len(slow)]
         before, after = _on(row.original, result.original_refused), _on(fit)
         table.add_row(row.board.id, row.board.name, before, after, *cells, *_milliseconds(row, times_known))
-    notes = ["RAM and flash: bytes that the rewritten model needs, and bytes left; flash is estimated"]
+    what = "RAM, slow memory and flash" if slow else "RAM and flash"
+    notes = [f"{what}: bytes that the rewritten model needs, and bytes left; flash is estimated"]
     notes += dict.fromkeys(map(times.rests_on, times_known))
     if len(shown) < len(result.boards):
         notes.append(f"the boards closest to its needs; --all shows all {len(result.boards)}")
@@ -288,7 +294,7 @@ def _headline(report: Report) -> Table:
     tested = [("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", _right(right))] if right else []
     return _facts(
         ("arena", _arena_change(report.original_arena, report.arena), report.conventions),
-        *([_slow_memory(report.memories)] if report.memories and report.memories.slow else []),
+        *([_slow_memory(report.memories, report.time)] if report.memories and report.memories.slow else []),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
         *([("original", "does not run", report.original_refused)] if report.original_refused else []),
@@ -306,9 +312,11 @@ def _headline(report: Report) -> Table:
     )
 
 
-def _slow_memory(memories: MemoriesReport) -> tuple[str, str, str]:
+def _slow_memory(memories: MemoriesReport, time: Time | None) -> tuple[str, str, str]:
     """Return the bytes of slow memory, and what an inference reads and writes there."""
     moved = f"reads {memories.slow_read:,} B and writes {memories.slow_written:,} B per inference"
+    if time and time.mhz and not (time.rewritten and time.rewritten.milliseconds):
+        moved += "; the time of these bytes is unknown"
     return ("slow memory", f"{memories.slow:,} B", moved)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tflm_memopt.analysis.costs import tables
 from tflm_memopt.analysis.flash import OTHERS, Firmware, Footprint
-from tflm_memopt.analysis.timing import Clock, FlashTiming
+from tflm_memopt.analysis.timing import Clock, FlashTiming, SlowCycles
 from tflm_memopt.errors import UsageError, near
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.tflm.arena import Arena
@@ -55,6 +55,8 @@ class Board:
     """PlatformIO has an Arduino core for the board."""
     flash_timing: FlashTiming | None = None
     """Flash timing at `mhz`, or None if it is not described."""
+    external_ram_cycles: SlowCycles | None = None
+    """Cycles at `mhz` for a byte of PSRAM or SDRAM, beyond those of `ram`, or None if unknown."""
     external_ram: int = 0
     """Bytes of PSRAM or SDRAM, which is slower than `ram`. An arena that fits only there is reported separately."""
 
@@ -76,7 +78,9 @@ class Board:
 
     def clock(self, core: str, mhz: float | None = None) -> Clock:
         """Return the clock of a core of the board, with the given frequency or the board's."""
-        return Clock(core, mhz or float(self.mhz), self.id, self.flash_timing, self.chip)
+        mhz = mhz or float(self.mhz)
+        slow = self.external_ram_cycles.times(mhz / self.mhz) if self.external_ram_cycles else None
+        return Clock(core, mhz, self.id, self.flash_timing, self.chip, slow)
 
     @property
     def flash_core(self) -> str:
@@ -138,8 +142,13 @@ def boards() -> Mapping[str, Board]:
 
 
 def _board(key: str, values: dict[str, Any]) -> Board:
-    timing = values.pop("flash_timing", None)
-    return Board(id=key, **values, flash_timing=FlashTiming(**timing) if timing else None)
+    timing, slow = values.pop("flash_timing", None), values.pop("external_ram_cycles", None)
+    return Board(
+        id=key,
+        **values,
+        flash_timing=FlashTiming(**timing) if timing else None,
+        external_ram_cycles=SlowCycles.of(**slow) if slow else None,
+    )
 
 
 def board(name: str) -> Board:

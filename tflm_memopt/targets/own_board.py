@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from tflm_memopt import units
-from tflm_memopt.analysis.timing import FlashTiming, timings
+from tflm_memopt.analysis.timing import FlashTiming, SlowCycles, timings
 from tflm_memopt.errors import UsageError, about, one_of
 from tflm_memopt.files import read_file, toml
 from tflm_memopt.ops.packing import GENERIC, TARGETS, Family, family
@@ -17,7 +18,7 @@ from tflm_memopt.targets.boards import board as known_board
 SUFFIX = ".toml"
 NEEDED = ("core", "clock", "ram", "flash")
 SIZES = ("ram", "flash", "largest_block", "core_ram", "core_flash", "external_ram")
-KEYS = ("name", "target", "flash_timing", *dict.fromkeys((*NEEDED, *SIZES)))
+KEYS = ("name", "target", "flash_timing", "external_ram_cycles", *dict.fromkeys((*NEEDED, *SIZES)))
 HINT = "docs/targets.md shows an example"
 
 
@@ -60,8 +61,23 @@ def _board(name: str, document: Mapping[str, Any]) -> Board:
         ram=sizes["ram"], flash=sizes["flash"], largest_block=sizes.get("largest_block", sizes["ram"]),
         core_ram=sizes.get("core_ram", 0), core_flash=sizes.get("core_flash", 0), radio_ram=0, radio_flash=0,
         external_ram=sizes.get("external_ram", 0), arduino=False,
+        external_ram_cycles=_slow_cycles(document.get("external_ram_cycles")),
         flash_timing=_timing(like[0].measured_core, document.get("flash_timing")),
     )  # fmt: skip
+
+
+def _slow_cycles(given: Any) -> SlowCycles | None:
+    """Return the cycles for a byte of external RAM. Raises UsageError for invalid ones."""
+    if given is None:
+        return None
+    if not (
+        isinstance(given, dict)
+        and given.keys() == {"read", "write"}
+        and all(units.is_number(n, Real) and n >= 0 for n in given.values())
+    ):
+        hint = "[external_ram_cycles] with read and write: cycles for a byte, beyond those of internal RAM"
+        raise UsageError(f"invalid external_ram_cycles {given!r}", code="bad_config", hint=hint)
+    return SlowCycles.of((given["read"],) * 2, (given["write"],) * 2)
 
 
 def _timing(core: str | None, given: Any) -> FlashTiming | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from conftest import EXAMPLE, KEYWORDS, MOBILENET, RESNET
 from counted_traffic import counted
+from rich.console import Console
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
@@ -22,6 +24,7 @@ from tflm_memopt.lower.traffic import BytesMoved, traffic
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.search.spill import SlowCost
+from tflm_memopt.report import plot, text
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import guard, host, host_model
 from tflm_memopt.targets.boards import boards
@@ -219,3 +222,71 @@ def test_enough_fast_memory_is_named() -> None:
 def test_an_input_that_is_larger_than_fast_memory() -> None:
     with pytest.raises(DoesNotFit, match="needs"):
         tflm_memopt.optimize(MOBILENET, memory="fast=20kB,slow=1MB")
+
+
+BOARD = """\
+core = "Cortex-M4"
+clock = "80MHz"
+ram = "16kB"
+flash = "1MB"
+external_ram = "1MB"
+"""
+
+
+def own_board(folder: Path, cost: float) -> str:
+    path = folder / f"own{cost:g}.toml"
+    path.write_text(f"{BOARD}[external_ram_cycles]\nread = {cost}\nwrite = {cost}\n")
+    return str(path)
+
+
+def test_slow_bytes_take_time(tmp_path: Path) -> None:
+    """The board's cost of a byte is part of the milliseconds."""
+    made = tflm_memopt.optimize(RESNET, board=own_board(tmp_path, 50), memory="fast=4400,slow=1MB", effort=0.1)
+    memories, time = made.report.memories, made.report.time
+    assert memories and time and time.rewritten and time.rewritten.milliseconds
+    clock = request({"board": own_board(tmp_path, 0)}).clock
+    assert clock
+    inside = clock.milliseconds(clock.cycles(made.work))
+    assert inside
+    outside = 50 * (memories.slow_read + memories.slow_written) / 80e3
+    assert time.rewritten.milliseconds == pytest.approx([n + outside for n in inside], abs=0.002)
+
+
+def test_dear_slow_memory_moves_fewer_bytes(tmp_path: Path) -> None:
+    moved = []
+    for cost in (0, 2_000):
+        memories = tflm_memopt.optimize(
+            RESNET, board=own_board(tmp_path, cost), memory="fast=4400,slow=1MB", effort=0.1
+        ).report.memories
+        moved.append(memories.slow_read + memories.slow_written)
+    assert moved[1] <= moved[0]
+
+
+def test_the_time_is_unknown_without_the_cost_of_a_byte() -> None:
+    made = tflm_memopt.optimize(RESNET, board="portenta_h7", memory="fast=4400,slow=1MB", effort=0.1)
+    assert made.report.time and made.report.time.rewritten
+    assert made.report.time.rewritten.milliseconds is None
+
+
+def test_explore_draws_points_with_slow_memory() -> None:
+    found = tflm_memopt.explore(RESNET, board="xiao_esp32s3", effort=0.1)
+    slow = [p for p in found.points if p.memories]
+    fast = [p for p in found.points if not p.memories]
+    assert slow and found.slow
+    assert max(p.arena.total for p in slow) < min(p.arena.total for p in fast)
+    for point in slow:
+        clock = request({"board": "xiao_esp32s3"}).clock
+        assert clock and point.memories
+        moved = point.memories.slow_read, point.memories.slow_written
+        assert point.milliseconds == clock.milliseconds(clock.cycles(point.work, moved))
+    assert found.to_json()["points"][-1]["memories"]["slow"] == slow[-1].memories.slow  # type: ignore[union-attr]
+    assert any(getattr(s, "text", "") == "with slow memory" for s in plot.exploration(found).shapes)
+
+
+def test_fit_shows_both_memories(spilled: tuple[Path, int, Optimized]) -> None:
+    found = tflm_memopt.fit(spilled[2], ["xiao_esp32s3"])
+    (row,) = found.boards
+    assert row.slow_needed == spilled[2].report.memories.slow
+    console = Console(file=io.StringIO(), width=200)
+    console.print(text.fits(found, found.boards))
+    assert f"{row.slow_needed:,}" in console.file.getvalue()  # type: ignore[attr-defined]
