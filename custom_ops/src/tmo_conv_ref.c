@@ -116,7 +116,7 @@ static TMO_ALWAYS_INLINE void copy_bytes(int8_t *to, const int8_t *from, uint32_
 }
 
 /* Copies the bytes under a window, each tap to the place that its weights have. */
-static void gather(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
+static void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
   const bool by_row = tmo_reads_rows(k);
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
   const int8_t *const *at = v->pixels;
@@ -145,7 +145,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, i
   int8_t gathered[GATHERED_BYTES];
   const uint32_t before = op->weights >= 4 ? (0 - filter) % 4 : 0;
   memset(gathered, op->input_zero_point[0], whole ? 4 : before + filter);
-  gather(k, v, rows, gathered + before);
+  collect_taps(k, v, rows, gathered + before);
   conv_run(k, gathered, before + filter, k->weights - before, out);
 }
 

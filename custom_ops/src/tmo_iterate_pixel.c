@@ -194,7 +194,7 @@ TMO_OWN_FRAME static void call_plain_kernel(const tmo_run_state *run, const pixe
 }
 
 /* Whether the pixels are in the arena, or in a buffer of the caller with all of them. */
-static TMO_ALWAYS_INLINE bool is_near(const tmo_run_state *run, const tmo_tensor *t) {
+static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_tensor *t) {
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }
 
@@ -215,7 +215,7 @@ static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in)
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
 #if TMO_RUNS_DSP
-  if (is_plain_window(op) && is_near(run, in) && is_near(run, out)) {
+  if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) {
     const pixel_window plain_window = window_under(run, op, in);
     call_plain_kernel(run, &plain_window, out, pixel_of(run, out, run->unit.row, run->unit.tile));
     return TMO_OK;
