@@ -23,6 +23,7 @@ from in_sums import in_parts
 from memories import lstm
 from models import Net, Pair
 from moving import arg_max, concatenation, log_softmax, split, transpose_conv
+from poses import floats, gather_nd, two
 from property.layers import INT16, SUPPORTED, Layer
 from property.layers.computing import TWO_OPERANDS
 from property.networks import Recipe, build
@@ -225,7 +226,23 @@ def rare(seed: int) -> bytes:
     product = net.tensor((1, h * w, h * w))
     net.op("BATCH_MATMUL", [rows, rows], [product], schema.BatchMatMulOptionsT(adjY=True))
     steps = net.input((1, rng.randint(1, 6), rng.choice((3, 8, 24, 40))), (0.05, 3))
+    outputs += [net.int4(net.conv2d(x, rng.choice((4, 10)), kernel=(3, 3))), net.int4(net.depthwise_conv2d(x))]
+    outputs += decoded(net, x)
     return net.model(*outputs, product, lstm(net, steps, rng.choice((4, 7, 16, 32))))
+
+
+def decoded(net: Net, x: int) -> list[int]:
+    """Add the ends of pose networks and detectors: places, comparisons, int32 arithmetic and selected values."""
+    _, h, w, c = shape = net.shape(x)
+    real = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
+    mask = two(net, "LESS", real, floats(net, [0.5]), "BOOL")
+    other, chosen = net.tensor((c,), affine=net.affine(x), data=np.arange(c)), net.tensor(shape, affine=net.affine(x))
+    net.op("SELECT_V2", [mask, x, other], [chosen], schema.SelectV2OptionsT())
+    places = arg_max(net, net.reshape(x, (1, h * w, c)), axis=1)
+    pairs = net.reshape(two(net, "ADD", places, places), (1, 1, 1, c))
+    at = net.reshape(places, (c, 1))
+    pixels = gather_nd(net, net.reshape(x, (h * w, c)), at)
+    return [chosen, pairs, pixels, two(net, "DIV", real, floats(net, np.full(shape[-1:], 3)))]
 
 
 def rare_int16(seed: int) -> bytes:

@@ -28,7 +28,8 @@ These operators run row by row, with the same output bytes as in TFLM:
 NOTES = """
 
 Every other operator stays builtin: TFLM's own kernel runs it between our regions. So does an operator that breaks one
-of its limits. `tflm-memopt inspect` names each such operator, the limit and what to change. int4 weights become int8.
+of its limits. `tflm-memopt inspect` names each such operator, the limit and what to change. int4 weights keep four
+bits each, except in packed operators.
 QUANTIZE and DEQUANTIZE equal TFLM's for each number whose quotient by the scale fits an int32. TFLM's result for larger
 numbers and NaN depends on the core; here, larger numbers saturate and NaN becomes the zero point.
 

@@ -63,14 +63,24 @@ def float_end(shape: tuple[int, ...] = (1, 9, 7, 3)) -> bytes:
     """Return a float32 network with the kinds of ends that the pose network lacks."""
     net = Net(3)
     x = net.input(shape, None, dtype="FLOAT32")
-    y = net.tensor(shape, "FLOAT32", None)
+    y = net.tensor(shape)
     net.op("SELECT_V2", [two(net, "LESS", x, floats(net, [0.5]), "BOOL"), x, floats(net, [[1, 2, 3]])], [y])
     x = moving.resize(net, y, (13, 9), bilinear=True, half=True)
     ends = [moving.reduce(net, kind, x, [1, 2]) for kind in ("SUM", "REDUCE_MIN")]
-    for tensor in (x, *ends):
-        net.graph.tensors[tensor].quantization = None
-    z = net.tensor(net.shape(x), "FLOAT32", None)
-    return net.model(net.op("LOG_SOFTMAX", [x], [z], schema.LogSoftmaxOptionsT()), *ends)
+    ends.append(net.op("LOG_SOFTMAX", [x], [net.tensor(net.shape(x))], schema.LogSoftmaxOptionsT()))
+    for tensor in net.graph.tensors:
+        tensor.quantization = None
+        if tensor.type == schema.TensorType.INT8:
+            tensor.type = schema.TensorType.FLOAT32
+    return net.model(*ends)
+
+
+def int4_network() -> bytes:
+    """Return convolutions with int4 weights, an odd number of them in each filter."""
+    net = Net(4)
+    x = net.int4(net.conv2d(net.input((1, 9, 8, 3)), 5, kernel=(3, 3), stride=(1, 2)))
+    x = net.int4(net.depthwise_conv2d(x, multiplier=3, kernel=(3, 3)))
+    return net.model(net.int4(net.fully_connected(net.mean(x, (1, 2)), 3)))
 
 
 def decoded(net: Net, centre: int, regressed: int, heat: int, offsets: int) -> int:

@@ -183,9 +183,11 @@ static bool has_reversed_pixels(const tmo_checker *c, const tmo_operation *o) {
 
 static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   const tmo_op *op = &c->ops[index];
-  const uint8_t known = TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED;
+  const uint8_t known = TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED | TMO_FLAG_NIBBLES;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
   if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !tmo_is_in(tmo_taken(TMO_PER_CHANNEL_KINDS), op->kind)) return false;
+  const bool weighted = tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE);
+  if (tmo_has_nibbles(op) && (!weighted || op->packing != TMO_PACKING_NONE)) return false;
   if (!check_arity(op) || op->output >= tmo_header_of(c->program)->n_tensors) return false;
   if ((op->access != 0) != tmo_is_in(TMO_BUILT(TMO_ACCESS_KINDS), op->kind)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {

@@ -170,9 +170,23 @@ TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, u
   }
 }
 
+static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+  const tmo_runs r = find_runs(k, v);
+  for (uint32_t oc = 0, first = k->first_weight + tmo_first_tap(k, v); oc < k->out_channels; ++oc, first += r.filter) {
+    uint32_t sum;
+    tmo_begin_sums(k, &sum, 1, oc, i + oc);
+    sum += tmo_conv_nibbles(&r, k->weights, first);
+    tmo_end_sums(k, &sum, 1, oc, i + oc, out);
+  }
+}
+
 /* The same.
  * TFLM: ConvPerChannel, kernels/internal/reference/integer_ops/conv.h. */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+  if (tmo_has_nibbles(k->op)) {
+    conv_nibbles(k, v, i, out);
+    return;
+  }
 #if TMO_HAS_BACKEND
   if (tmo_is_run(k, v)) {
     tmo_conv_backend(k, v->pixels[0] + v->offset, out + i);
@@ -190,7 +204,7 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
 }
 
 void tmo_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  if (!tmo_conv_row_vectors(k, window, out)) tmo_make_row(k, window, out, conv);
+  if (tmo_has_nibbles(k->op) || !tmo_conv_row_vectors(k, window, out)) tmo_make_row(k, window, out, conv);
 }
 
 void tmo_conv_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { conv(k, window, 0, out); }

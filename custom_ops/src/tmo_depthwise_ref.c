@@ -37,6 +37,15 @@ static void depthwise_outputs(const tmo_kernel *k, const tmo_window *v, int8_t *
 
 /* One output pixel; its channels are outputs i, i + 1, .. Channel ic * multiplier + m reads channel ic. */
 static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+  if (tmo_has_nibbles(k->op)) {
+    for (uint32_t oc = 0; oc < k->out_channels; ++oc) {
+      uint32_t sum;
+      tmo_begin_sums(k, &sum, 1, oc, i + oc);
+      sum += tmo_depthwise_nibbles(k, v, oc);
+      tmo_end_sums(k, &sum, 1, oc, i + oc, out);
+    }
+    return;
+  }
   if (tmo_depthwise_vectors(k, v, i, out)) return;
 #if TMO_CORE_DSP
   if (tmo_dsp_makes_outputs(k) && k->in_channels == k->out_channels) {

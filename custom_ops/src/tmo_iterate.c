@@ -156,6 +156,14 @@ TMO_OWN_FRAME static const int8_t *pixel_at(const iteration *f, const tmo_view *
   return p.base + tmo_pixel_offset(&p.line, x);
 }
 
+static void point_at_weights(tmo_kernel *k, uint32_t first) {
+  if (tmo_has_nibbles(k->op)) {
+    k->first_weight = first;
+  } else {
+    k->weights += first;
+  }
+}
+
 /* Points the kernel at scaling, bias and weights of the channels that are read and written. */
 static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = f->kernel.op;
@@ -172,10 +180,10 @@ static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_o
     k->tap_step = (tmo_is_in(tmo_both(TMO_FILTERED_KINDS, TMO_F32_KINDS), op->kind) ? f->out : f->in).tensor->channels / 4;
   } else if (tmo_is_in(TMO_FILTERED_KINDS, op->kind)) {
     k->tap_step = f->out.tensor->channels;
-    k->weights += first_out;
+    point_at_weights(k, first_out);
   } else if (op->kind != TMO_OP_LOOKUP) {
     k->tap_step = f->in.tensor->channels;
-    k->weights += first_out * op->kernel_h * op->kernel_w * k->tap_step + first_in;
+    point_at_weights(k, first_out * op->kernel_h * op->kernel_w * k->tap_step + first_in);
   }
 }
 

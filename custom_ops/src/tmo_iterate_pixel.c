@@ -171,6 +171,7 @@ TMO_OWN_FRAME static void call_plain_kernel(const tmo_run_state *run, const pixe
   k.weights = (const int8_t *)tmo_constant(program, op->weights);
   k.multipliers = (const int32_t *)tmo_constant(program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(program, op->shifts);
+  k.first_weight = 0;
   k.sums = NULL;
   k.first = k.last = true;
   k.whole_rows = !tmo_has_column_windows(w->in) && !is_backwards(w->in) && takes_rows(op, &k);

@@ -36,7 +36,7 @@ from moving import (
     transpose_conv,
 )
 from numpy.typing import NDArray
-from poses import float_end, pose_network
+from poses import float_end, int4_network, pose_network
 from property import two_cores
 from property.floats import FLOAT, in_float
 from property.forced import mobile
@@ -103,10 +103,10 @@ def write_samples(folder: Path) -> list[Path]:
 
 
 def write_poses(folder: Path) -> list[Path]:
-    """Write valid programs with ends of networks: indices that are computed and what they select, and float32."""
+    """Write valid programs with ends of networks: indices that are computed and what they select, float32, and int4."""
     options = ConversionOptions(tiles=None, seconds=0.2)
     paths = []
-    for model in (pose_network(size=16, channels=4, depth=1), float_end()):
+    for model in (pose_network(size=16, channels=4, depth=1), float_end(), int4_network()):
         for region in planned(model, options):
             paths.append(folder / f"poses{len(paths)}.bin")
             paths[-1].write_bytes(region)

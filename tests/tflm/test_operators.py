@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from models import Affine, Net, out_size
 from numpy.typing import NDArray
 
+import tflm_memopt
 from tflm_memopt.model.graph import zeros_like
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import quant
@@ -371,3 +372,15 @@ def test_ties_of_activation_ranges(fused: bool) -> None:
                 assert_equal(net.model(y), also=[EVERY])
                 found += 1
     assert found >= 3, "scales that decide nothing"
+
+
+@pytest.mark.parametrize("target", ["generic", "rv32-v"])
+def test_int4_filters_take_half_a_byte_each(target: str) -> None:
+    """Unpacked operators read them from flash as they are, also in tiles."""
+    net = Net(1)
+    x = net.int4(net.conv2d(net.input((1, 24, 20, 3)), 32, kernel=(3, 3), stride=(2, 2)))
+    x = net.int4(net.conv2d(net.int4(net.depthwise_conv2d(x)), 48, kernel=(3, 3)))
+    data = net.model(net.int4(net.fully_connected(net.mean(x, (1, 2)), 33)))
+    result = tflm_memopt.optimize(data, target=target, if_worthwhile=False)
+    assert target != "generic" or len(result.model) < len(data)
+    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact

@@ -26,6 +26,7 @@ class Part(IntEnum):
     TAPS = 6
     STATE = 7
     LINK = 8
+    NIBBLES = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ def needs(programs: Iterable[bytes]) -> Needs:
             Part.REVERSED: ((tensors["layout"] != RowLayout.HWC) & (tensors["layout"] < RowLayout.STATE)).any(),
             Part.LINK: header["input"] == InputPlace.LINK,
             Part.STATE: header["state"] > 0,
+            Part.NIBBLES: (ops["flags"] & Flags.NIBBLES != 0).any(),
             Part.TAPS: ((ops["packing"] == Packing.MVE_DEPTHWISE) & ~_has_nine(ops)).any(),
         }
         parts |= sum(1 << part for part, asked in asks.items() if asked)

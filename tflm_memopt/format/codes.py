@@ -42,6 +42,8 @@ class Flags(enum.IntFlag):
     """Sums channel groups in int32 accumulators. An additional pass writes the output."""
     SWAPPED = 8
     """The second of two operands is the left one in the formula."""
+    NIBBLES = 16
+    """CONV, DEPTHWISE: weights have four bits each, the first of two in the lower half of a byte."""
 
 
 class FloatRange(enum.IntEnum):
@@ -110,7 +112,7 @@ class FloatFunction(enum.IntEnum):
 
 
 class ResizeForm(enum.IntEnum):
-    """How RESIZE_BILINEAR_F32 finds the position of an output coordinate in the input."""
+    """Ways in which RESIZE_BILINEAR_F32 finds the position of an output coordinate in the input."""
 
     PLAIN = 0
     CENTERS = 1

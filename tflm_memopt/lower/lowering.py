@@ -9,7 +9,7 @@ from typing import Any
 from tflm_memopt.format.codes import InputPlace, RowLayout
 from tflm_memopt.format.limits import LINK_BASE
 from tflm_memopt.lower import operands
-from tflm_memopt.lower.pack import pack
+from tflm_memopt.lower.pack import in_nibbles, pack
 from tflm_memopt.lower.program import (
     ColumnWindowRecord,
     NestRecord,
@@ -168,6 +168,8 @@ class _Lowering:
         op = _flat(op) if flat else as_counted(op, group)
         scales = operands.scales_in_order(op, stage.operands)
         packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None
+        nibbles = op.nibbles and not packed
+        stored = in_nibbles(op.weights) if nibbles and op.weights is not None else op.weights
         sums = (stage.iterative and not op.scatters) or stage.nest.sums
         scratch = self.plan.find(Role.SCRATCH, self.step)
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
@@ -186,7 +188,8 @@ class _Lowering:
             iterative=stage.iterative,
             sums=stage.nest.sums,
             packing=packed.packing if packed else Packing.NONE,
-            weights=packed.weights if packed else op.weights,
+            nibbles=nibbles,
+            weights=packed.weights if packed else stored,
             scales=packed.scales if packed else None,
             bias=None if packed else op.bias,
             accumulator=place,

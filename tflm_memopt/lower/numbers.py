@@ -17,7 +17,8 @@ from tflm_memopt.format.limits import PROGRAM_BASE
 from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import Program, ProgramOp
 from tflm_memopt.lower.unpack import add_scales, packed_sums
-from tflm_memopt.ops.kinds import KINDS, OPERAND_SCALES, Kind
+from tflm_memopt.model.reader import unpacked_int4
+from tflm_memopt.ops.kinds import KINDS, OPERAND_SCALES, Channels, Kind
 from tflm_memopt.ops.packing import OF_CHANNELS, Packing
 from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
@@ -69,10 +70,19 @@ def of_program(op: ProgramOp, program: Program) -> Numbers:
         multipliers, shifts = multipliers[[*order, 2]], shifts[[*order, 2]]
     constants = [program.tensors[t].constant for t in op.inputs if program.tensors[t].base == PROGRAM_BASE]
     return _numbers(
-        weights=op.weights, biases=op.bias, multipliers=multipliers, shifts=shifts,
+        weights=_weights(op, program), biases=op.bias, multipliers=multipliers, shifts=shifts,
         values=np.frombuffer(constants[0], np.int8) if constants else None,
         **_ranges(replace(op, input_zero_points=tuple(zeros[k] for k in order) if len(zeros) == len(order) else zeros)),
     )  # fmt: skip
+
+
+def _weights(op: ProgramOp, program: Program) -> Array | None:
+    """Return the weights as int8, or as they are stored if they have other types."""
+    if not op.nibbles or op.weights is None:
+        return op.weights
+    inputs = 1 if KINDS[op.kind].channels is Channels.FILTERED else program.tensors[op.inputs[0]].channels
+    count = op.window.kernel_h * op.window.kernel_w * inputs * program.tensors[op.output].channels
+    return unpacked_int4(op.weights.view(np.uint8), count)
 
 
 def _sums(op: ProgramOp, program: Program) -> Numbers:

@@ -232,3 +232,13 @@ def _scales(op: RowOp) -> NDArray[np.int64]:
 def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the values modulo 2**32 as a flat array."""
     return values.astype(np.uint32).view(np.int32).reshape(-1)
+
+
+def in_nibbles(weights: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Return int4 weights two in a byte, the first one in the lower half.
+
+    >>> in_nibbles(np.array([1, -2, 3], np.int8)).tolist()
+    [-31, 3]
+    """
+    pairs = np.append(weights.reshape(-1), np.zeros(weights.size % 2, np.int8)).view(np.uint8).reshape(-1, 2)
+    return np.asarray((pairs[:, 0] & 15) | pairs[:, 1] << 4, np.uint8).view(np.int8)

@@ -231,6 +231,7 @@ class ProgramOp:
     """TMO_FLAG_*"""
     sums: Annotated[bool, Flag("flags", 2)] = False
     swapped: Annotated[bool, Flag("flags", 3)] = False
+    nibbles: Annotated[bool, Flag("flags", 4)] = False
     tile: U16 = 0
     """Columns of an iteration in a tiled group, else 0."""
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE

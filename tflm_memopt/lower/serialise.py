@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -167,6 +168,8 @@ def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
         shapes["weights"] = tuple(sizes[axis] for axis in traits.constants.value)
         if traits.slides and traits.reads == FLOAT_BYTES:
             shapes["weights"] = (*shapes["weights"][:-1], FLOAT_BYTES * shapes["weights"][-1])
+    if r["flags"] & Flags.NIBBLES:
+        shapes["weights"] = (-(-math.prod(shapes["weights"]) // 2),)
     if traits.biased or kind is Kind.LSTM:
         shapes["bias"] = (
             CURVE_WORDS + 2 * GATES * out_channels if kind is Kind.LSTM else out_channels * (1 + (traits.writes == 2)),

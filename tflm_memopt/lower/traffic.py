@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tflm_memopt.lower.pack import pack
+from tflm_memopt.lower.pack import in_nibbles, pack
 from tflm_memopt.ops.kinds import Constants
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned
@@ -74,5 +74,6 @@ def _constant_bytes(op: RowOp, *, packed: bool) -> int:
     if packed:
         found = pack(op)
         return sum(array.nbytes for array in (found.weights, found.scales) if array is not None)
-    arrays = (op.weights, op.bias, op.multipliers, op.shifts)
+    weights = in_nibbles(op.weights) if op.nibbles and op.weights is not None else op.weights
+    arrays = (weights, op.bias, op.multipliers, op.shifts)
     return sum(array.nbytes for array in arrays if array is not None)

@@ -208,14 +208,14 @@ def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse
             hint="convert the model again",
         )
     if dtype == "INT4":
-        return _unpacked(raw, math.prod(shape)).reshape(shape)
+        return unpacked_int4(raw, math.prod(shape)).reshape(shape)
     if dtype not in ITEM_BYTES:
         return raw
     values: NDArray[Any] = raw.view(np.dtype(dtype.lower()).newbyteorder("<")).reshape(shape)
     return values
 
 
-def _unpacked(raw: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
+def unpacked_int4(raw: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
     """Unpack int4, low half first: UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc)."""
     halves = np.stack([raw << 4, raw & 0xF0], axis=-1).reshape(-1)[:count]
     return halves.view(np.int8) >> 4

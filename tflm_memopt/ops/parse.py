@@ -357,6 +357,7 @@ def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArra
         scales = (quantization(t).scale for t in (context.input(), context.input(1), context.output))
         (scale_in,), scales_filter, (scale_out,) = scales
         common["weights"] = np.ascontiguousarray(weights)
+        common["nibbles"] = context.input(1).dtype == "INT4"
         common["multipliers"] = quant.weighted(scale_in, scales_filter, scale_out)
     if bias is not None:
         stored = {"INT16": "<i8", "FLOAT32": "<f4"}.get(context.output.dtype, "<i4")

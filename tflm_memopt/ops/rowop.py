@@ -275,6 +275,8 @@ class RowOp:
     """The rows of each operand that are read, for operators without a window."""
     moves: Moves | None = field(default=None, compare=False)
     """The moves of a COPY."""
+    nibbles: bool = False
+    """Weights are int4 in the model, and unless they are packed, in the program."""
     packing: Packing = Packing.NONE
     """Packing of the constants, used where the operator runs whole windows of all channels."""
     macs: int = 0

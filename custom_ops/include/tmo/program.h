@@ -87,6 +87,7 @@ enum {
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
   TMO_FLAG_SUMS = 4, /* Sums channel groups in int32 accumulators. An additional pass writes the output. */
   TMO_FLAG_SWAPPED = 8, /* The second of two operands is the left one in the formula. */
+  TMO_FLAG_NIBBLES = 16, /* CONV, DEPTHWISE: weights have four bits each, the first of two in the lower half of a byte. */
 };
 
 /* Codes of a group's loops. Each code runs an operator, or opens or closes a loop; a code n < NEAR runs operator n of the group. Numbers are little-
@@ -164,7 +165,7 @@ enum {
   TMO_FUNCTION_LESS_EQUAL_S32 = 39,
 };
 
-/* How RESIZE_BILINEAR_F32 finds the position of an output coordinate in the input. */
+/* Ways in which RESIZE_BILINEAR_F32 finds the position of an output coordinate in the input. */
 enum {
   TMO_RESIZE_PLAIN = 0,
   TMO_RESIZE_CENTERS = 1, /* half_pixel_centers */

@@ -83,6 +83,7 @@ enum {
   TMO_PART_TAPS = 6,      /* depthwise convolutions for Helium other than tmo_mve_has_nine() */
   TMO_PART_STATE = 7,     /* rows that outlive a run */
   TMO_PART_LINK = 8,      /* TMO_INPUT_LINK */
+  TMO_PART_NIBBLES = 9,   /* TMO_FLAG_NIBBLES */
 };
 
 /* Those of a set whose operators this build runs unpacked. */
@@ -114,6 +115,9 @@ static inline bool tmo_has_packing(uint16_t packing) {
 static inline bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
 
 static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >> part & 1) != 0; }
+
+/* Whether weights have four bits each. */
+static inline bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }
 
 /* Whether this build has the kernel of an operator. */
 static inline bool tmo_has_kernel(const tmo_op *op) {

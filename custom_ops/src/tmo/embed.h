@@ -47,6 +47,7 @@
 #include "../tmo_select_ref.c"
 #include "../tmo_source.c"
 #include "../tmo_lstm_ref.c"
+#include "../tmo_nibbles_ref.c"
 #include "../tmo_own.c"
 #include "../tmo_pool_ref.c"
 #include "../tmo_sliding_sum_ref.c"

@@ -53,6 +53,7 @@ typedef struct {
   uint32_t in_channels; /* of a pixel; for int16 and float32 in bytes */
   uint32_t out_channels;
   uint32_t tap_step; /* weights: bytes from tap to tap */
+  uint32_t first_weight; /* int4: number of the first of these weights, which `weights` does not include */
   uint32_t pixel_step[2], channel_step[2]; /* of two operands: bytes; 0 where the operand is repeated */
   uint16_t in_width;
   uint16_t out_width;
@@ -189,6 +190,10 @@ typedef struct {
   uint32_t filter;         /* weights of a channel */
   int32_t zero_point;
 } tmo_runs;
+
+/* The sums of an output channel whose weights have four bits each. first: number of its first weight at the window's first tap. */
+TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
+TMO_LINKAGE uint32_t tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel);
 
 /* Computes one output pixel of runs of int16 or float32. All their sizes count elements. */
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);

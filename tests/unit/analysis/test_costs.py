@@ -21,11 +21,11 @@ TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t 
 
 @TABLES
 def test_every_kernel_was_measured(table: Table) -> None:
-    """Those of float32 were not: estimates are unknown."""
+    """Those of float32 were not, and those of int4 (_S4) need not be: estimates are unknown."""
     known, unknown = (Work(f"{name} rows", *range(1, len(AMOUNTS) + 1)) for name in ("CONV", "CONV_F32"))
     assert table.known([known]) and table.known([known, unknown]) is None
     packings = {packing for wanted in family(table.target).runs for packing in PACKINGS.get(wanted, ())}
-    measured = {kernel.split()[0] for kernel in table.kernels}
+    measured = {name for kernel in table.kernels if not (name := kernel.split()[0]).endswith("_S4")}
     assert {
         *(kind.name for kind in Kind if not kind.name.endswith("_F32") and kind not in UNMEASURED),
         *(packing.name for packing in packings),

@@ -47,7 +47,8 @@ def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
 
 
 def _name(m: Member, *words: str) -> str:
-    kernel = m.op.packing.name if m.stage.runs_packed(m.op) else m.op.kind.name
+    plain = f"{m.op.kind.name}_S4" if m.op.nibbles else m.op.kind.name
+    kernel = m.op.packing.name if m.stage.runs_packed(m.op) else plain
     way = "rows" if not m.stripes else "pixels" if m.nest.tile == 1 else "tiles"
     return " ".join([kernel, *words, way])
 
