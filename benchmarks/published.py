@@ -145,6 +145,7 @@ BENCHMARKS, FRONTIER, CYCLES = "docs/benchmarks.md", "docs/frontier.md", "docs/c
 TABLES = (
     Table("README.md", "board", "on_board.py --models {models}"),
     Table(BENCHMARKS, "ram", "ram.py {models}"),
+    Table(BENCHMARKS, "tigris", "tigris.py"),
     Table("docs/two-cores.md", "cores", "two_cores.py --models {models}"),
     Table("docs/two-cores.md", "cores-generic", "two_cores.py --models {models} --target generic"),
     Table("docs/zoo.md", "zoo", "zoo.py {zoo}"),

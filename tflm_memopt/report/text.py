@@ -315,6 +315,7 @@ def _headline(report: Report) -> Table:
 def _slow_memory(memories: MemoriesReport, time: Time | None) -> tuple[str, str, str]:
     """Return the bytes of slow memory, and what an inference reads and writes there."""
     moved = f"reads {memories.slow_read:,} B and writes {memories.slow_written:,} B per inference"
+    moved += f", beside {memories.weights_read:,} B of weights that it reads"
     if time and time.mhz and not (time.rewritten and time.rewritten.milliseconds):
         moved += "; the time of these bytes is unknown"
     return ("slow memory", f"{memories.slow:,} B", moved)

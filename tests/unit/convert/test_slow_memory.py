@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from tflm_memopt.lower.traffic import BytesMoved, traffic
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.search.spill import SlowCost
-from tflm_memopt.report import plot, text
+from tflm_memopt.report import html, plot, text
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import guard, host, host_model
 from tflm_memopt.targets.boards import boards
@@ -290,3 +290,14 @@ def test_fit_shows_both_memories(spilled: tuple[Path, int, Optimized]) -> None:
     console = Console(file=io.StringIO(), width=200)
     console.print(text.fits(found, found.boards))
     assert f"{row.slow_needed:,}" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_all_answers_have_every_figure(spilled: tuple[Path, int, Optimized]) -> None:
+    _, _, made = spilled
+    memories = asdict(made.report.memories)
+    assert made.report.to_json()["memories"] == memories
+    assert memories.keys() == {"fast", "slow", "slow_read", "slow_written", "weights_read"}
+    console = Console(file=io.StringIO(), width=200)
+    console.print(text.optimized(made.report, Path("out"), []))
+    for answer in (console.file.getvalue(), html.optimized(made)):  # type: ignore[attr-defined]
+        assert all(f"{n:,}" in answer for n in memories.values())

@@ -1,0 +1,134 @@
+"""Compare RAM, slow memory, work and time with the published figures of TiGrIS, which also plans two memories.
+
+    python benchmarks/tigris.py
+    python benchmarks/tigris.py --update docs/benchmarks.md
+
+The four networks are built from the layers that its repository states, with random weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tables
+from int8_models import Builder, Pair
+
+import tflm_memopt
+
+NAME = "tigris"
+"""Name of the marks around the table in a document."""
+SOURCE = "https://github.com/raws-labs/tigris-bench, cortex-m-deployability/results/summary.json at 50f599c, CMSIS-NN"
+
+
+STREAMED = "`--input stream`"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Published figures in bytes, and cycles of an inference by the core's counter."""
+
+    network: str
+    tflm: str
+    fast: int
+    slow: int
+    rest: int
+    """Scratch and tensor table."""
+    cycles: str
+
+
+PUBLISHED = (
+    Published("DS-CNN", "22,692", 16_144, 512, 308, "10.78 M, M4"),
+    Published("autoencoder", "15,828", 1_424, 1_280, 44, "0.894 M, M4"),
+    Published("1-D CNN", "2,980", 1_024, 528, 412, "0.281 M, M4"),
+    Published("MobileNetV2 0.35 at 224", "does not fit", 127_424, 175_616, 5_384, "613 M, M7"),
+    Published(f"MobileNetV2 0.35 at 224, {STREAMED}", "does not fit", 127_424, 175_616, 5_384, "613 M, M7"),
+)
+COLUMNS = (
+    "network", "TFLM", "TiGrIS: fast", "slow", "scratch, table", "cycles", "**ours**: arena", "slow", "MACs", "F",
+    "cycles",
+)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", type=Path, metavar="FILE.md")
+    args = parser.parse_args(arguments)
+    table = tables.markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
+        f"\n\nPublished: {SOURCE}; median of 30 runs. Ours: whole arena under TFLM, ilp32, "
+        "input in the arena unless streamed, `--target cortex-m4`; cycles modelled for a Cortex-M4 with any known "
+        "flash."
+    )
+    if args.update:
+        tables.update(args.update, NAME, table)
+    else:
+        print(table)
+    return 0
+
+
+def _row(published: Published, model: bytes) -> list[str]:
+    where = "stream" if STREAMED in published.network else "arena"
+    report = tflm_memopt.optimize(model, target="cortex-m4", clock=180, input=where).report
+    time = report.time.rewritten if report.time else None
+    span = time.milliseconds if time else None
+    cycles = f"{span[0] * 0.18:.2f} to {span[1] * 0.18:.2f} M, M4" if span else "unknown"
+    figures = (f"{n:,}" for n in (published.fast, published.slow, published.rest))
+    slow = report.memories.slow if report.memories else 0
+    ours = f"**{report.arena.total:,}**", f"{slow:,}", f"{report.macs.rewritten:,}", f"{report.overhead:.2f}", cycles
+    return [published.network, published.tflm, *figures, published.cycles, *ours]
+
+
+def networks() -> Iterator[bytes]:
+    """Yield the networks in the order of PUBLISHED."""
+    net = Builder()
+    x = _conv(net, net.input((1, 49, 10, 1)), 64, (10, 4), (2, 2))
+    for _ in range(4):
+        x = _conv(net, _conv(net, x, 64, (3, 3), depthwise=True), 64)
+    yield net.model(net.dense(net.mean(x), 12))
+
+    net = Builder()
+    x = net.input((1, 640))
+    for units in (128, 128, 128, 128, 8, 128, 128, 128, 128, 640):
+        x = net.dense(x, units)
+    yield net.model(x)
+
+    net = Builder()
+    x = net.input((1, 64, 1, 8))
+    for channels in (16, 32, 32):
+        x = _conv(net, x, channels, (3, 1), (2, 1))
+    yield net.model(net.dense(net.mean(x), 10))
+    yield from [mobilenet_v2()] * 2
+
+
+def mobilenet_v2() -> bytes:
+    """Return Keras' MobileNetV2 of width 0.35 for 224x224 pixels with 10 classes and no softmax."""
+    net = Builder()
+    x = _conv(net, net.input((1, 224, 224, 3)), 16, (3, 3), (2, 2))
+    blocks = ((1, 8, 1, 1), (6, 8, 2, 2), (6, 16, 3, 2), (6, 24, 4, 2), (6, 32, 3, 1), (6, 56, 3, 2), (6, 112, 1, 1))
+    for expansion, channels, count, first in blocks:
+        for stride in (first, *[1] * (count - 1)):
+            y, deep = x, net.shape(x)[-1]
+            if expansion > 1:
+                y = _conv(net, y, expansion * deep)
+            y = _conv(net, y, expansion * deep, (3, 3), (stride, stride), depthwise=True)
+            y = _conv(net, y, channels)
+            x = net.add(y, x) if stride == 1 and channels == deep else y
+    return net.model(net.dense(net.mean(_conv(net, x, 1280)), 10))
+
+
+def _conv(
+    net: Builder, x: int, channels: int, kernel: Pair = (1, 1), stride: Pair = (1, 1), *, depthwise: bool = False
+) -> int:
+    """Add a convolution with SAME padding."""
+    _, h, w, _ = net.shape(x)
+    out = [-(-size // step) for size, step in zip((h, w), stride, strict=True)]
+    sides = zip(out, stride, kernel, (h, w), strict=True)
+    pad = [max(0, (n - 1) * step + taps - size) // 2 for n, step, taps, size in sides]
+    return net.conv(x, channels, kernel, stride, pad, out, depthwise=depthwise, same=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
