@@ -36,13 +36,14 @@ static void put_value(const column *c, uint32_t k, int8_t x) { c->at[(k / 4 * 2 
 /* Writes values k, k + 1, ... */
 static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   if (k % 4 == 0) {
-    int16_t *to = c->at + k / 2 * c->step;
+    const uint32_t step = c->step;
+    int16_t *to = c->at + k / 2 * step;
     const int8_t *const end = x + n / 4 * 4;
     k += n / 4 * 4;
-    for (; x != end; x += 4, to += 2 * c->step) {
+    for (; x != end; x += 4, to += 2 * step) {
       uint32_t quad;
       memcpy(&quad, x, sizeof quad);
-      put_quad(to, c->step, quad);
+      put_quad(to, step, quad);
     }
     n %= 4;
   }

@@ -2,7 +2,8 @@
 /* The core of packed depthwise convolutions: tmo_dsp_depthwise of tmo/packed.h, bit for bit its twin in C.
  *
  * Four channels of one pixel at a time, three taps in a turn: two as pairs of the same channel for SMLAD, the third by itself. All constants
- * of a pixel come as one stream, in the order in which they are wanted.
+ * of a pixel come as one stream, in the order in which they are wanted. For several pixels, all of them take four channels before the next four, with
+ * the constants of these copied to the stack, because each line of flash that is read again for the next pixel has wait states.
  *
  *   r0..r3   sums        r4..r6   addresses, then bytes of three taps        r7..r9   values and weights
  *   r10      bytes to the first of the four channels      r11   end of the taps      r12   next constants      lr   next tap */
@@ -10,16 +11,6 @@
 
     .syntax unified
     .thumb
-
-    .equ TAPS, 0
-    .equ CONSTANTS, 4
-    .equ OUT, 8       /* so that OUT + r10 is where outputs go */
-    .equ LAST, 12     /* r10 of the pixel's last four channels */
-    .equ PIXELS, 16
-    .equ FRAME, 20
-    .equ TURNS, FRAME + 36
-    .equ CHANNELS, FRAME + 40
-    .equ STEP, FRAME + 44
 
 /* The bytes of taps a and b, pairwise: four channels, eight weights. */
 .macro TWO_TAPS a, b
@@ -56,33 +47,18 @@
     ssat  \sum, #8, \sum
 .endm
 
-    .section .text.tmo_dsp_depthwise, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_depthwise
-    .type tmo_dsp_depthwise, %function
-    .thumb_func
-tmo_dsp_depthwise:
-    push  {r4-r11, lr}
-    sub   sp, #FRAME
-    strd  r0, r1, [sp, #TAPS]
-    ldrd  r4, r5, [sp, #TURNS]
-    sub   r5, r5, #4
-    strd  r2, r5, [sp, #OUT]
-    str   r3, [sp, #PIXELS]
-    add   r4, r4, r4, lsl #1
-    add   r11, r0, r4, lsl #2
-    mov   r12, r1
-    mov   r10, #0
-1:  ldmia r12!, {r0-r3}
-    ldr   lr, [sp, #TAPS]
-2:  ldmia lr!, {r4-r6}
+/* Three taps of four channels. */
+.macro TURN
+    ldmia lr!, {r4-r6}
     ldr   r4, [r4, r10]
     ldr   r5, [r5, r10]
     ldr   r6, [r6, r10]
     TWO_TAPS r4, r5
     TAP   r6
-    cmp   lr, r11
-    bne   2b
+.endm
+
+/* Four sums to the bytes of r0. */
+.macro OUTPUTS
     SCALE r0
     SCALE r1
     SCALE r2
@@ -90,6 +66,40 @@ tmo_dsp_depthwise:
     bfi   r0, r1, #8, #8
     bfi   r2, r3, #8, #8
     pkhbt r0, r0, r2, lsl #16
+.endm
+
+/* One pixel. */
+    .equ TAPS, 0
+    .equ OUT, 4       /* so that OUT + r10 is where outputs go */
+    .equ LAST, 8      /* r10 of the last four channels */
+    .equ FRAME, 12
+    .equ TURNS, FRAME + 36
+    .equ CHANNELS, FRAME + 40
+
+    .section .text.tmo_dsp_depthwise, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_depthwise
+    .type tmo_dsp_depthwise, %function
+    .thumb_func
+tmo_dsp_depthwise:
+    cmp   r3, #1
+    bne.w several
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    ldrd  r4, r5, [sp, #TURNS]
+    sub   r5, r5, #4
+    str   r0, [sp, #TAPS]
+    strd  r2, r5, [sp, #OUT]
+    add   r4, r4, r4, lsl #1
+    add   r11, r0, r4, lsl #2
+    mov   r12, r1
+    mov   r10, #0
+1:  ldmia r12!, {r0-r3}
+    ldr   lr, [sp, #TAPS]
+2:  TURN
+    cmp   lr, r11
+    bne   2b
+    OUTPUTS
     ldrd  r4, r5, [sp, #OUT]
     str   r0, [r4, r10]
     add   r10, r10, #4
@@ -100,20 +110,79 @@ tmo_dsp_depthwise:
     beq   3f
     mov   r10, r5             /* the last four overlap those before them */
     b     1b
-3:  ldr   r6, [sp, #PIXELS]
-    subs  r6, r6, #1
-    beq   4f
-    str   r6, [sp, #PIXELS]
-    ldrd  r7, r8, [sp, #CHANNELS]
-    ldr   r12, [sp, #CONSTANTS]
-    sub   r10, r10, r7        /* the pixel's first channel, */
-    add   r10, r10, r8        /* then the next pixel's */
-    add   r4, r4, r7
-    sub   r4, r4, r8
-    add   r5, r5, r8
-    strd  r4, r5, [sp, #OUT]
-    b     1b
-4:  add   sp, #FRAME
+3:  add   sp, #FRAME
+    pop   {r4-r11, pc}
+
+/* Several pixels. The frame lies below the copied constants. */
+    .equ TAPS, 0
+    .equ NEXT, 4      /* next constants */
+    .equ FIRST, 8     /* output of the first pixel */
+    .equ PIXELS, 12
+    .equ CHANNELS, 16
+    .equ STEP, 20
+    .equ BYTES, 24    /* of the constants of four channels */
+    .equ CHANNEL, 28  /* first of the four */
+    .equ OUT, 32      /* of the next pixel */
+    .equ LEFT, 36     /* pixels */
+    .equ FRAME, 40
+    .equ TURNS, 36    /* before there is a frame */
+
+several:
+    push  {r4-r11, lr}
+    ldr   r4, [sp, #TURNS]
+    ldrd  r6, r7, [sp, #TURNS + 4]
+    add   r4, r4, r4, lsl #1
+    lsl   r5, r4, #3
+    add   r5, r5, #64         /* 24 bytes for each turn, biases and scales */
+    sub   sp, sp, r5
+    sub   sp, #FRAME
+    add   r11, r0, r4, lsl #2
+    strd  r0, r1, [sp, #TAPS]
+    strd  r2, r3, [sp, #FIRST]
+    strd  r6, r7, [sp, #CHANNELS]
+    str   r5, [sp, #BYTES]
+    mov   r10, #0
+4:  str   r10, [sp, #CHANNEL]
+    ldr   r12, [sp, #NEXT]
+    ldr   r9, [sp, #BYTES]
+    add   lr, sp, #FRAME
+    add   r9, r9, lr
+    ldmia r12!, {r0-r3}
+    stmia lr!, {r0-r3}
+5:  ldmia r12!, {r0-r5}
+    stmia lr!, {r0-r5}
+    cmp   lr, r9
+    bne   5b
+    str   r12, [sp, #NEXT]
+    ldrd  r4, r5, [sp, #FIRST] /* r5: pixels */
+    add   r4, r4, r10
+6:  strd  r4, r5, [sp, #OUT]
+    add   r12, sp, #FRAME
+    ldmia r12!, {r0-r3}
+    ldr   lr, [sp, #TAPS]
+7:  TURN
+    cmp   lr, r11
+    bne   7b
+    OUTPUTS
+    ldrd  r4, r5, [sp, #OUT]
+    ldrd  r6, r7, [sp, #CHANNELS]
+    str   r0, [r4]
+    add   r4, r4, r6
+    add   r10, r10, r7
+    subs  r5, r5, #1
+    bne   6b
+    ldr   r10, [sp, #CHANNEL]
+    sub   r6, r6, #4
+    cmp   r10, r6
+    beq   8f
+    add   r10, r10, #4
+    cmp   r10, r6
+    it    gt
+    movgt r10, r6             /* the last four overlap those before them */
+    b     4b
+8:  ldr   r5, [sp, #BYTES]
+    add   sp, sp, r5
+    add   sp, #FRAME
     pop   {r4-r11, pc}
     .size tmo_dsp_depthwise, . - tmo_dsp_depthwise
 

@@ -387,7 +387,7 @@ static tmo_window read_under(const iteration *f, uint32_t x, const int8_t *pixel
 }
 
 #if TMO_RUNS_PACKED
-enum { FEW_ROWS = 3 };
+enum { FEW_ROWS = 7 };
 
 /* Computes the output row of a packed depthwise convolution that reads few rows. It has its own function, because its kernel needs a large stack frame. */
 TMO_OWN_FRAME static void iterate_depthwise_row(const iteration *f) {

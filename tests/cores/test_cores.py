@@ -29,7 +29,12 @@ DSP = ("m4", "m7", "m33")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "core" in metafunc.fixturenames:
         marks = {name: () if name in QUICK else (pytest.mark.slow,) for name in CORES}
-        some = {test_whole_models: WHOLE, test_convolutions_with_wide_tiles: DSP, test_a_wrong_byte_is_seen: QUICK}
+        some = {
+            test_whole_models: WHOLE,
+            test_convolutions_with_wide_tiles: DSP,
+            test_depthwise_rows: DSP,
+            test_a_wrong_byte_is_seen: QUICK,
+        }
         names = some.get(metafunc.function, CORES)
         metafunc.parametrize("core", [pytest.param(CORES[n], id=n, marks=marks[n]) for n in names])
 
@@ -95,6 +100,22 @@ def test_convolutions_with_wide_tiles(core: Core) -> None:
     assert found.plan.wide
     (outcome,) = run(core, model_cases(found.model))
     assert outcome.right
+
+
+def test_depthwise_rows(core: Core) -> None:
+    """Rows of many widths: padding on either side, blocks of six pixels, a shorter last block, odd channels."""
+    cases = []
+    for width in (4, 5, 6, 7, 8, 11, 12, 13, 18, 20, 37):
+        net = Net(width)
+        x = net.conv2d(net.input((1, 5, width, 3)), (8, 6)[width % 2], kernel=(1, 1))
+        for kernel, padding in (((3, 3), "SAME"), ((5, 5), "SAME"), ((3, 3), "VALID" if width > 4 else "SAME")):
+            x = net.depthwise_conv2d(x, kernel=kernel, padding=padding)
+        rewritten = tflm_memopt.optimize(net.model(x), target=core.target)
+        assert any("DEPTHWISE" in work.kernel and "rows" in work.kernel for work in rewritten.work)
+        cases += model_cases(rewritten.model)
+    outcomes = run(core, cases)
+    assert len(outcomes) == 11
+    assert all(outcome.right and outcome.stack <= core.most_stack for outcome in outcomes)
 
 
 def test_a_wrong_byte_is_seen(core: Core) -> None:
