@@ -371,129 +371,50 @@ OPSET: Mapping[str, Row] = {
     "ABS": _looked_up(),
 }
 """Rows by TFLite's operator name."""
-_FLOAT = (common.static_shapes, common.float_activations, common.runtime_values, common.stateless)
-_FLOAT_CONV = (*_FLOAT, common.rank_four, weighted.filter_rank(4), weighted.float_filter)
-_FLOAT_POOL = (
-    common.operands(least=1, most=1),
-    common.options(*_STRIDES, "filterHeight", "filterWidth"),
-    *_FLOAT,
-    common.rank_four,
-    weighted.pool_keeps_channels,
-    *_WINDOW,
-)
-
-
-_FLOAT_REDUCED = common.operands(least=1, most=2), *_FLOAT, arithmetic.reduced_axes
-
-
-def _float_binary(*constraints: Constraint, fused: bool = False) -> Row:
-    """Return the row of an operator of two float32 operands."""
-    two, options = common.operands(least=2, most=2), common.options("fusedActivationFunction")
-    first, last = ((options,), (common.fused_activation,)) if fused else ((), ())
-    every = (*_FLOAT, arithmetic.constant_operand, arithmetic.broadcast)
-    return Row((two, *first, *every, *constraints, *last), elementwise.float_binary)
-
-
-def _float_mapped(parse_: Callable[[OperatorContext], RowOp], *options: Constraint) -> Row:
-    """Return the row of a function of one float32 operand."""
-    return Row((_ONE, *options, *_FLOAT, common.batch_one, common.same_shape), parse_)
-
-
-FLOATS: Mapping[str, Row] = {
-    "CONV_2D": Row(
-        (
-            _WEIGHTED,
-            common.options(*_STRIDES, *_DILATIONS),
-            *_FLOAT_CONV,
-            weighted.all_channels,
-            *_WINDOW,
-        ),
-        parse.conv,
-    ),
-    "DEPTHWISE_CONV_2D": Row(
-        (
-            _WEIGHTED,
-            common.options(*_STRIDES, *_DILATIONS, "depthMultiplier"),
-            *_FLOAT_CONV,
-            weighted.depth_multiplier,
-            *_WINDOW,
-        ),
-        parse.depthwise,
-    ),
-    "FULLY_CONNECTED": Row(
-        (
-            _WEIGHTED,
-            common.options("fusedActivationFunction", "weightsFormat"),
-            *_FLOAT,
-            weighted.filter_rank(2),
-            weighted.float_filter,
-            weighted.default_weights_format,
-            weighted.dense_shapes,
-            common.fused_activation,
-        ),
-        parse.fully_connected,
-    ),
-    "TRANSPOSE_CONV": Row(
-        (
-            _WEIGHTED,
-            common.options(*_STRIDES),
-            *_FLOAT_CONV,
-            weighted.all_channels,
-            weighted.window,
-            common.fused_activation,
-        ),
-        parse.transpose_conv,
-    ),
-    "AVERAGE_POOL_2D": Row(_FLOAT_POOL, parse.average_pool),
-    "MAX_POOL_2D": Row(_FLOAT_POOL, parse.max_pool),
-    "MEAN": Row(_FLOAT_REDUCED, parse.mean),
-    "ADD": _float_binary(fused=True),
-    "SUB": _float_binary(fused=True),
-    "MUL": _float_binary(fused=True),
-    "DIV": _float_binary(fused=True),
-    "FLOOR_DIV": _float_binary(arithmetic.constant_divisor),
-    "FLOOR_MOD": _float_binary(),
-    "MAXIMUM": _float_binary(),
-    "MINIMUM": _float_binary(),
-    "SQUARED_DIFFERENCE": _float_binary(),
-    "PRELU": _float_binary(),
-    "LEAKY_RELU": _float_mapped(elementwise.float_leaky_relu, common.options("alpha")),
-    "RELU": _float_mapped(parse.clamp),
-    "RELU6": _float_mapped(parse.clamp),
-    "LOGISTIC": _float_mapped(parse.float_curve),
-    "TANH": _float_mapped(parse.float_curve),
-    "ELU": _float_mapped(parse.float_curve),
-    "HARD_SWISH": _float_mapped(parse.float_curve),
-    "ABS": _float_mapped(parse.float_curve),
-    **dict.fromkeys(
-        ("NEG", "SQUARE", "SQRT", "RSQRT", "EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _float_mapped(parse.float_curve)
-    ),
-    "SOFTMAX": _float_mapped(parse.softmax, common.options("beta")),
-    "LOG_SOFTMAX": _float_mapped(parse.log_softmax),
-    "SUM": Row(_FLOAT_REDUCED, parse.sum_),
-    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), Row(_FLOAT_REDUCED, parse.reduce_extreme)),
-    "RESIZE_BILINEAR": Row(
-        (
-            common.operands(least=2, most=2),
-            common.options("alignCorners", "halfPixelCenters"),
-            *_FLOAT,
-            moving.resized_channels,
-            moving.constant_operands(1),
-            moving.resized_as_said,
-            common.rank_four,
-        ),
-        parse.float_resize_bilinear,
-    ),
-    "BATCH_MATMUL": Row(
-        (
-            common.operands(least=2, most=2),
-            common.options("adjX", "adjY"),
-            *_FLOAT,
-            arithmetic.plain_matrices,
-        ),
-        parse.batch_matmul,
-    ),
+_TYPES = {
+    common.int8_activations: common.float_activations,
+    common.int8_or_int16: common.float_activations,
+    weighted.int8_filter: weighted.float_filter,
 }
+"""Constraints on types, with those of float32 in their place."""
+_OF_INTEGERS = frozenset(
+    """
+    quantized symmetric_filter int32_bias bias_scale dense_int4_scale pool_keeps_scale same_quantization add_scales
+    leaky_scales curve_scales logistic_output softmax_output softmax_scale softmax_classes log_softmax_output
+    log_softmax_scale tabulated resized_inside
+    """.split()  # noqa: SIM905
+)
+"""Names of the constraints on scales and tables, which float32 does not have."""
+
+
+def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:
+    """Return the row of an operator of float32 from that of integers. parse_: its own parse function, if it has one."""
+    kept = (constraint for constraint in row.constraints if constraint.__name__ not in _OF_INTEGERS)
+    return Row(tuple(_TYPES.get(constraint, constraint) for constraint in kept), parse_ or row.parse)
+
+
+_MAPPED = _floats(_looked_up(), parse.float_curve)
+FLOATS: Mapping[str, Row] = {
+    **{
+        name: _floats(OPSET[name])
+        for name in (
+            "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "AVERAGE_POOL_2D", "MAX_POOL_2D",
+            "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "SOFTMAX", "LOG_SOFTMAX", "BATCH_MATMUL",
+        )
+    },
+    **{
+        name: _floats(OPSET[name], elementwise.float_binary)
+        for name in ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
+    },
+    "DIV": _floats(_binary(fused=True), elementwise.float_binary),
+    "FLOOR_DIV": _floats(_binary(arithmetic.constant_divisor), elementwise.float_binary),
+    "FLOOR_MOD": _floats(_binary(), elementwise.float_binary),
+    "LEAKY_RELU": _floats(OPSET["LEAKY_RELU"], elementwise.float_leaky_relu),
+    **dict.fromkeys(("RELU", "RELU6"), _floats(_looked_up(), parse.clamp)),
+    **dict.fromkeys(("LOGISTIC", "TANH", "ELU", "HARD_SWISH", "ABS", "NEG", "SQUARE", "SQRT", "RSQRT"), _MAPPED),
+    **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _MAPPED),
+    "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
+}  # fmt: skip
 """Rows of operators with a float32 output by TFLite's operator name; moves of float32 have the rows of OPSET."""
 
 
