@@ -16,8 +16,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tflm_memopt.devices import device
-from tflm_memopt.devices.links import LinkSpeed
-from tflm_memopt.devices.slow_lines import SlowLines
 from tflm_memopt.runtime import worker
 from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, recorded
 
@@ -52,19 +50,10 @@ class DevicesRun:
     """Reason that a process ended too early, or ""."""
 
 
-def run_devices(
-    models: Sequence[Path],
-    inputs: Sequence[NDArray[Any]],
-    runs: int,
-    outputs: int,
-    *,
-    patience: int = PATIENCE,
-    line: LinkSpeed | None = None,
-) -> DevicesRun:
+def run_devices(models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: int, outputs: int) -> DevicesRun:
     """Run `runs` inferences on as many processes as there are models.
 
-    inputs[k][r]: value of input k of device 0 in run r. patience: timeout for a row in milliseconds. line: speed of the
-    link between any two devices, or None for the speed of loopback.
+    inputs[k][r]: value of input k of device 0 in run r.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
         folder = Path(name)
@@ -73,15 +62,14 @@ def run_devices(
         for number, model in enumerate(models):
             own = {"inputs": str(folder / worker.INPUTS), "results": str(folder / worker.OUTPUTS), "outputs": outputs}
             asked = {
-                "device": number, "model": str(model.resolve()), "runs": runs, "patience": patience, "first": 1,
+                "device": number, "model": str(model.resolve()), "runs": runs, "patience": PATIENCE, "first": 1,
                 "arena": 0, **(own if number == 0 else {"outputs": 0}),
             }  # fmt: skip
             processes.append(ending.enter_context(_started(asked)))
         ports = [int(p.stdout.readline() or 0) if p.stdout else 0 for p in processes]
-        lines = ending.enter_context(SlowLines(line, ports)) if line and all(ports) else None
-        for number, process in enumerate(processes if all(ports) else ()):
-            _tell(process, lines.ports(number) if lines else ports)
-        done = [_said(process, runs * patience / 1000 + SLACK) for process in processes]
+        for process in processes if all(ports) else ():
+            _tell(process, ports)
+        done = [_said(process, runs * PATIENCE / 1000 + SLACK) for process in processes]
         for number, (process, said) in enumerate(zip(processes, done, strict=True)):
             if process.returncode:
                 last = " ".join(said.splitlines()[-LOG_LINES:])

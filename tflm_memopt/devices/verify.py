@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.convert.constants import compare_devices
-from tflm_memopt.devices.links import LinkSpeed
-from tflm_memopt.devices.run import PATIENCE, DeviceRun, run_devices
+from tflm_memopt.devices.run import DeviceRun, run_devices
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import GivenModel, loaded, read_model
 from tflm_memopt.lower.program import ProgramOp
@@ -55,13 +54,10 @@ def verify_devices(
     runs: int | None = None,
     seed: int = 0,
     inputs: Sequence[NDArray[Any]] = (),
-    patience: int = PATIENCE,
-    line: LinkSpeed | None = None,
 ) -> DevicesVerification:
     """Run the original and the models of all devices, each in a process of its own, and compare outputs and constants.
 
-    models: files by device number. runs, seed, inputs: as for verify(). patience: milliseconds that a row may take from
-    one device to another. line: speed of each link; by default that of loopback.
+    models: files by device number. runs, seed, inputs: as for verify().
 
     Raises the errors of verify(), and UsageError unless all models belong to one conversion.
     """
@@ -75,7 +71,7 @@ def verify_devices(
         (expected,) = under_tflm(Job(stand_in.runnable(data), before.graph, [case.original for case in cases]))
         demand(expected)
         fed = [np.stack(values) for values in zip(*(case.rewritten.values for case in cases), strict=True)]
-        got = run_devices(models, fed, len(cases), len(seen.outputs), patience=patience, line=line)
+        got = run_devices(models, fed, len(cases), len(seen.outputs))
         failure, outcome = got.failure or _failure(got.devices), Outcome(got.outputs)
         wrong = None if failure else first_difference(before.graph, changes, cases, expected, outcome)
         seconds = max([expected.seconds, *(sum(device.milliseconds) / 1000 for device in got.devices)])
