@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tflm_memopt.model import recurrent
-from tflm_memopt.model.calls import called_from
+from tflm_memopt.model.calls import called_from_main
 from tflm_memopt.model.graph import ABSENT, VIEW, Graph
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT
@@ -120,7 +120,7 @@ def left_whole(model: Model, ops: Ops = "region") -> LeftWhole | None:
 
 
 def _uncalled(model: Model) -> LeftWhole | None:
-    numbers = sorted(set(range(1, model.subgraphs)) - called_from(model.graphs))
+    numbers = sorted(set(range(1, model.subgraphs)) - called_from_main(model.graphs))
     if not numbers:
         return None
     others = f" and {len(numbers) - MOST_NAMED} more" if len(numbers) > MOST_NAMED else ""

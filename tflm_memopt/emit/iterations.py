@@ -11,6 +11,8 @@ from tflm_memopt.plan.loops import iterations
 OperatorRow = tuple[int, int]
 """An operator and its row: a row of its output, or of its input if the operator is iterative."""
 
+LONGEST = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:
@@ -32,15 +34,15 @@ def executed(program: Program) -> Iterator[OperatorRow]:
             made[iteration.stage] += 1
 
 
-def looped(found: Sequence[OperatorRow], most: int = 64) -> Iterator[Loop]:
-    """Yield the same iterations as loops. A loop body has at most `most` iterations.
+def looped(found: Sequence[OperatorRow]) -> Iterator[Loop]:
+    """Yield the same iterations as loops. A loop body has at most LONGEST iterations.
 
     >>> list(looped([(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (0, 3), (1, 2)]))[-1]
     Loop(times=3, iterations=((0, 1), (1, 0)), steps=(1, 1))
     """
     at = 0
     while at < len(found):
-        best = max((_repeated(found, at, period) for period in range(1, most + 1)), key=_saved)
+        best = max((_repeated(found, at, period) for period in range(1, LONGEST + 1)), key=_saved)
         yield best
         at += best.times * len(best.iterations)
 

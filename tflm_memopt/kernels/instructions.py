@@ -175,12 +175,12 @@ SCALAR = (
 """Instructions in C, with the arithmetic of tmo/fixed.h."""
 
 
-def _vector(op: str, name: str, *, width: int = 32, wide: int = 0) -> tuple[Instruction, Instruction]:
+def _vector(op: str, name: str, *, width: int = 32) -> tuple[Instruction, Instruction]:
     """Return two rows: for two vectors, and for a vector and a scalar."""
-    to, v = f"v{wide or width}", f"v{width}"
+    v = f"v{width}"
     return (
-        Instruction(op, to, (v, v), f"{name}.vv {{d}}, {{a}}, {{b}}", width),
-        Instruction(op, to, (v, "s"), f"{name}.vx {{d}}, {{a}}, {{b}}", width),
+        Instruction(op, v, (v, v), f"{name}.vv {{d}}, {{a}}, {{b}}", width),
+        Instruction(op, v, (v, "s"), f"{name}.vx {{d}}, {{a}}, {{b}}", width),
     )
 
 

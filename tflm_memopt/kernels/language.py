@@ -251,8 +251,6 @@ class For:
     body: tuple[Statement, ...]
     vector: bool = False
     """As many turns run at once as the core has lanes; the body's registers are vectors along the variable."""
-    segment: int = 0
-    """Maximum number of lanes, which is vMCU's segment; 0 for as many as the core has."""
     group: int = 0
     """Registers per vector of the widest elements; 0 for as many as the core allows."""
     step: int = 1

@@ -41,21 +41,21 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
     return kernel
 
 
-def vectorise(var: str, segment: int = 0, group: int = 0) -> Rewrite:
-    """Run as many turns of a loop at once as a core has lanes, or at most `segment`, which is vMCU's segment.
+def vectorise(var: str, group: int = 0) -> Rewrite:
+    """Run as many turns of a loop at once as a core has lanes.
 
     group: registers per vector, For.group. It is legal if turns are independent: each turn writes only its own
     registers, stores to its own places, frees what follows the previous turn's, and addresses are linear in the
     variable.
     """
-    said = f"vectorise {var}" + (f", {segment} at the most" if segment else "") + (f", m{group}" if group else "")
+    said = f"vectorise {var}" + (f", m{group}" if group else "")
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         def vector(loop: For) -> For:
             _each_turn_alone(loop)
             wide = _depending(loop)
             body = tuple(_widened(one, wide, loop.var) for one in loop.body)
-            return replace(loop, body=body, vector=True, segment=segment, group=group)
+            return replace(loop, body=body, vector=True, group=group)
 
         return _in_loop(kernel, var, vector, said)
 

@@ -59,7 +59,7 @@ def _turns(
     one: For, begin: int, values: dict[str, int], count: int, lanes: int, held: RegisterValue | None
 ) -> Iterator[Moment]:
     extent = one.extent.at(values)
-    step = (one.segment or lanes) if one.vector else one.step
+    step = lanes if one.vector else one.step
     whole = extent if one.vector else begin + (extent - begin) // step * step
     for first in range(begin, whole, step):
         values[one.var] = first

@@ -278,11 +278,8 @@ class Writer:
         extent, bits = one.extent, widest.bits
         self.say(f"for (uint32_t {one.var} = 0, lanes; {one.var} < {extent}; {one.var} += lanes) {{")
         self.depth += 1
-        left = f"{extent} - {one.var}"
-        if one.segment:
-            left = f"({left} < {one.segment}u ? {left} : {one.segment}u)"
         setting = self.unit.setting(bits)
-        self.say(f'__asm__ volatile("vsetvli %0, %1, {setting}, ta, ma" : "=r"(lanes) : "r"({left}));')
+        self.say(f'__asm__ volatile("vsetvli %0, %1, {setting}, ta, ma" : "=r"(lanes) : "r"({extent} - {one.var}));')
         self.width = bits
         before = set(self.declared)
         self.body(one.body)

@@ -25,9 +25,9 @@ def called(op: Op) -> tuple[int, ...]:
     return tuple(int(op.options.get(option, 0)) for option in _OPTIONS.get(op.type, ()))
 
 
-def called_from(graphs: Sequence[Graph], start: int = 0) -> set[int]:
-    """Return the subgraphs that run when subgraph `start` runs, including itself."""
-    found, waiting = {start}, [start]
+def called_from_main(graphs: Sequence[Graph]) -> set[int]:
+    """Return the subgraphs that run when subgraph 0 runs, including itself."""
+    found, waiting = {0}, [0]
     while waiting:
         new = {number for op in graphs[waiting.pop()].ops for number in called(op)} - found
         found |= new

@@ -172,24 +172,24 @@ def set_metadata(tree: Any, name: str, data: bytes | NDArray[Any]) -> None:
     tree.metadata = [*kept, schema.MetadataT(name=name, buffer=buffer)]
 
 
-def rename_tensor(tree: Any, tensor: int, name: str, *, subgraph: int = 0) -> None:
-    tree.subgraphs[subgraph].tensors[tensor].name = name
+def rename_tensor(tree: Any, tensor: int, name: str) -> None:
+    tree.subgraphs[0].tensors[tensor].name = name
 
 
-def replace_interface(tree: Any, replaced: Mapping[int, int], *, subgraph: int = 0) -> None:
+def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
     """Replace inputs and outputs of the model (old -> new), also in its signatures."""
-    graph = tree.subgraphs[subgraph]
+    graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
-    for entry in _signature_entries(tree, subgraph):
+    for entry in _signature_entries(tree, 0):
         entry.tensorIndex = replaced.get(entry.tensorIndex, entry.tensorIndex)
 
 
-def drop_input(tree: Any, tensor: int, *, subgraph: int = 0) -> None:
+def drop_input(tree: Any, tensor: int) -> None:
     """Remove an input from the model and its signatures."""
-    graph = tree.subgraphs[subgraph]
+    graph = tree.subgraphs[0]
     graph.inputs = np.asarray([i for i in graph.inputs if i != tensor], np.int32)
     for signature in tree.signatureDefs or ():
-        if signature.subgraphIndex == subgraph:
+        if signature.subgraphIndex == 0:
             signature.inputs = [entry for entry in signature.inputs or () if entry.tensorIndex != tensor]
 
 

@@ -154,19 +154,6 @@ def waiting(sources: tuple[int, ...], tensors: Mapping[TensorId, Rows], output: 
     return _copy("CONCATENATION", sources, tuple(tensors), output, reads, Rows(1, 1, 1), access, moves)
 
 
-def side_by_side(
-    name: str,
-    sources: tuple[int, ...],
-    inputs: tuple[TensorId, ...],
-    output: TensorId,
-    reads: tuple[Rows, ...],
-    writes: Rows,
-) -> RowOp:
-    """Return a COPY that concatenates the channels of several tensors."""
-    index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=-1)
-    return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
-
-
 def one_below_the_other(
     name: str,
     sources: tuple[int, ...],

@@ -102,9 +102,9 @@ def _moving(
     return Row((common.operands(least=least, most=most), *every, *constraints, moving.regular_moves), to_copy)
 
 
-def _looked_up(*constraints: Constraint, scales: tuple[Constraint, ...] = ()) -> Row:
+def _looked_up() -> Row:
     """Return the row of an operator that maps each byte (lookup.TABLES)."""
-    return Row((_ONE, *constraints, *_ELEMENTWISE, *scales, arithmetic.tabulated), parse.table)
+    return Row((_ONE, *_ELEMENTWISE, arithmetic.tabulated), parse.table)
 
 
 def _curve(*scales: Constraint) -> Row:

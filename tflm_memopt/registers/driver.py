@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -183,6 +182,3 @@ class Driver:
     """The extension's words in the text, each with its plain C form."""
     reach: frozenset[tuple[str, str]]
     """Fields that interrupt handlers use."""
-
-    def by_name(self) -> Mapping[str, Function]:
-        return {function.name: function for function in self.functions}

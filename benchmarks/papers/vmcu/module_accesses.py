@@ -12,10 +12,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from papers.vmcu.access import accesses, footprint, segments
 from papers.vmcu.bottleneck import bottleneck_without_add, inverted_bottleneck
 from tables import markdown, update
-
-from tflm_memopt.kernels.access import accesses, footprint, segments
 
 WINDOW = {
     "kernel_h": 3, "kernel_w": 3, "stride_h": 1, "stride_w": 1, "pad_top": 1, "pad_left": 1, "dilation_h": 1,

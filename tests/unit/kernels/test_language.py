@@ -22,9 +22,9 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
 from bound import SUMMED
 from descriptions.pixels import conv_pixel, depthwise_pixel
+from papers.vmcu.access import SegmentAccess, accesses, distance, footprint, segments
 from papers.vmcu.dense import dense
 
-from tflm_memopt.kernels.access import SegmentAccess, accesses, distance, footprint, segments
 from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within, quantize
 from tflm_memopt.kernels.descriptions.windows import conv
 from tflm_memopt.kernels.instructions import DSP, MVE, RVV, InstructionTable

@@ -23,10 +23,10 @@ class SegmentAccess:
     segment: int
 
 
-def accesses(kernel: KernelProgram, values: Extents, segment: int = 1, lanes: int = 1) -> Iterator[SegmentAccess]:
-    """Yield all accesses to RAM in order. segment: its size in bytes; accesses within one segment count once."""
+def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
+    """Yield all accesses to RAM in order. A segment is one byte."""
     addresses = Addresses()
-    for one, names, count in walk(kernel, values, lanes):
+    for one, names, count in walk(kernel, values):
         if isinstance(one, Compute) or one.tensor.memory is Memory.FLASH:
             continue
         if isinstance(one, Free):
@@ -35,7 +35,7 @@ def accesses(kernel: KernelProgram, values: Extents, segment: int = 1, lanes: in
             what = "read" if isinstance(one, Load) else "write"
             touched = addresses.of(one, names, count).tolist()
         nbytes = one.tensor.type.nbytes
-        for at in dict.fromkeys(element * nbytes // segment for element in touched):
+        for at in dict.fromkeys(element * nbytes for element in touched):
             yield SegmentAccess(what, one.tensor.name, at)
 
 
@@ -58,10 +58,10 @@ def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
     return need
 
 
-def segments(kernel: KernelProgram, values: Extents, segment: int = 1) -> dict[str, int]:
+def segments(kernel: KernelProgram, values: Extents) -> dict[str, int]:
     """Return the number of segments of each tensor in RAM."""
     ram = (t for t in kernel.tensors if t.memory is Memory.RAM)
-    return {t.name: -(-t.elements.at(values) * t.type.nbytes // segment) for t in ram}
+    return {t.name: t.elements.at(values) * t.type.nbytes for t in ram}
 
 
 def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:
