@@ -26,6 +26,17 @@
     smlad \all, r11, r9, \all
 .endm
 
+/* Eight values of both pairs. */
+.macro EIGHT
+   .rept 2
+    ldr   r9, [r5], #4
+    sxtb16 r8, r9
+    sxtb16 r9, r9, ror #8
+    PAIR  r6, r0, r1
+    PAIR  r7, r2, r3
+   .endr
+.endm
+
 /* A sum to an output. */
 .macro SCALE sum
     ldmia r8!, {r9, r10, r11}
@@ -55,14 +66,10 @@ tmo_dsp_direct:
     ldrd  r0, r1, [r8]
     ldrd  r2, r3, [r8, #32]
     ldr   r5, [sp, #BYTES]
-2:
-  .rept 2
-    ldr   r9, [r5], #4
-    sxtb16 r8, r9
-    sxtb16 r9, r9, ror #8
-    PAIR  r6, r0, r1
-    PAIR  r7, r2, r3
-  .endr
+    tst   r9, #8
+    bne   5f                  /* an odd number of eights */
+2:  EIGHT
+5:  EIGHT
     cmp   r5, r4
     bne   2b
     sub   r1, r1, r0
