@@ -19,7 +19,7 @@ extern "C" {
 /* The link to one peer. Set `ring` and `room`; all other fields must be zero at the start. */
 typedef struct {
   uint8_t *ring;           /* received bytes that were not read */
-  uint32_t room;           /* a power of two, at least the bytes of a link that `optimize --devices` prints */
+  uint32_t room;           /* a power of two, at least `room_for_all` of the report: frames that find no room are lost */
   uint32_t written, read;  /* bytes since the start: written by the radio's task, read by the run */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* bytes of the frame, including its head */

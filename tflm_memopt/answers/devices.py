@@ -86,7 +86,9 @@ class DevicesReport:
     """Bytes per device of the weights that are split by output or input channels."""
     original_split_weights: int
     room: int
-    """Minimum buffer size of a link between two devices, in bytes."""
+    """Minimum buffer size of a link between two devices, in bytes, if senders wait for room."""
+    room_for_all: int
+    """Buffer size that holds all messages of an inference on a link; a link without flow control needs it."""
     identity: int
     """Number carried by every message; it is equal for models that belong together."""
     seconds: float

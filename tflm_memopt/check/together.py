@@ -48,6 +48,8 @@ class Traffic:
     received: tuple[int, ...]
     room: int
     """Bytes that each link must be able to hold; with less, devices would wait for each other."""
+    room_for_all: int
+    """Bytes of all messages on the link that has most: enough for a link without flow control."""
 
 
 def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
@@ -65,7 +67,15 @@ def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
     stuck = _stuck(devices, UNLIMITED)
     if stuck is not None:
         raise PlanError(f"deadlock: device {stuck} waits for a row that depends on it")
-    return Traffic(_bytes(devices, sends=True), _bytes(devices, sends=False), _least_room(devices, most, total))
+    each = _bytes(devices, sends=True), _bytes(devices, sends=False)
+    return Traffic(*each, _least_room(devices, most, total), _most_on_a_line(devices))
+
+
+def _most_on_a_line(devices: Sequence[Sequence[RowCrosses]]) -> int:
+    lines: dict[tuple[int, int], int] = defaultdict(int)
+    for row in (row for rows in devices for row in rows if row.sends):
+        lines[row.line] += HEAD_BYTES + row.nbytes
+    return max(lines.values(), default=0)
 
 
 def _bytes(devices: Sequence[Sequence[RowCrosses]], *, sends: bool) -> tuple[int, ...]:

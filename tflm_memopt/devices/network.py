@@ -159,15 +159,14 @@ class Network:
         """Return the models of the devices, checked together.
 
         shardings, at: way and device of each operator, by Op.index. portions: parts of the channels, as in bounds().
-
         Raises the errors of conversions, and UsageError if the network cannot be split.
         """
         started = time.monotonic()
         shared = self.shared(shardings, devices, portions, at)
         _demand_work(shared)
-        models = device_models(self.source, shared)
         names = [f"device{n}/{self.name}" for n in range(devices)]
-        made = [self.optimize(model, name, True) for model, name in zip(models, names, strict=True)]
+        named = zip(device_models(self.source, shared), names, strict=True)
+        made = [self.optimize(model, name, True) for model, name in named]
         plans = [_demand_whole(one, planned) for one, planned in made]
         message = [check(planned.plan, planned.graph) for planned in plans]
         traffic = check_devices(message)
@@ -194,6 +193,7 @@ class Network:
             split_weights=tuple(_weights(graph, split) for graph in shared.graphs),
             original_split_weights=_weights(self.graph, split),
             room=traffic.room,
+            room_for_all=traffic.room_for_all,
             identity=shared.identity,
             seconds=round(time.monotonic() - started, 3),
             time=together(self.line, computing, message) if self.line else None,

@@ -23,13 +23,16 @@ def test_bytes_are_those_of_messages() -> None:
     found = check_devices(there_and_back(3))
     assert found.sent == (3 * (HEAD_BYTES + 8), HEAD_BYTES + 8) == found.received[::-1]
     assert found.room == HEAD_BYTES + 8
+    assert found.room_for_all >= found.room
 
 
 def test_a_line_holds_what_both_send_before_they_receive() -> None:
     """Each sends four rows, then receives the other's; with a smaller buffer both wait."""
     there = [row(0, 0, 1, sends=True, y=y) for y in range(4)] + [row(1, 1, 0, sends=False, y=y) for y in range(4)]
     back = [row(1, 1, 0, sends=True, y=y) for y in range(4)] + [row(0, 0, 1, sends=False, y=y) for y in range(4)]
-    assert check_devices([there, back]).room == 4 * (HEAD_BYTES + 8)
+    found = check_devices([there, back])
+    assert found.room == 4 * (HEAD_BYTES + 8)
+    assert found.room_for_all == max(found.sent)
 
 
 @pytest.mark.parametrize("change", ["order", "missing", "bytes", "identity"])
