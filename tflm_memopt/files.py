@@ -13,11 +13,12 @@ import tempfile
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path, PurePath
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
-from tflm_memopt.errors import ModelError, UsageError, about
+from tflm_memopt.errors import Code, ModelError, UsageError, about
 from tflm_memopt.model import c_array, flatbuffer, formats
 
 if sys.version_info >= (3, 11):
@@ -162,14 +163,16 @@ def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
 
 
 @contextlib.contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def _opening(path: Path, what: str, code: Code, hint: str) -> Iterator[None]:
     try:
         _demand_no_nul(path)
         yield
     except OSError as error:
-        raise UsageError(
-            f"cannot read {path}: {error.strerror}", code="file_unreadable", hint="check the path"
-        ) from error
+        raise UsageError(f"cannot {what} {path}: {error.strerror}", code=code, hint=hint) from error
+
+
+_reading = partial(_opening, what="read", code="file_unreadable", hint="check the path")
+_writing = partial(_opening, what="write", code="file_unwritable", hint="choose another folder: -o DIR")
 
 
 def _demand_regular(path: Path, hint: str) -> None:
@@ -268,17 +271,6 @@ def _uninterrupted() -> Iterator[None]:
 def _remove_empty(folder: Path) -> None:
     with contextlib.suppress(OSError):
         folder.rmdir()
-
-
-@contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        _demand_no_nul(path)
-        yield
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {path}: {error.strerror}", code="file_unwritable", hint="choose another folder: -o DIR"
-        ) from error
 
 
 def _umask() -> int:

@@ -17,7 +17,7 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import INDENT, page, section, table_of
 from tflm_memopt.report.table import ON_BOARD, separated
-from tflm_memopt.report.text import LEFT, constants, difference, left_over, lines
+from tflm_memopt.report.text import LEFT, left_over, lines, wrong
 from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, DevicesTime
 
 
@@ -62,12 +62,7 @@ def verified(result: DevicesVerification) -> RenderableType:
     said = [f"{result.runs} inferences (seed {result.seed}) on {len(result.devices)} processes, linked over loopback"]
     for number, device in enumerate(result.devices):
         said.append(f"device {number} sent {device.sent:,} B and received {device.received:,} B of messages in all")
-    if result.failure:
-        said.append(result.failure)
-    if result.difference:
-        said.append(difference(result.difference))
-    if result.constants:
-        said += constants(result.constants)
+    said += wrong(result.failure, result.difference, result.constants)
     return page(Group(answer, Padding(lines(said), (0, 0, 0, INDENT))))
 
 

@@ -219,12 +219,7 @@ def verification(result: Verification) -> RenderableType:
         said.append(f"{result.steps} steps, one after the other")
     if result.guarded:
         said.append(f"the rewritten model's programs also ran {result.guarded} times between canaries")
-    if result.failure:
-        said.append(result.failure)
-    if result.difference:
-        said.append(difference(result.difference))
-    if result.constants:
-        said += constants(result.constants)
+    said += wrong(result.failure, result.difference, result.constants)
     if result.module:
         said += _module(result.module)
     return page(
@@ -235,8 +230,12 @@ def verification(result: Verification) -> RenderableType:
 # --- Parts
 
 
-def constants(found: ComparedConstants) -> Iterator[str]:
-    """Describe the comparison of constants, which runs no model."""
+def wrong(failure: str, differs: Difference | None, found: ComparedConstants | None) -> Iterator[str]:
+    """Describe what went wrong, and the comparison of constants, which runs no model."""
+    yield from [failure] if failure else []
+    yield from [difference(differs)] if differs else []
+    if found is None:
+        return
     yield f"weights, biases and scales of {found.equal:,} operators equal the original's"
     if found.unknown:
         yield f"{found.unknown:,} operators have no counterpart in the original"
