@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tflm_memopt.emit.quantizers import C_TYPES, dequantizer, quantizer
+from tflm_memopt.emit.quantizers import C_TYPES, LIMITS, dequantizer, literal, quantizer
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import METADATA, changes_of, format_of, metadata, with_whole_input
 from tflm_memopt.model.reader import Model
 
-RANGES: Mapping[str, tuple[int, int]] = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Minimum and maximum of the quantized types to which camera pixels can be converted."""
 SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 """Limits of an image's height and width, in pixels."""
 
@@ -49,16 +47,6 @@ def scales(c: str, of: Border) -> Iterator[str]:
                 yield from (quantizer if side == "input" else dequantizer)(f"{c}_{side}_{k}", tensor)
 
 
-def literal(value: float) -> str:
-    """Return a float constant of C.
-
-    >>> literal(1.0), literal(0.00390625), literal(1e-12)
-    ('1.0f', '0.00390625f', '1e-12f')
-    """
-    text = f"{value:.9g}"
-    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
-
-
 @dataclass(frozen=True, slots=True)
 class Image:
     """A model's only input, as a camera fills it."""
@@ -89,9 +77,9 @@ def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:
     sides = min(height, width) >= SMALLEST_IMAGE and max(height, width) <= LARGEST_IMAGE
     if batch != 1 or channels not in (1, 3) or not sides:
         return None
-    if tensor.dtype != "FLOAT32" and (tensor.dtype not in RANGES or tensor.quantization is None):
+    if tensor.dtype != "FLOAT32" and (tensor.dtype not in LIMITS or tensor.quantization is None):
         return None
-    lowest, highest = RANGES.get(tensor.dtype, (0, 0))
+    lowest, highest = LIMITS.get(tensor.dtype, (0, 0))
     black, white, why = _black_and_white(tensor, pixels)
     return Image(height, width, channels, C_TYPES[tensor.dtype], lowest, highest, black, white, why)
 
@@ -103,7 +91,7 @@ def _black_and_white(tensor: Tensor, pixels: tuple[float, float] | None) -> tupl
     form = format_of(tensor)
     if form.scale is None or form.zero_point is None:
         return 0.0, 1.0, "a guess: the input has no scale"
-    low, high = ((q - form.zero_point) * form.scale for q in RANGES[tensor.dtype])
+    low, high = ((q - form.zero_point) * form.scale for q in LIMITS[tensor.dtype])
     guess = f"a guess: the input can hold {low:.4g} to {high:.4g}"
     if low < -0.1 * high:
         return (-1.0, 1.0, guess) if max(-low, high) <= 1.5 else (low, high, guess)

@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
-from tflm_memopt.emit.border import Border, Image, image_of, literal
+from tflm_memopt.emit.border import Border, Image, image_of
 from tflm_memopt.emit.names import comment, guard, identifier
-from tflm_memopt.emit.quantizers import C_TYPES
+from tflm_memopt.emit.quantizers import C_TYPES, literal
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.results import Report, Sample

@@ -44,6 +44,16 @@ def dequantizer(name: str, tensor: Tensor) -> Iterator[str]:
     yield f"static inline float {name}_real({kind} value) {{ return {scale} * (float)(value - {zero}); }}"
 
 
+def literal(value: float) -> str:
+    """Return a float constant of C.
+
+    >>> literal(1.0), literal(0.00390625), literal(1e-12)
+    ('1.0f', '0.00390625f', '1e-12f')
+    """
+    text = f"{value:.9g}"
+    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+
+
 def _literal(value: int, kind: str) -> str:
     return f"({kind})({value})" if value < 0 else str(value)
 
@@ -54,5 +64,4 @@ def _scale(tensor: Tensor) -> tuple[str, int] | None:
         return None
     if not math.isfinite(form.scale) or form.scale <= 0:
         return None
-    text = f"{form.scale:.9g}"
-    return (f"{text}f" if "." in text or "e" in text else f"{text}.0f"), form.zero_point
+    return literal(form.scale), form.zero_point
