@@ -145,7 +145,7 @@ static TMO_ALWAYS_INLINE void list_lines(const tmo_run_state *run, const pixel_w
   const tmo_tensor *const in = w->in;
   const bool backwards = is_backwards(in);
   const uint32_t first = (backwards ? in->width - 1u - column : column) * in->channels;
-  const uint32_t step = w->op->dilation_w * (backwards ? 0u - in->channels : in->channels);
+  const int32_t apart = (int32_t)(w->op->dilation_w * in->channels), step = backwards ? -apart : apart;
   for (uint32_t r = w->rows.count, y = w->rows.start; r > 0; --r, y += w->op->dilation_h) {
     const int8_t *pixel = tmo_base_of(run, in) + tmo_row_offset(in, y) + first;
     for (const int8_t *const *const end = pixels + columns; pixels != end; pixel += step) *pixels++ = pixel;
@@ -169,6 +169,7 @@ TMO_OWN_FRAME static void call_plain_kernel(const tmo_run_state *run, const pixe
   k.tap_step = op->kind == TMO_OP_CONV ? k.in_channels : k.out_channels;
   k.bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) : NULL;
   k.weights = (const int8_t *)tmo_constant(program, op->weights);
+  k.first_weight = 0;
   k.multipliers = (const int32_t *)tmo_constant(program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(program, op->shifts);
   k.first_weight = 0;
