@@ -38,11 +38,12 @@ static void depthwise_outputs(const tmo_kernel *k, const tmo_window *v, int8_t *
 /* One output pixel; its channels are outputs i, i + 1, .. Channel ic * multiplier + m reads channel ic. */
 static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
-    for (uint32_t oc = 0; oc < k->out_channels; ++oc) {
-      uint32_t sum;
-      tmo_begin_sums(k, &sum, 1, oc, i + oc);
-      sum += tmo_depthwise_nibbles(k, v, oc);
-      tmo_end_sums(k, &sum, 1, oc, i + oc, out);
+    for (uint32_t n, oc = 0; oc < k->out_channels; oc += n) {
+      uint32_t sums[TMO_STACK_SUMS];
+      n = k->out_channels - oc < TMO_STACK_SUMS ? k->out_channels - oc : TMO_STACK_SUMS;
+      tmo_begin_sums(k, sums, n, oc, i + oc);
+      tmo_depthwise_nibbles(k, v, oc, n, sums);
+      tmo_end_sums(k, sums, n, oc, i + oc, out);
     }
     return;
   }

@@ -55,18 +55,30 @@ static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint
   return found;
 }
 
+/* One channel from its four neighbours. TFLM adds its rounding offset, so -0 becomes 0. */
+static TMO_ALWAYS_INLINE float between(float top_left, float bottom_left, float top_right, float bottom_right, float down, float forth) {
+  const float up = 1 - down, back = 1 - forth;
+  return top_left * up * back + bottom_left * down * back + top_right * up * forth + bottom_right * down * forth + 0.0f;
+}
+
 void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const neighbours y = neighbours_of(k->op, k->row, k->op->rows_in, k->op->rows_out);
   const int8_t *const top = window->pixels[0], *const bottom = y.high > y.low && window->pixels[1] != NULL ? window->pixels[1] : top;
-  const float down = y.part, up = 1 - down;
+  const bool aligned = ((uintptr_t)top | (uintptr_t)bottom | (uintptr_t)out) % sizeof(float) == 0;
   for (uint32_t x = 0; x < k->out_width; ++x) {
     const neighbours columns = neighbours_of(k->op, x, k->in_width, k->out_width);
     const uint32_t left = columns.low * k->out_channels, right = columns.high * k->out_channels;
-    const float forth = columns.part, back = 1 - forth;
-    for (uint32_t c = 0; c < k->out_channels; c += 4, out += 4) {
-      const float value = tmo_float32_at(top + left + c) * up * back + tmo_float32_at(bottom + left + c) * down * back +
-                          tmo_float32_at(top + right + c) * up * forth + tmo_float32_at(bottom + right + c) * down * forth;
-      tmo_put_float32(out, value + 0.0f); /* TFLM adds its rounding offset, so -0 becomes 0 */
+    const int8_t *a = top + left, *b = bottom + left, *c = top + right, *d = bottom + right;
+    const int8_t *const end = out + k->out_channels;
+    if (aligned) { /* fewer instructions with an FPU */
+      const float *af = (const float *)(const void *)a, *bf = (const float *)(const void *)b, *cf = (const float *)(const void *)c;
+      const float *df = (const float *)(const void *)d;
+      for (float *to = (float *)(void *)out; to != (const float *)(const void *)end;) *to++ = between(*af++, *bf++, *cf++, *df++, y.part, columns.part);
+      out += k->out_channels;
+      continue;
+    }
+    for (; out != end; a += 4, b += 4, c += 4, d += 4, out += 4) {
+      tmo_put_float32(out, between(tmo_float32_at(a), tmo_float32_at(b), tmo_float32_at(c), tmo_float32_at(d), y.part, columns.part));
     }
   }
 }

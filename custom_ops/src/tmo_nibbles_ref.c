@@ -37,17 +37,36 @@ uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first) {
   return sum;
 }
 
-uint32_t tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel) {
+/* Adds the products of a tap with n channels of the output. each: outputs of an input channel, of which `skipped` precede these. */
+static TMO_ALWAYS_INLINE void add_tap(const int8_t *x, const int8_t *w, uint32_t i, uint32_t n, uint32_t each, uint32_t skipped, int32_t zero_point,
+                                      uint32_t *sums) {
+  int32_t value = *x - zero_point;
+  for (uint32_t left = each - skipped;; --left, ++i) {
+    if (left == 0) {
+      value = *++x - zero_point;
+      left = each;
+    }
+    *sums++ += (uint32_t)(value * weight_at(w, i));
+    if (--n == 0) return;
+  }
+}
+
+void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
   const uint32_t rows = by_row ? v->count : v->columns > 0 ? v->count / v->columns : 0, apart = by_row ? op->dilation_w * k->in_channels : 0;
+  const uint32_t each = k->out_channels / k->in_channels, first = channel / each;
   const int8_t *const *at = v->pixels;
-  uint32_t sum = 0, i = k->first_weight + tmo_first_tap(k, v) + channel;
+  uint32_t i = k->first_weight + tmo_first_tap(k, v) + channel;
   for (uint32_t r = 0; r < rows; ++r, i += op->kernel_w * k->tap_step, at += by_row ? 1 : v->columns) {
-    uint32_t x = v->offset + channel / (k->out_channels / k->in_channels), n = i;
-    for (uint32_t c = 0; c < v->columns; ++c, x += apart, n += k->tap_step) {
-      sum += (uint32_t)((at[by_row ? 0 : c][x] - op->input_zero_point[0]) * weight_at(k->weights, n));
+    const int32_t zero_point = op->input_zero_point[0];
+    uint32_t x = v->offset + first, tap = i;
+    for (uint32_t c = 0; c < v->columns; ++c, x += apart, tap += k->tap_step) {
+      if (each == 1) {
+        add_tap(at[by_row ? 0 : c] + x, k->weights, tap, n, 1, 0, zero_point, sums);
+      } else {
+        add_tap(at[by_row ? 0 : c] + x, k->weights, tap, n, each, channel % each, zero_point, sums);
+      }
     }
   }
-  return sum;
 }

@@ -191,9 +191,10 @@ typedef struct {
   int32_t zero_point;
 } tmo_runs;
 
-/* The sums of an output channel whose weights have four bits each. first: number of its first weight at the window's first tap. */
+/* Sums of output channels whose weights have four bits each: that of the channel whose weights begin at number `first` at the window's first tap, and
+ * those of channels [channel, channel + n). */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
-TMO_LINKAGE uint32_t tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel);
+TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
 /* Computes one output pixel of runs of int16 or float32. All their sizes count elements. */
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
