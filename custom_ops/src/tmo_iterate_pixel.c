@@ -3,6 +3,7 @@
  * computing, so only the fields that the kernels read are set. See tmo_iterate.c for all other cases. */
 #include "tmo/iterate.h"
 #include "tmo/packed.h"
+#include "tmo/vectors.h"
 #include "tmo/view.h"
 
 #if TMO_RUNS_PACKED
@@ -200,6 +201,33 @@ static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_t
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }
 
+/* Adds the pixels of two operands; an operand with one row, column or channel is repeated. */
+TMO_OWN_FRAME static void add_pixels(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
+  const int8_t *pixels[2];
+  const tmo_window window = {pixels, 2, 0, 0, 0, 0, 0};
+  tmo_kernel k; /* only the fields that the kernel reads */
+  for (uint32_t i = 0; i < 2; ++i) {
+    const tmo_tensor *const in = &tensors[op->input[i]];
+    pixels[i] = pixel_of(run, in, in->height > 1 ? run->unit.row : 0, in->width > 1 ? run->unit.tile : 0);
+    k.pixel_step[i] = 0;
+    k.channel_step[i] = in->channels == out->channels ? 1 : 0;
+  }
+  k.op = op;
+  k.out_width = 1;
+  k.out_channels = out->channels;
+  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
+  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
+  tmo_add_s8(&k, &window, pixel_of(run, out, run->unit.row, run->unit.tile));
+}
+
+/* Whether add_pixels() supports an operator. */
+static TMO_ALWAYS_INLINE bool adds_pixels(const tmo_run_state *run, const tmo_op *op) {
+  if (op->packing != TMO_PACKING_NONE || !tmo_is_kind(op, TMO_OP_ADD) || tmo_channel_groups(op) > 1) return false;
+  const tmo_tensor *const tensors = tmo_tensors(run->program);
+  return holds_pixels(run, &tensors[op->input[0]]) && holds_pixels(run, &tensors[op->input[1]]) && holds_pixels(run, &tensors[op->output]);
+}
+
 /* Whether call_plain_kernel() supports an operator. */
 static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
   const bool plain = op->packing == TMO_PACKING_NONE && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
@@ -220,6 +248,10 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) {
     const pixel_window plain_window = window_under(run, op, in);
     call_plain_kernel(run, &plain_window, out, pixel_of(run, out, run->unit.row, run->unit.tile));
+    return TMO_OK;
+  }
+  if (adds_pixels(run, op)) {
+    add_pixels(run, op);
     return TMO_OK;
   }
 #endif

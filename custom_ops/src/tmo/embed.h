@@ -23,6 +23,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
 
+#include "../tmo_add_dsp.c"
 #include "../tmo_conv16_ref.c"
 #include "../tmo_conv_backend.c"
 #include "../tmo_conv_dsp.c"

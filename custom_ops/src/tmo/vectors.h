@@ -16,8 +16,6 @@ TMO_LINKAGE bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint
 /* Computes a row whose windows are one column wide. */
 TMO_LINKAGE bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 TMO_LINKAGE bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
-/* Adds all elements of a call. */
-TMO_LINKAGE bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
 #else
 static inline bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   (void)k, (void)v, (void)i, (void)out;
@@ -31,6 +29,12 @@ static inline bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *
   (void)k, (void)v, (void)i, (void)out;
   return false;
 }
+#endif
+
+/* Adds all elements of a call. */
+#if TMO_RVV || TMO_CORE_DSP
+TMO_LINKAGE bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
+#else
 static inline bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out) {
   (void)k, (void)a, (void)b, (void)out;
   return false;

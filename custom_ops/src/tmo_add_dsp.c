@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ADD that is not packed, with the DSP extension: prepares the scalings that packed ones hold, where they have that form. */
+#include "tmo/packed.h"
+#include "tmo/vectors.h"
+
+#if TMO_CORE_DSP
+
+enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* as in the converter's ops/packings.py */
+
+static bool is_half(const tmo_kernel *k, uint32_t i) { return k->multipliers[i] == HALF && k->shifts[i] == 0; }
+
+static bool is_scaled_right(const tmo_kernel *k, uint32_t i) {
+  return k->multipliers[i] > HALF && k->shifts[i] < 0 && k->shifts[i] >= -MOST_RIGHT;
+}
+
+bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out) {
+  const bool repeated = k->channel_step[0] != 1 || k->channel_step[1] != 1;
+  const bool apart = k->out_width > 1 && (k->pixel_step[0] != k->out_channels || k->pixel_step[1] != k->out_channels);
+  const uint32_t other = is_half(k, 0) ? 1 : 0;
+  if (k->op->kind != TMO_OP_ADD || repeated || apart || !is_half(k, 1 - other) || !is_scaled_right(k, other) || !is_scaled_right(k, 2)) return false;
+  const int32_t left = k->op->left_shift;
+  int32_t scales[12];
+  for (uint32_t i = 0; i < 3; ++i) {
+    int32_t *const scale = scales + 4 * i - (i == 2); /* the output's has no left shift */
+    if (i < 2) scale[0] = left;
+    scale[1] = (int32_t)((uint32_t)k->multipliers[i] << 1);
+    scale[2] = 0;
+    scale[3] = -k->shifts[i];
+  }
+  tmo_packed_add(a, b, out, k->out_width * k->out_channels, scales, k->op);
+  return true;
+}
+
+#endif
+
+typedef int tmo_add_dsp_is_not_empty; /* ISO C forbids an empty file */
