@@ -174,9 +174,10 @@ TMO_OWN_FRAME static void call_plain_kernel(const tmo_run_state *run, const pixe
   k.multipliers = (const int32_t *)tmo_constant(program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(program, op->shifts);
   k.first_weight = 0;
+  k.out_width = 1;
   k.sums = NULL;
   k.first = k.last = true;
-  k.whole_rows = !tmo_has_column_windows(w->in) && !is_backwards(w->in) && takes_rows(op, &k);
+  k.whole_rows = tmo_by_row(op) || (!tmo_has_column_windows(w->in) && !is_backwards(w->in) && takes_rows(op, &k));
   tmo_window window = {taps, (uint16_t)n, w->columns.count, w->rows.first, w->columns.first, 0, n};
   if (tmo_has_column_windows(w->in)) {
     list_window(run, w, 0, taps);
@@ -191,6 +192,8 @@ TMO_OWN_FRAME static void call_plain_kernel(const tmo_run_state *run, const pixe
     tmo_conv_pixel_s8(&k, &window, to);
   } else if (tmo_is_kind(op, TMO_OP_DEPTHWISE)) {
     tmo_depthwise_pixel_s8(&k, &window, to);
+  } else if (tmo_is_kind(op, TMO_OP_LOOKUP)) {
+    tmo_lookup_s8(&k, &window, to);
   } else {
     tmo_pool_pixel_s8(&k, &window, to);
   }
@@ -223,15 +226,15 @@ TMO_OWN_FRAME static void add_pixels(const tmo_run_state *run, const tmo_op *op)
 
 /* Whether add_pixels() supports an operator. */
 static TMO_ALWAYS_INLINE bool adds_pixels(const tmo_run_state *run, const tmo_op *op) {
-  if (op->packing != TMO_PACKING_NONE || !tmo_is_kind(op, TMO_OP_ADD) || tmo_channel_groups(op) > 1) return false;
+  if (op->packing != TMO_PACKING_NONE || op->access != 0 || !tmo_is_kind(op, TMO_OP_ADD) || tmo_channel_groups(op) > 1) return false;
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   return holds_pixels(run, &tensors[op->input[0]]) && holds_pixels(run, &tensors[op->input[1]]) && holds_pixels(run, &tensors[op->output]);
 }
 
 /* Whether call_plain_kernel() supports an operator. */
 static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
-  const bool plain = op->packing == TMO_PACKING_NONE && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
-  return plain && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE) || is_pool(op));
+  const bool plain = op->packing == TMO_PACKING_NONE && op->access == 0 && tmo_channel_groups(op) == 1 && !tmo_iterative(op);
+  return plain && (tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE) || is_pool(op) || tmo_is_kind(op, TMO_OP_LOOKUP));
 }
 #endif
 

@@ -21,7 +21,8 @@ TMO_LINKAGE void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *o
 #endif
 
 #if TMO_RUNS_PACKED
-/* The same as tmo_iterate_any(), faster for packed operators, and with the DSP extension for convolutions, whose tiles are single pixels. */
+/* The same as tmo_iterate_any(), faster for packed operators, and with the DSP extension for convolutions,
+ * whose tiles or rows are single pixels. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 #endif
 
@@ -29,6 +30,9 @@ TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op 
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op) {
 #if TMO_RUNS_PACKED
   if (tmo_has_part(TMO_PART_TILES) && op->tile == 1 && (TMO_RUNS_DSP || op->packing != TMO_PACKING_NONE)) return tmo_iterate_pixel(run, op);
+#endif
+#if TMO_RUNS_DSP
+  if (op->tile == 0 && op->packing == TMO_PACKING_NONE && tmo_tensors(run->program)[op->output].width == 1) return tmo_iterate_pixel(run, op);
 #endif
   return tmo_iterate_any(run, op);
 }
