@@ -102,12 +102,19 @@ static void conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-enum { GATHERED_BYTES = 80 }; /* on the stack */
+enum { GATHERED_BYTES = 144, FEW_BYTES = 80, MANY_CHANNELS = 16 };
 
-/* Whether conv_small() computes a pixel: the bytes under its window are few, or of one pixel. */
+/* Whether conv_small() computes a pixel: the bytes under its window fit on the stack, and gathering them costs less than it saves. */
 static bool is_small(const tmo_kernel *k) {
-  const uint32_t taps = (uint32_t)k->op->kernel_h * k->op->kernel_w;
-  return tmo_dsp_makes_outputs(k) && k->tap_step == k->in_channels && (taps == 1 || taps * k->in_channels <= GATHERED_BYTES);
+  const uint32_t bytes = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->in_channels;
+  const bool pays = bytes <= FEW_BYTES || (bytes <= GATHERED_BYTES && k->out_channels >= MANY_CHANNELS);
+  return pays && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
+}
+
+/* Whether the bytes of one pixel, or of one row of pixels, are all that is read. */
+static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window *v) {
+  const bool whole = k->op->kernel_h == 1 && v->count == 1 && v->columns == k->op->kernel_w;
+  return whole && (v->columns == 1 || (tmo_reads_rows(k) && k->op->dilation_w == 1)) && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
 }
 
 static TMO_ALWAYS_INLINE void copy_bytes(int8_t *to, const int8_t *from, uint32_t n) {
@@ -126,6 +133,10 @@ static void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows
       continue;
     }
     int8_t *tap = to;
+    if (pixel == 1 && !by_row) {
+      for (uint32_t c = v->columns; c > 0; --c) *tap++ = **at++;
+      continue;
+    }
     for (uint32_t c = 0; c < v->columns; ++c, tap += pixel) copy_bytes(tap, by_row ? *at + v->offset + c * apart : *at++, pixel);
     if (by_row) ++at;
   }
@@ -138,10 +149,6 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, i
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
   const uint32_t rows = v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : v->count / v->columns;
   const bool whole = rows == op->kernel_h && v->columns == op->kernel_w;
-  if (whole && rows == 1 && (v->columns == 1 || (tmo_reads_rows(k) && op->dilation_w == 1))) {
-    conv_run(k, v->pixels[0] + v->offset, filter, k->weights, out);
-    return;
-  }
   int8_t gathered[GATHERED_BYTES];
   const uint32_t before = op->weights >= 4 ? (0 - filter) % 4 : 0;
   memset(gathered, op->input_zero_point[0], whole ? 4 : before + filter);
@@ -195,6 +202,10 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
 #endif
   if (tmo_conv_vectors(k, v, i, out)) return;
 #if TMO_CORE_DSP
+  if (is_in_place(k, v)) {
+    conv_run(k, v->pixels[0] + v->offset, k->op->kernel_w * k->in_channels, k->weights, out + i);
+    return;
+  }
   if (is_small(k)) {
     conv_small(k, v, out + i);
     return;

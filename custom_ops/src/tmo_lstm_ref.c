@@ -54,12 +54,12 @@ static void sum_gates(constants *next, const int8_t *const *rows, uint32_t in, u
   const tmo_runs old = {rows + 1, 1, 1, 1, 0, 0, 0, 0, out, 1, 0, each, 0};
   tmo_runs new = old;
   uint32_t parts[2][GATES];
-  for (uint32_t g = 0; g < 2 * GATES; ++g) parts[g % 2][g / 2] = (uint32_t)*next->bias++;
+  TMO_UNROLLED for (uint32_t g = 0; g < 2 * GATES; ++g) parts[g % 2][g / 2] = (uint32_t)*next->bias++;
   new.at = rows;
   new.bytes = in;
   tmo_dsp_sums(&new, next->weights, GATES, parts[0]);
   tmo_dsp_sums(&old, next->weights + in, GATES, parts[1]);
-  for (uint32_t g = 0; g < 2 * GATES; ++g) sums[g] = (int32_t)parts[g % 2][g / 2];
+  TMO_UNROLLED for (uint32_t g = 0; g < 2 * GATES; ++g) sums[g] = (int32_t)parts[g % 2][g / 2];
   next->weights += GATES * each;
 }
 #endif
