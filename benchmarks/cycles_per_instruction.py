@@ -58,7 +58,7 @@ def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
         result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target)
         if result.plan:
             found.append(costs.Sample(path.stem, model_cases(result.model, by_operator=True), result.work))
-    return [*found, *costs.random_plans(target, range(networks))]
+    return [*found, *costs.random_plans(target, range(networks), costs.converter_digest())]
 
 
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:

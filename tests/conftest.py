@@ -95,8 +95,8 @@ def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
 
 
 def examples(count: int) -> int:
-    """Number of random cases: `count`, or an eighth of it when slow tests are left out."""
-    return max(2, count // 8) if os.environ.get(QUICK) else count
+    """Number of random cases: `count`, or a quarter of it when slow tests are left out."""
+    return max(2, count // 4) if os.environ.get(QUICK) else count
 
 
 def seeds(count: int, *, first: int = 0) -> Iterator[int]:

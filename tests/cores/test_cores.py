@@ -48,7 +48,7 @@ def _tools(core: Core) -> None:
 @cache
 def network_cases(family: Family) -> dict[tuple[str, int], Case]:
     """Return random programs with kernels of this family, by the function and the seed that drew them."""
-    drawn = {(draw.__name__, seed): draw(seed, family) for draw in DRAWS for seed in range(examples(10))}
+    drawn = {(draw.__name__, seed): draw(seed, family) for draw in DRAWS for seed in range(examples(5))}
     cases = {name: case for name, case in drawn.items() if case}
     assert len(cases) > len(drawn) // 2
     return cases
@@ -57,7 +57,7 @@ def network_cases(family: Family) -> dict[tuple[str, int], Case]:
 @cache
 def converted_models(target: str) -> list[tuple[int, Case]]:
     """Return the regions of random models that are converted for a target, with their seeds."""
-    return [(seed, case) for seed in range(examples(8)) for case in converted_cases(seed, target)]
+    return [(seed, case) for seed in range(examples(4)) for case in converted_cases(seed, target)]
 
 
 @pytest.mark.parametrize("family", Family)
@@ -76,7 +76,7 @@ def test_random_networks(core: Core, family: Family) -> None:
 def test_random_models(core: Core) -> None:
     cases = converted_models(core.target)
     outcomes = run(core, [case for _, case in cases])
-    assert len(cases) > examples(5)
+    assert len(cases) > examples(3)
     assert not [(seed, o) for (seed, _), o in zip(cases, outcomes, strict=True) if not o.right]
 
 

@@ -35,14 +35,14 @@ def test_each_form_has_tflm_s_bytes(name: str) -> None:
 
 def test_random_networks_have_tflm_s_bytes(tmp_path: Path) -> None:
     ran = 0
-    for seed in range(examples(4)):
+    for seed in range(examples(2)):
         try:
             *_, files = specialized.modules(build(mobile(seed)), "net")
         except UsageError:  # some operators stay builtin
             continue
         assert emulate(specialized.CORE, specialized.image(files, "net", tmp_path)) == "right\n", seed
         ran += 1
-    assert ran >= examples(2)
+    assert ran >= examples(1)
 
 
 @pytest.mark.parametrize("path", [KEYWORDS, RESNET], ids=lambda path: path.stem)

@@ -53,7 +53,7 @@ def executor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_two_cores(executor: Path) -> None:
-    for seed in seeds(4):
+    for seed in seeds(2):
         found = two_cores.planned(build(mobile(seed)), two_cores.drawn(seed))
         assert found
         assert not surprises(by_executor(executor, *found, 2), by_two_cores(found[0]))
@@ -85,20 +85,20 @@ def on_one_core(executor: Path, data: bytes, options: ConversionOptions) -> None
 
 
 def test_one_core(executor: Path) -> None:
-    for seed in seeds(12):
+    for seed in seeds(6, first=2):
         data = build((squeezed if seed % 2 else mobile)(seed))
         on_one_core(executor, data, ConversionOptions(seconds=0, target=random.Random(seed).choice(two_cores.TARGETS)))
 
 
 def test_tiled_groups(executor: Path) -> None:
-    for seed in seeds(12):
+    for seed in seeds(6):
         with forced(random_settings(random.Random(seed)), seed):
             on_one_core(executor, build(mobile(seed)), ConversionOptions(seconds=0))
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_inputs_outside_of_the_arena(executor: Path, mode: InputMode) -> None:
-    for seed in seeds(8):
+    for seed in seeds(4):
         on_one_core(executor, build(mobile(seed)), ConversionOptions(seconds=0, input=mode))
 
 

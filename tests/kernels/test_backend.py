@@ -51,13 +51,13 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.slow
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
     """Rows and pixels, 1x1 and other windows, and more channels than one call takes."""
-    for seed in range(examples(60)):
+    for seed in range(examples(30)):
         rng = np.random.default_rng(seed)
         shape = random_shape(rng)
         op, out = networks.operator(rng, Kind.CONV, (0,), shape, 1)
         network = single(op, shape, out)
         agree(network, lower(network, [], set(), rng), rng, seed)
-    assert calls(backend) > examples(100)
+    assert calls(backend) > examples(50)
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_networks_give_the_same_bytes(backend: Path) -> None:
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 def test_packed_operators_call_esp_nn(backend: Path) -> None:
     """Rows and tiles of any window, aligned or not, with scratch that the library destroys."""
-    for seed in range(examples(120)):
+    for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
         if seed % 3 == 0:
             network, tiled, rng = tile_plans.draw_pixels(seed)
@@ -84,7 +84,7 @@ def test_packed_operators_call_esp_nn(backend: Path) -> None:
         op, out = networks.operator(rng, Kind.DEPTHWISE if depthwise else Kind.CONV, (0,), shape, 2)
         network = single(op, shape, out)
         agree(network, packed(lower(network, [], set(), rng), Family.ESP), rng, seed)
-    assert calls(backend) > examples(500)
+    assert calls(backend) > examples(250)
 
 
 @pytest.mark.parametrize("flag", ["TMO_ESP_NN", "ESP_PLATFORM"])

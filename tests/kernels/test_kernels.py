@@ -21,7 +21,7 @@ from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.rowop import Window
 from tflm_memopt.runtime import host
 
-SEEDS = range(examples(60))
+SEEDS = range(examples(30))
 
 
 def single(op: ProgramOp, shape: networks.Shape, out: networks.Shape) -> Network:
@@ -102,7 +102,7 @@ def test_a_tall_window_runs_one_row_at_a_time_only() -> None:
 
 
 def test_network_in_groups() -> None:
-    for seed in seeds(64):
+    for seed in seeds(32):
         rng = np.random.default_rng(seed)
         network = networks.draw(rng, int(rng.integers(2, 9)))
         cuts = sorted({int(c) for c in rng.integers(1, len(network.ops), int(rng.integers(0, 3)))})

@@ -40,7 +40,7 @@ def drawn(seed: int) -> tuple[Network, Program, host.DeviceArena, np.random.Gene
 
 
 def test_any_nesting_runs_the_same_order() -> None:
-    for seed in seeds(32):
+    for seed in seeds(16):
         network, program, arena, rng = drawn(seed)
         inputs = networks.random_inputs(rng, network)
         expected = network.run(inputs)[-1].ravel()
@@ -73,7 +73,7 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
 
 def test_a_wrong_order_does_no_harm() -> None:
     """Each iteration writes its own pixels and the run ends; the pixels' values may be wrong."""
-    for seed in seeds(32):
+    for seed in seeds(16):
         network, program, arena, rng = drawn(seed)
         inputs = networks.random_inputs(rng, network)
         size = int(np.prod(network.shapes[-1]))

@@ -28,7 +28,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.runtime import host, regions
 
 FAMILIES = [family for family in Family if family is not Family.GENERIC]
-SEEDS = range(examples(400))
+SEEDS = range(examples(200))
 INT32_MIN = -(1 << 31)
 NAMES = {Kind.CONV: ("CONV", "DENSE"), Kind.DEPTHWISE: ("DEPTHWISE",), Kind.ADD: ("ADD",)}
 """Suffixes of the names of a kind's packings."""
@@ -71,7 +71,7 @@ def with_half(op: ProgramOp, operand: int) -> ProgramOp:
 def test_networks(family: Family) -> None:
     """Groups of rows and tiled groups mix packed and other operators, and the program survives a round trip."""
     done = 0
-    for seed in range(examples(60)):
+    for seed in range(examples(30)):
         rng = np.random.default_rng(seed)
         if seed % 2:
             network, tiled, rng = (tile_plans.draw_pixels if seed % 3 == 0 else tile_plans.draw)(seed)
@@ -86,7 +86,7 @@ def test_networks(family: Family) -> None:
         program = pack(lowered.program)
         assert pack(unpack(program)) == program
         done += count(lowered.program)
-    assert done > examples(20)
+    assert done > examples(10)
 
 
 def agree_tiled(network: networks.Network, lowered: tile_plans.Lowered, rng: np.random.Generator, seed: int) -> None:
@@ -164,7 +164,7 @@ def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> No
 
 def test_windows_of_3x3() -> None:
     """Helium has a kernel for few channels and 3x3 windows only; it is refused for others."""
-    for seed in range(examples(60)):
+    for seed in range(examples(30)):
         rng = np.random.default_rng(seed)
         network = networks.draw_depthwise(rng)
         lowered = packed(lower(network, [], set(), rng), Family.MVE)

@@ -41,7 +41,7 @@ def drawn(seed: int) -> tuple[Network, Program, np.random.Generator]:
 
 
 def test_a_streamed_input_gives_the_same_bytes() -> None:
-    for seed in seeds(32):
+    for seed in seeds(16):
         network, program, rng = drawn(seed)
         assert unpack(pack(program)) == program
         if not can_stream(program):
@@ -68,7 +68,7 @@ def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.Device
 @pytest.mark.parametrize("form", [host.INT8, host.UINT8])
 def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
     """The frame is part of a larger one with padding after each row."""
-    for seed in seeds(32):
+    for seed in seeds(16):
         network, program, rng = drawn(seed)
         if not can_be_source(program):
             continue  # two inputs, two views of the input, or indices

@@ -13,7 +13,7 @@ from tflm.test_operators import affines, assert_equal, seeds
 sizes = st.integers(1, 9)
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(13), deadline=None)
 @given(batch=st.sampled_from([(), (1,), (3,), (1, 2)]), rows=sizes, depth=sizes, columns=sizes, adjoint=st.booleans(),
        a=affines, b=affines, out=affines, seed=seeds)  # fmt: skip
 def test_batch_matmul(

@@ -15,7 +15,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.rowgraph.supported import to_row_ops
 
-EXAMPLES = settings(max_examples=examples(40), deadline=None)
+EXAMPLES = settings(max_examples=examples(20), deadline=None)
 shapes = st.one_of(
     st.tuples(st.just(1), st.integers(1, 40)), st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 30)),
     st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 30)),

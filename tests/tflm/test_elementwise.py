@@ -22,7 +22,7 @@ from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.elementwise import ARITHMETIC
 from tflm_memopt.plan.plan import Builtin
 
-TABLES = examples(150)
+TABLES = examples(75)
 """Random scales and zero points per operator."""
 
 

@@ -92,7 +92,7 @@ def _with_inputs(model: Model, seed: int) -> Iterator[Planned]:
 
 @pytest.mark.slow
 def test_what_is_right_is_proved() -> None:
-    for seed in seeds(16):
+    for seed in seeds(8):
         for found in with_inputs(seed):
             both = checked(found, found.plan)
             assert both.unproved == 0

@@ -161,7 +161,7 @@ def test_rolling_buffers_of_every_kind_are_as_deep_as_they_must_be(kind: str) ->
 
 
 def test_column_windows_of_random_plans_are_as_deep_as_they_must_be() -> None:
-    for seed in seeds(16):
+    for seed in seeds(8):
         _, found = planned(seed)
         for group in tiled_groups(found):
             trace = trace_of(group, found.graph.ops)

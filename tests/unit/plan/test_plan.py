@@ -63,7 +63,7 @@ def test_a_plan_survives_json(plan: Plan) -> None:
 
 
 def test_real_plans_survive_json() -> None:
-    for seed in seeds(8):
+    for seed in seeds(4):
         s = random_sketch(seed)
         outputs = s.unread()
         found = plan(s.row_graph(*outputs), Options(seconds=0.1))

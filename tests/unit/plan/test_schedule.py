@@ -103,7 +103,7 @@ def test_two_paths_of_the_thesis() -> None:
     assert contiguous(problem) in ((0, 1, 2, 3, 4, 5, 6), (3, 4, 5, 0, 1, 2, 6))
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_the_best_of_all_orders(seed: int, draw: type) -> None:
     problem: OrderProblem = draw(seed)
@@ -115,7 +115,7 @@ def test_the_best_of_all_orders(seed: int, draw: type) -> None:
     assert contiguous(problem) in orders
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_bounds_hold_without_time(seed: int, draw: type) -> None:
     """Without time there is still an order, marked as proven only if it is optimal."""
@@ -128,7 +128,7 @@ def test_bounds_hold_without_time(seed: int, draw: type) -> None:
     assert found.peak <= peak(problem, range(len(problem.tasks)))
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(SEEDS)
 def test_series_parallel_flows_need_no_search(seed: int) -> None:
     problem = random_flow(seed)
@@ -136,7 +136,7 @@ def test_series_parallel_flows_need_no_search(seed: int) -> None:
         assert schedule(problem, seconds=0).proven
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_the_search_finds_the_best_of_all_orders(seed: int, draw: type) -> None:
     problem: OrderProblem = draw(seed)

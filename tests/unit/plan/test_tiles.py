@@ -26,7 +26,7 @@ UNLIMITED = 1 << 40
 
 
 def test_the_executor_fires_in_the_order_of_the_trace() -> None:
-    for seed in seeds(16):
+    for seed in seeds(8):
         model, found = planned(seed)
         border_ = Int8Interface(model.graph, Changes(), {}, ())
         new = read(pipeline.lower(model, border_, found, OPTIONS))
@@ -80,7 +80,7 @@ def test_the_search_knows_what_groups_of_an_image_network_take(switches: dict[st
 
 def test_no_group_computes_more_than_the_search_allowed_for() -> None:
     """Unread pixels at the edges are not computed, so it may be less."""
-    for seed in seeds(16):
+    for seed in seeds(8):
         for chain in chains(seed):
             for group, _, macs in figures(chain, settings_of(seed), every=1):
                 assert macs <= group.macs

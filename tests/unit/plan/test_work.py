@@ -13,7 +13,7 @@ from tflm_memopt.plan.iteration.work import work
 
 def test_iterations_one_by_one() -> None:
     """For any plan, pixels, taps and written bytes match a count over iterations."""
-    for seed in seeds(12):
+    for seed in seeds(6):
         _, found = planned(seed)
         groups = found.groups.values()
         members = [(m, g.trace.iterations_of(m.key)[1].tolist()) for g in groups for m in g.trace.members]

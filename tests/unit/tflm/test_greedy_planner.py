@@ -38,7 +38,7 @@ buffers = st.builds(
 )
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(st.lists(buffers, max_size=12))
 def test_what_is_placed_online_overlaps_nothing_alive(requests: list[Need]) -> None:
     offsets = place(requests)
