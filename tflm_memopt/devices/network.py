@@ -40,7 +40,6 @@ from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.message import MOST_ROW_BYTES, rows_of
 from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
-from tflm_memopt.plan.iteration.messages import between
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.results import (
     DeviceReport,
@@ -234,7 +233,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
         span = clock.milliseconds(clock.cycles([work]))
         return span[1] if span else None
 
-    return between(planned, speed.of_stages(planned, longest))
+    return _between(planned, speed.of_stages(planned, longest))
 
 
 def together(
@@ -363,3 +362,19 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
         raise builtin_with_devices(where)
     return planned
+
+
+def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
+    """Return the computation before each exchanged row, in the order of check(), and after the last row.
+
+    cost: cost of all iterations of an operator together, by its key, in any unit.
+    """
+    found = [0.0]
+    for group in planned.groups.values():
+        executed = group.trace.executed.tolist()
+        each = {key: cost[key] / executed.count(key) for key in set(executed)}
+        for key in executed:
+            found[-1] += each[key]
+            if planned.graph.ops[key].message is not None:
+                found.append(0.0)
+    return found

@@ -15,8 +15,7 @@ from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, Log, SearchPart, allowance
 from tflm_memopt.plan.iteration.kernel import kernel_ranges
 from tflm_memopt.plan.iteration.liveness import live_ranges
-from tflm_memopt.plan.iteration.looped import looped
-from tflm_memopt.plan.iteration.planned import trace_of
+from tflm_memopt.plan.iteration.planned import looped, trace_of
 from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted, slow_tensors, without

@@ -21,8 +21,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Rows, Window
-from tflm_memopt.plan.iteration.looped import looped
-from tflm_memopt.plan.iteration.planned import trace_of
+from tflm_memopt.plan.iteration.planned import looped, trace_of
 from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan

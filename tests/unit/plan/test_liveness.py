@@ -15,7 +15,7 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration.liveness import LiveRange, constraints, live_ranges
-from tflm_memopt.plan.iteration.looped import looped
+from tflm_memopt.plan.iteration.planned import looped
 from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 from tflm_memopt.plan.search.groups import Candidate, Chain, border, candidates, rebuild

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.liveness import GroupBorder, LiveRange, live_ranges
 from tflm_memopt.plan.iteration.reversal import as_counted, in_units, unit_bytes
 from tflm_memopt.plan.iteration.trace import Member, Trace, traced
+from tflm_memopt.plan.loops import Loops, loops_of
 from tflm_memopt.plan.plan import Group, Plan, Role
 from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 
@@ -18,6 +21,20 @@ def trace_of(group: Group, ops: Mapping[int, RowOp], source: InputSource | None 
     """Return the trace of a group of a plan."""
     members = [Member(stage, as_counted(ops[stage.op], group), group.stripes) for stage in group.stages]
     return traced(members, group.sinks, source)
+
+
+def looped(trace: Trace) -> Loops:
+    """Return all iterations of a traced group as the loops that the program stores (plan/loops.py)."""
+    number = {member.key: i for i, member in enumerate(trace.members)}
+    stages = np.array([number[key] for key in trace.executed.tolist()], dtype=np.int64)
+    skips = np.zeros(len(stages), dtype=np.int64)
+    for member in trace.members:
+        if member.nest.recomputes:
+            at, unit = trace.order(member.key), trace.iterations_of(member.key)[1]
+            expected = np.append(0, unit[:-1] + 1)
+            stripe = member.units.stripe
+            skips[at] = stripe[unit] - stripe[expected]
+    return loops_of(stages, skips)
 
 
 @dataclass(frozen=True)
