@@ -33,7 +33,8 @@ def network(seed: int, dtype: str, kind: str) -> bytes:
         if not kernel or kernel > samples:
             kernel = stride = min(kernel or 100, samples)
         along[:2] = [(n, 1) if down else (1, n) for n in (kernel, stride)]
-        x = net.pool(x, kind=kind, kernel=along[0], stride=along[1], activation=activation)
+        padding = padding if kernel <= 8 * stride else "VALID"  # the padding clips few windows
+        x = net.pool(x, kind=kind, kernel=along[0], stride=along[1], padding=padding, activation=activation)
         other = "SAME"
     return net.model(net.conv2d(x, 4, kernel=along[2], padding=other) if rng.random() < 0.7 else x)
 

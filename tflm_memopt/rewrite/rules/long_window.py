@@ -42,7 +42,7 @@ class _Form(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Long:
+class LongWindow:
     """A window along one axis."""
 
     samples: int
@@ -58,13 +58,13 @@ class _Long:
 
 def match(graph: Graph, op: Op) -> Ops | None:
     """Match a window along one axis with more samples than a kernel reads rows. Global pools need no other form."""
-    long = _long(graph, op)
+    long = long_window(graph, op)
     if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
         return None
     return (op,)
 
 
-def _long(graph: Graph, op: Op) -> _Long | None:
+def long_window(graph: Graph, op: Op) -> LongWindow | None:
     pools = op.type in POOLS
     if op.type not in (*WEIGHTED, *POOLS) or not (pools or has(op, 1)):
         return None
@@ -80,14 +80,14 @@ def _long(graph: Graph, op: Op) -> _Long | None:
         samples, kernel, stride, dilation = (pair[axis] for pair in axes)
         size, across, _, _ = (pair[1 - axis] for pair in axes)
         if size == across == dilation == 1 and spans[1 - axis] == Span(1, 0, 0):
-            return _Long(samples, source.shape[3], kernel, stride, spans[axis])
+            return LongWindow(samples, source.shape[3], kernel, stride, spans[axis])
     return None
 
 
 def check(graph: Graph, ops: Ops) -> str | None:
     (op,) = ops
-    long = _long(graph, op)
-    form = None if long is None else _form(op, long)
+    long = long_window(graph, op)
+    form = None if long is None else form_of(op, long)
     if long is None or form is None:
         return f"its window has no form of at most {MAX_KERNEL_H} rows"
     extended, made = _rewritten(graph, op, long, form)
@@ -97,15 +97,15 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
     (op,) = ops
-    long = _long(graph, op)
-    form = None if long is None else _form(op, long)
+    long = long_window(graph, op)
+    form = None if long is None else form_of(op, long)
     if long is None or form is None:
         raise ValueError("this is not a long window along one axis")
     extended, made = _rewritten(graph, op, long, form)
     return replace(extended, ops=tuple(n for o in graph.ops for n in (made if o.index == op.index else (o,))))
 
 
-def _form(op: Op, long: _Long) -> _Form | None:
+def form_of(op: Op, long: LongWindow) -> _Form | None:
     """Return the form with the fewest outputs per row whose window is not too high, or None if there is none."""
     if op.type in POOLS:
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
@@ -118,7 +118,7 @@ def _form(op: Op, long: _Long) -> _Form | None:
 
 
 @dataclass
-class _Made:
+class NewOps:
     """Tensors and operators that take the place of an operator."""
 
     op: Op
@@ -151,9 +151,9 @@ class _Made:
         return self.add("SLICE", [x, begin, size], self.put(self.tensors[x], shape))
 
 
-def _rewritten(graph: Graph, op: Op, long: _Long, form: _Form) -> tuple[Graph, Ops]:
+def _rewritten(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[Graph, Ops]:
     """Return the graph with new tensors, and the operators that take the place of the original one."""
-    made = _Made(op, dict(graph.tensors), max(o.index for o in graph.ops))
+    made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
     target, outputs, summed = graph.tensors[op.outputs[0]], form.outputs, op.type == "CONV_2D"
     count = -(-long.along.output // outputs)
     x = _in_rows(graph, made, long, form, (count - 1) * form.stride + form.window)
@@ -176,7 +176,7 @@ def _rewritten(graph: Graph, op: Op, long: _Long, form: _Form) -> tuple[Graph, O
     return replace(graph, tensors=made.tensors), tuple(made.ops)
 
 
-def _in_rows(graph: Graph, made: _Made, long: _Long, form: _Form, rows: int) -> TensorId:
+def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: int) -> TensorId:
     """Return the samples as rows: without those behind the last window, with those of the padding."""
     x, step, c = made.op.inputs[0], form.samples, long.channels
     before, missing = long.along.before, rows * step - long.samples - long.along.before
@@ -193,7 +193,7 @@ def _in_rows(graph: Graph, made: _Made, long: _Long, form: _Form, rows: int) -> 
 
 
 def _constants(
-    graph: Graph, op: Op, long: _Long, form: _Form
+    graph: Graph, op: Op, long: LongWindow, form: _Form
 ) -> Iterator[tuple[Tensor, NDArray[Any], Quantization | None]]:
     """Yield filter and bias, each with its new values and scales."""
     summed = op.type == "CONV_2D"
@@ -207,7 +207,7 @@ def _constants(
             yield tensor, data, _repeated(tensor, form.outputs, each=not summed)
 
 
-def _filters(filter_: Tensor, long: _Long, form: _Form) -> NDArray[np.int8]:
+def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[np.int8]:
     """Return the filters of the outputs of a row, each `stride` samples further down: [outputs * O, window, 1, C]."""
     samples = np.asarray(filter_.data, np.int8).reshape(filter_.shape[0], long.kernel, long.channels)
     made = np.zeros((form.outputs, len(samples), form.window * form.samples, long.channels), np.int8)
@@ -216,7 +216,7 @@ def _filters(filter_: Tensor, long: _Long, form: _Form) -> NDArray[np.int8]:
     return made.reshape(form.outputs * len(samples), form.window, 1, -1)
 
 
-def _depthwise_filters(filter_: Tensor, long: _Long, form: _Form) -> NDArray[np.int8]:
+def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[np.int8]:
     """Return the same for DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
     samples = np.asarray(filter_.data, np.int8).reshape(long.kernel, -1)
     made = np.zeros((form.window * form.samples, samples.shape[1], form.outputs), np.int8)

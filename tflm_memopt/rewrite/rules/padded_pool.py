@@ -1,0 +1,94 @@
+"""Splits long pools with padding: the few windows that the padding clips become pools of their own.
+
+A pool along one axis counts only the samples inside its input. A clipped window is therefore a global pool over fewer
+samples, and the other windows are a pool without padding, which long_window.py puts into rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from tflm_memopt.format.limits import MAX_KERNEL_H
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.ops.context import EXPLICIT_PADDING, Span
+from tflm_memopt.rewrite.rules.long_window import POOLS, LongWindow, NewOps, form_of, long_window
+from tflm_memopt.rewrite.rules.rule import Ops, Rule
+
+MOST_CLIPPED = 16
+"""Limit of the clipped windows: each has operators of its own in the program."""
+
+
+class _Part(NamedTuple):
+    """Consecutive windows of equal sizes."""
+
+    first: int
+    """First sample."""
+    samples: int
+    kernel: int
+    windows: int
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """Match a pool along one axis with a long window and padding."""
+    long = long_window(graph, op) if op.type in POOLS else None
+    padded = long is not None and (long.along.before > 0 or long.along.after > 0)
+    return (op,) if padded and long and long.kernel > MAX_KERNEL_H and long.along.output > 1 else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    long = long_window(graph, op)
+    parts = [] if long is None else list(_parts(long))
+    clipped = [part for part in parts if part.windows == 1]
+    if len(clipped) > MOST_CLIPPED:
+        return f"{len(clipped)} of its windows are clipped, at most {MOST_CLIPPED}"
+    inner = [part for part in parts if part.windows > 1]
+    if long is None or any(form_of(op, replace(long, along=Span(p.windows, 0, 0))) is None for p in inner):
+        return f"its window has no form of at most {MAX_KERNEL_H} rows"
+    return None
+
+
+def _parts(long: LongWindow) -> Iterator[_Part]:
+    """Yield the windows in order. All that are not clipped are one part."""
+    starts = [i * long.stride - long.along.before for i in range(long.along.output)]
+    whole = [start for start in starts if start >= 0 and start + long.kernel <= long.samples]
+    for start in starts:
+        end = min(start + long.kernel, long.samples)
+        if start not in whole:
+            yield _Part(max(0, start), end - max(0, start), end - max(0, start), 1)
+        elif start == whole[0]:
+            yield _Part(start, whole[-1] + long.kernel - start, long.kernel, len(whole))
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    (op,) = ops
+    long = long_window(graph, op)
+    if long is None:
+        raise ValueError("this is not a pool along one axis")
+    new = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
+    channels, target = long.channels, graph.tensors[op.outputs[0]]
+    x = new.shaped(op.inputs[0], 1, long.samples, 1, channels)
+    pooled = [_pool(new, x, part, long) for part in _parts(long)]
+    if len(pooled) > 1:
+        y = new.put(target, (1, long.along.output, 1, channels))
+        new.add("CONCATENATION", pooled, y, axis=1, fusedActivationFunction="NONE")
+        pooled = [y]
+    new.add("RESHAPE", pooled, op.outputs[0])
+    new.ops[-1] = replace(new.ops[-1], index=op.index)
+    whole = replace(graph, tensors=new.tensors)
+    return replace(whole, ops=tuple(n for o in graph.ops for n in (new.ops if o.index == op.index else (o,))))
+
+
+def _pool(new: NewOps, x: TensorId, part: _Part, long: LongWindow) -> TensorId:
+    begin, size = new.integers([0, part.first, 0, 0]), new.integers([1, part.samples, 1, long.channels])
+    piece = new.put(new.tensors[x], (1, part.samples, 1, long.channels))
+    new.add("SLICE", [x, begin, size], piece)
+    options = {name: value for name, value in new.op.options.items() if name != EXPLICIT_PADDING}
+    options |= {"padding": "VALID", "filterHeight": part.kernel, "filterWidth": 1, "strideH": long.stride, "strideW": 1}
+    made = new.put(new.tensors[new.op.outputs[0]], (1, part.windows, 1, long.channels))
+    return new.add(new.op.type, [piece], made, **options)
+
+
+RULE = Rule("padded-pool", match, check, rewrite)
