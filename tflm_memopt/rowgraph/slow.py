@@ -11,12 +11,13 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 
 def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
-    """Return the tensors that only row operators write and read, and that share no bytes with another tensor.
+    """Return the tensors that only one region writes and reads, and that share no bytes with another tensor.
 
-    The model's inputs and outputs and the tensors of builtin operators belong to TFLM, whose arena is fast memory.
+    The model's inputs and outputs and the tensors of builtin operators belong to TFLM, whose arena is fast memory. A
+    tensor that one region hands to another is fast, too: regions are run and verified one by one.
     """
     made = {op.output for op in graph.ops.values() if not op.leaves}
-    known = {*graph.model.inputs, *graph.model.outputs, *(t for node in graph.builtins for t in node.inputs)}
+    known = {*graph.model.inputs, *graph.model.outputs, *(t for node in graph.nodes for t in node.inputs)}
     shared = {*graph.parts, *(part.storage for part in graph.parts.values())}
     return frozenset(made - known - shared - graph.spaces.keys())
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from conftest import EXAMPLE, KEYWORDS, MOBILENET, RESNET
 from counted_traffic import counted
+from models import Net
 from rich.console import Console
 
 import tflm_memopt
@@ -301,3 +302,15 @@ def test_all_answers_have_every_figure(spilled: tuple[Path, int, Optimized]) -> 
     console.print(text.optimized(made.report, Path("out"), []))
     for answer in (console.file.getvalue(), html.optimized(made)):  # type: ignore[attr-defined]
         assert all(f"{n:,}" in answer for n in memories.values())
+
+
+def test_a_tensor_of_two_regions_stays_fast() -> None:
+    """A builtin operator divides the network; the guarded run of a region knows only what that region writes."""
+    net = Net(3)
+    x = net.conv2d(net.conv2d(net.input((1, 16, 16, 6)), 24, kernel=(5, 5)), 8, kernel=(5, 5))
+    y = net.unary("L2_NORMALIZATION", net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2)))
+    data = net.model(net.conv2d(net.add(net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2)), y), 4))
+    made = tflm_memopt.optimize(data, memory={"fast": 3_000, "slow": SLOW})
+    assert made.report.memories and made.report.memories.slow
+    assert len(programs(read(made.model).graph)) == 2
+    assert guard.guarded_runs(read(made.model), [], seed=0)[1] == ""
