@@ -22,6 +22,7 @@ from tflm_memopt.ops.kinds import KINDS, OPERAND_SCALES, Channels, Kind
 from tflm_memopt.ops.packing import OF_CHANNELS, Packing
 from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
@@ -148,8 +149,15 @@ def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
     return {
         "zero points": (*op.input_zero_points, op.output_zero_point),
         "activation": op.activation,
-        "parameter": (0 if op.packing is Packing.DSP_CONV else op.param,),
+        "parameter": (_parameter(op),),
     }
+
+
+def _parameter(op: RowOp | ProgramOp) -> int:
+    """Return the parameter without what depends on the order of operands or on the packing."""
+    if op.kind is Kind.SELECT:
+        return without_rows(op.param)
+    return 0 if op.packing is Packing.DSP_CONV else op.param
 
 
 def _numbers(**named: Any) -> Numbers:

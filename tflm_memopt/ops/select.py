@@ -56,6 +56,11 @@ def in_order(form: int, first: Sequence[int]) -> int:
     return form
 
 
+def without_rows(form: int) -> int:
+    """Return the form without the numbers of rows."""
+    return form & ~sum(ROW << FORM_BITS * k for k in range(OPERANDS))
+
+
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
     """Return the rows of all operands and of the output, which are as their producers write them if shapes are equal.
     Broadcast constants have the shape of the other constant.

@@ -1,0 +1,16 @@
+"""The parameter of SELECT: which row is which operand."""
+
+from __future__ import annotations
+
+from tflm_memopt.ops.select import in_order, without_rows
+
+FORM = 4 << 12 | 0b1010 << 8 | 0b0001 << 4 | 0b1100
+"""Four bytes an element: rows 0, 1 and 2, of which the first is repeated in both directions and the last in one."""
+
+
+def test_rows_are_numbered_anew() -> None:
+    assert in_order(FORM, (2, 0, 1)) == 4 << 12 | 0b1001 << 8 | 0b0000 << 4 | 0b1110
+
+
+def test_what_verify_compares_does_not_depend_on_the_order() -> None:
+    assert without_rows(in_order(FORM, (2, 0, 1))) == without_rows(FORM) != FORM
