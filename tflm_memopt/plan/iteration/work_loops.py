@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.limits import PACKED_PIXELS
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import VECTOR, Packing, is_direct, packed_pixels, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.nest import Ints
@@ -25,6 +26,8 @@ RUNS_AT_ONCE = 4
 """Most runs of pixels in one call of tmo_dsp_nine()."""
 SIX, SIX_RUNS = 6, 3
 """Adjacent outputs that tmo_dsp_3x3() computes at once, and the most runs of these in a call."""
+GATHERED_BYTES, FEW_BYTES, MANY_CHANNELS = 144, 80, 16
+"""Limits of the windows that conv_small() of tmo_conv_ref.c gathers on cores with the DSP extension."""
 SHORT_ROW = 16
 """Maximum bytes of a window row, in whole words, that gather_short() of tmo_conv_dsp.c gathers."""
 _RANGE = -128, 127
@@ -93,9 +96,16 @@ Kernel = Callable[[Windows, Work], Work]
 def as_its_kernel_does(w: Windows, done: Work, packed: Packing) -> Work:
     """Return the work of an operator including its kernel's specific work."""
     kernel = PACKED.get(packed) if packed is not Packing.NONE else plain(w.op)
+    if packed is Packing.NONE and w.rows and w.op.writes.w == 1 and _has_short_path(w.op):
+        done = _named(done, "narrow")
     if packed is not Packing.NONE and w.op.activation != _RANGE:
         done = replace(done, clamped=done.written)
     return kernel(w, done) if kernel else done
+
+
+def _has_short_path(op: RowOp) -> bool:
+    """Return whether tmo_iterate_pixel.c computes single pixels of the operator without a packing."""
+    return op.is_convolution or op.is_depthwise or op.traits.pools or op.kind in (Kind.ADD, Kind.LOOKUP)
 
 
 def _named(done: Work, word: str) -> Work:
@@ -357,7 +367,11 @@ def _packed_depthwise(w: Windows, done: Work, channels: int, turns: int) -> Work
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_ref.c: runs of contiguous bytes, eight or four at once, for each channel."""
+    """Model tmo_conv_ref.c: runs of contiguous bytes, eight or four at once, for each channel.
+
+    With the DSP extension, four channels share each byte, the last four may repeat some of them (`odd`), and the taps
+    of small windows are gathered (`gathers`); runs of other windows are multiplied by four channels (`batches`).
+    """
     c = w.in_channels
     if c > 1 and (not w.in_one_piece or w.op.window.dilation_w > 1):
         runs, pieces = w.taps, w.taps * int(_pieces(np.array([c]))[0])
@@ -367,10 +381,19 @@ def _conv(w: Windows, done: Work) -> Work:
         runs, pieces = w.row_windows, w.over(_pieces(values))
         quads, singles = w.over(values // 8 + values % 8 // 4), w.over(values % 4)
     n, shared = w.out_channels, -(-w.out_channels // SUMS_AT_ONCE)
+    small = _is_gathered(w)
     return replace(
         done, loops=runs * n, pieces=pieces * n, quads=quads * n, singles=singles * n, runs=runs * shared,
-        swept=(quads + singles) * shared,
+        swept=(quads + singles) * shared, odd=w.pixels * (n % 4 > 0), gathers=w.taps if small else 0,
+        batches=0 if small else runs * -(-n // 4),
     )  # fmt: skip
+
+
+def _is_gathered(w: Windows) -> bool:
+    """Return whether conv_small() of tmo_conv_ref.c gathers the taps of a window."""
+    taps = w.op.window.kernel_h * w.op.window.kernel_w
+    nbytes = taps * w.in_channels
+    return taps > 1 and (nbytes <= FEW_BYTES or (nbytes <= GATHERED_BYTES and w.out_channels >= MANY_CHANNELS))
 
 
 def _sums(w: Windows, done: Work) -> Work:
@@ -385,11 +408,12 @@ def _pieces(values: Ints) -> Ints:
 
 def _depthwise(w: Windows, done: Work) -> Work:
     """Model tmo_depthwise_ref.c: four channels at once and the rest singly; all singly if an input channel
-    has several.
+    has several. With the DSP extension, the rest are part of the last four (`batches`, `swept`).
     """
     c = w.out_channels
     n = c // 4 + c % 4 if w.in_channels == c else c
-    return replace(done, loops=w.pixels * n, pieces=w.taps * n)
+    fours = -(-c // 4) if w.in_channels == c else c
+    return replace(done, loops=w.pixels * n, pieces=w.taps * n, batches=w.row_windows * fours, swept=w.taps * fours)
 
 
 def _filter16(w: Windows, done: Work) -> Work:
