@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.limits import PACKED_PIXELS
-from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import VECTOR, Packing, is_direct, packed_pixels, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.nest import Ints
@@ -104,8 +103,8 @@ def as_its_kernel_does(w: Windows, done: Work, packed: Packing) -> Work:
 
 
 def _has_short_path(op: RowOp) -> bool:
-    """Return whether tmo_iterate_pixel.c computes single pixels of the operator without a packing."""
-    return op.is_convolution or op.is_depthwise or op.traits.pools or op.kind in (Kind.ADD, Kind.LOOKUP)
+    """Return whether tmo_iterate_pixel.c computes single pixels of such operators that are not packed."""
+    return op.is_convolution or op.is_depthwise or op.traits.pools or op.is_binary
 
 
 def _named(done: Work, word: str) -> Work:
