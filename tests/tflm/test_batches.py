@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 
+import moving
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from conftest import seeds
 from models import Net
+from poses import two
 from property.oracle import original
 
 import tflm_memopt
@@ -50,6 +53,17 @@ def test_random_batches() -> None:
         result = tflm_memopt.optimize(data, if_worthwhile=False, seconds=0.05)
         assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
         assert result.report.arena.total <= result.report.original_arena.total, seed
+
+
+def test_selections_of_a_batch() -> None:
+    net = Net()
+    x = net.conv2d(net.input((2, 8, 8, 3)), 4)
+    limit, y = net.tensor((1,), affine=net.affine(x), data=[2]), net.tensor(net.shape(x), affine=net.affine(x))
+    net.op("SELECT_V2", [two(net, "LESS", x, limit, "BOOL"), x, limit], [y], schema.SelectV2OptionsT())
+    data = net.model(moving.log_softmax(net, y))
+    result = tflm_memopt.optimize(data, if_worthwhile=False)
+    assert not result.report.kept_builtin
+    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
 
 
 def images(n: int) -> bytes:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
-from tflm_memopt.ops.context import PIECE, OperatorContext
+from tflm_memopt.ops.context import COMPARISONS, PIECE, OperatorContext
 from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
 
@@ -24,8 +24,9 @@ JOINED = "CONCATENATION"
 ALONE = frozenset(
     {
         "ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "DEQUANTIZE", "DIV", "ELU", "HARD_SWISH",
-        "LEAKY_RELU", "LOGISTIC", "MAXIMUM", "MAX_POOL_2D", "MINIMUM", "MUL", "PRELU", "QUANTIZE", "RELU", "RELU6",
-        "RELU_N1_TO_1", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SOFTMAX", "SQUARED_DIFFERENCE", "SUB", "TANH",
+        "LEAKY_RELU", "LOGISTIC", "LOG_SOFTMAX", "MAXIMUM", "MAX_POOL_2D", "MINIMUM", "MUL", "PRELU", "QUANTIZE",
+        "RELU", "RELU6", "RELU_N1_TO_1", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SELECT_V2", "SOFTMAX",
+        "SQUARED_DIFFERENCE", "SUB", "TANH", *COMPARISONS,
     }
 ) | REDUCTIONS  # fmt: skip
 """Operators that compute each image from the same image of their operands."""
