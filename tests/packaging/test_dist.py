@@ -115,6 +115,3 @@ def test_a_program_builds_with_the_platformio_package(packages: Path, tmp_path: 
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert subprocess.run([tmp_path / ".pio/build/native/program"], check=False).returncode == 0
-
-
-# --- the rules of Arduino's library manager

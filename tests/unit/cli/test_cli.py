@@ -207,6 +207,3 @@ def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
     )
     assert done.returncode == cli.BAD
     assert b"gr\\xf6\\xdfe" in done.stderr
-
-
-# --- options

@@ -72,9 +72,6 @@ def test_any_name_gives_valid_names(name: str) -> None:
     assert "*/" not in comment(name)
 
 
-# --- the set of files
-
-
 # --- NAME_model.h, NAME_model.cpp
 
 PRINT_MODEL = """

@@ -185,9 +185,6 @@ def test_floats_are_rounded_as_tflm_does() -> None:
     assert run(quantize, values, {"x": x * 2})["y"].tolist() == [4, 2, 5, 0, 3, 3, 6, 127, -128, 3]
 
 
-# ---- the page ----
-
-
 # ---- kernels of the library ----
 
 
