@@ -185,7 +185,7 @@ MATMUL_F32 = MATMUL | {"depth": "k->in_channels / 4", "columns": "k->out_channel
 POOL_F32 = {name: given for name, given in POOL.items() if name != "sign"} | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "channels": "k->out_channels / 4",
     "offset": "(int32_t)(window->offset / 4)", "first": "k->first",
-    "area": "tmo_is_kind(k->op, TMO_OP_SUM_F32) ? 1u : window->area",
+    "area": "tmo_float_divisor(k->op, window->area)",
 }  # fmt: skip
 PLACE = {name: given for name, given in POOL.items() if name != "sign"} | {
     "values": "k->sums ? k->sums + i / 2 : NULL", "places": "k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL",

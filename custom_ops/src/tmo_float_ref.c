@@ -6,6 +6,9 @@
 #include "tmo/floats.h"
 #include "tmo/kernels.h"
 
+/* A function of its own: GCC 12 would inline it for a Cortex-M55 as an instruction that its assembler refuses. */
+TMO_OWN_FRAME uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area) { return tmo_is_kind(op, TMO_OP_SUM_F32) ? 1u : area; }
+
 void tmo_conv_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_f32); }
 
 void tmo_conv_pixel_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_conv_f32(k, window, 0, out); }

@@ -367,7 +367,7 @@ void tmo_average_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int8_t *const sums = (int8_t *)(k->sums ? k->sums + i / 4 : NULL);
-  const uint32_t area = tmo_is_kind(k->op, TMO_OP_SUM_F32) ? 1u : window->area;
+  const uint32_t area = tmo_float_divisor(k->op, window->area);
   const uint32_t pointers = window->count;
   const uint32_t run = k->op->tile == 0 ? window->columns : 1;
   const uint32_t channels = k->out_channels / 4;

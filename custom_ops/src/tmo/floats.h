@@ -72,6 +72,9 @@ static inline int32_t tmo_whole(float x) {
 static inline uint32_t tmo_float_function(const tmo_op *op) { return (uint32_t)op->float_form >> 4; }
 static inline uint32_t tmo_float_range(const tmo_op *op) { return (uint32_t)op->float_form & 15; }
 
+/* Number by which a sum of the window's pixels is divided. */
+TMO_LINKAGE uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area);
+
 /* Bits of the lowest and the highest output, for TMO_RANGE_FINITE to TMO_RANGE_POSITIVE. */
 static inline int32_t tmo_float_low(const tmo_op *op) {
   static const uint32_t low[] = {0xFF7FFFFF, 0, 0xBF800000, 0, 0xFF800000, 0};
