@@ -102,9 +102,9 @@ def test_a_build_without_a_kernel_refuses(
         pytest.skip(reason)
     name, files = modules[EXAMPLE.stem]
     library = files[f"{name}_library.c"].decode()
-    for bit, more in (("1ull << TMO_OP_CONV", []), ("1u << TMO_PART_TILES", ["-DTMO_SKIP_PROOF"])):
-        assert bit in library
-        without = {**files, f"{name}_library.c": library.replace(bit, "0", 1).encode()}
+    for part, none, more in (("KIND(CONV)", "", []), ("1u << TMO_PART_TILES", "0", ["-DTMO_SKIP_PROOF"])):
+        assert part in library
+        without = {**files, f"{name}_library.c": library.replace(part, none, 1).encode()}
         with pytest.raises(RuntimeError, match=rf"wrong {int(host.Status.KERNEL)} "):
             execute(HIFIVE1, name, without, tmp_path, more)
 

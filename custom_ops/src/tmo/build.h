@@ -45,11 +45,6 @@
 #endif
 
 /* Cores and their packed kernels. Hosts have the same kernels in C. */
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
-#define TMO_CORE_DSP 1
-#else
-#define TMO_CORE_DSP 0
-#endif
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 #define TMO_CORE_MVE 1
 #else

@@ -27,4 +27,11 @@
 #define TMO_UNROLLED
 #endif
 
+/* Whether the core has the DSP extension of Cortex-M4. */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+#define TMO_CORE_DSP 1
+#else
+#define TMO_CORE_DSP 0
+#endif
+
 #endif

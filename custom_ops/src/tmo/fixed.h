@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "build.h"
 #include "compiler.h"
 
 #ifdef __cplusplus
