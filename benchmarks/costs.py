@@ -56,7 +56,7 @@ from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.planner import NO_RECOMPUTE
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
-from tflm_memopt.runtime.host import WAIT
+from tflm_memopt.runtime.host import WAIT, Status
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
@@ -171,12 +171,14 @@ def seeds_of(networks: int) -> list[int]:
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Run the plans. Raises RuntimeError when a byte is wrong. Plans that are too large for the core are left out."""
+    """Run the plans. Raises RuntimeError when a byte is wrong. Plans that are too large for the core are left out,
+    and those whose kernels need a libm that it lacks.
+    """
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
     for sample in fitting:
         mine = [next(outcomes) for _ in sample.cases]
-        if any(o.status == TOO_LARGE for o in mine):
+        if any(o.status in (TOO_LARGE, Status.KERNEL) for o in mine):
             continue
         if not all(o.right or _waits(o) for o in mine):
             raise RuntimeError(f"{sample.name} on {core.name}: {[(o.status, o.wrong) for o in mine]}")
@@ -262,6 +264,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = old["cores"] | _with_missing(old["cores"], _fits(chosen, seeds, args.jobs, old["cores"]))
         else:
             fits = old["cores"] if args.keep else _fits(chosen, seeds_of(args.networks), args.jobs)
+            for name, fit in fits.items():  # kernels that no drawn plan has keep their costs
+                fit["kernels"] = old["cores"].get(name, fit)["kernels"] | fit["kernels"]
             found = old["cores"] | _with_errors(chosen, fits, args.held_out)
         ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
         args.output.write_text(written({"cores": ordered}))

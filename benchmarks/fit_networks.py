@@ -22,7 +22,7 @@ import known
 from in_sums import in_parts
 from memories import lstm
 from models import Net, Pair
-from moving import arg_max, concatenation, log_softmax, split, transpose_conv
+from moving import arg_max, concatenation, log_softmax, resize, split, transpose_conv
 from poses import floats, gather_nd, two
 from property.layers import INT16, SUPPORTED, Layer
 from property.layers.computing import TWO_OPERANDS
@@ -275,7 +275,9 @@ def resized(seed: int) -> bytes:
     net = Net(seed)
     x = net.input((1, rng.randint(2, 10), rng.randint(2, 10), rng.choice((1, 3, 8, 16))))
     kernel, stride = rng.choice(((2, 2), (3, 3), (4, 2))), rng.choice((ONE, (2, 2)))
-    return net.model(transpose_conv(net, x, rng.choice((1, 4, 16)), kernel=kernel, stride=stride))
+    _, h, w, _ = net.shape(x)
+    larger = resize(net, x, (h * rng.choice((2, 3)), w * 2), bilinear=True)
+    return net.model(transpose_conv(net, x, rng.choice((1, 4, 16)), kernel=kernel, stride=stride), larger)
 
 
 def converting(seed: int) -> bytes:
