@@ -101,3 +101,15 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
     assert statistics.median(map(abs, off.values())) <= 0.03
     assert all(-table.low - MARGIN <= error <= table.high + MARGIN for error in off.values()), off
     assert inside >= len(names) - 2, "printed ranges do not contain counted instructions times modelled cycles"
+
+
+@pytest.mark.slow
+def test_programs_without_a_target_use_the_dsp_extension() -> None:
+    """docs/benchmarks.md states the most instructions that they take of those of TFLM with CMSIS-NN."""
+    if reason := missing_tools(CORE):
+        pytest.skip(reason)
+    for name in ("rows_lstm", "heartbeat", "streaming_word", "keyword_memories"):
+        counted = [
+            n for o in run(CORE, model_cases(rewritten(name, "generic").model, by_operator=True)) for n in o.operators
+        ]
+        assert sum(counted) <= 1.21 * COUNTED[name]["original"], name

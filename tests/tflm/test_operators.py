@@ -376,7 +376,7 @@ def test_ties_of_activation_ranges(fused: bool) -> None:
 
 @pytest.mark.parametrize("target", ["generic", "rv32-v"])
 def test_int4_filters_take_half_a_byte_each(target: str) -> None:
-    """Unpacked operators read them from flash as they are, also in tiles."""
+    """Operators that are not packed read them from flash four bits at a time, in rows and in tiles."""
     net = Net(1)
     x = net.int4(net.conv2d(net.input((1, 24, 20, 3)), 32, kernel=(3, 3), stride=(2, 2)))
     x = net.int4(net.conv2d(net.int4(net.depthwise_conv2d(x)), 48, kernel=(3, 3)))
