@@ -1,6 +1,6 @@
 """Compare the constants of a rewritten model with those of the original, without running a model.
 
-Each operator of a program is unpacked and compared with the original's operators in the planner's form (RowOp). A
+The numbers of each operator of a program are compared with those of the original's operators, in the same form. A
 program does not say which operators it stands for. So each of its operators has to equal one of the original's; the
 operator that writes its input has to equal the one that writes it in the original; and each operator of the original
 has to be found. Constants of builtin operators have to be the same bytes.
@@ -28,7 +28,6 @@ from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.graph import ABSENT, Graph, Quantization, Tensor
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, describe, is_region
-from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.rowgraph.fold import narrowed
@@ -59,8 +58,8 @@ def nearest_form(programs: Sequence[Program], original: Model, changes: Changes)
     best, most = Originals(()), -1
     for ops in _originals(original, changes):
         tried = Originals(ops)
-        found = [tried.equal(op, numbers.of_program(op, program)) for program in programs for op in _compared(program)]
-        if (count := sum(map(bool, found))) > most:
+        found = [bool(tried.equal(op, program)) for program in programs for op in _compared(program)]
+        if (count := sum(found)) > most:
             best, most = tried, count
         if count == len(found):
             break
@@ -87,78 +86,50 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
                 yield [rows.ops[key] for region in rows.regions for key in region.ops]
 
 
-Parts = Mapping[bytes, Sequence[tuple[int, RowOp, int]]]
-"""Digest of numbers -> operator, its form, and the first output channel of the part with these numbers."""
-
-
 @dataclass(frozen=True)
 class Originals:
     """Operators of the original to compare with."""
 
     ops: Sequence[RowOp]
-    parts: dict[tuple[Kind, int, bool], Parts] = field(default_factory=dict, compare=False)
-    """Parts that were looked for: by kind, number of output channels, and whether their constants are packed."""
+    known: dict[tuple[numbers.ConstantForm, int, int], Mapping[bytes, set[int]]] = field(
+        default_factory=dict, compare=False
+    )
+    """Operators by the digest of their numbers, for each form and target, and for parts with so many channels."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
         """Each operator with its number, in both orders of its rows."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
-    @cached_property
-    def plain(self) -> Mapping[bytes, Sequence[tuple[int, RowOp]]]:
-        """Operators by the digest of their numbers."""
-        found = defaultdict(list)
-        for number, form in self.forms:
-            found[numbers.digest(form.kind, numbers.of_original(form))].append((number, form))
-        return found
+    def equal(self, op: ProgramOp, program: Program, channels: int = 0) -> set[int]:
+        """Return the operators that equal a program's operator. channels: number of output channels of the parts to
+        compare with, or 0 for whole operators.
+        """
+        key = numbers.form_of(op, program), program.target, channels
+        if key not in self.known:
+            found = defaultdict[bytes, set[int]](set)
+            for number, expected in self._numbers(*key):
+                found[numbers.digest(expected)].add(number)
+            self.known[key] = found
+        return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
-    @cached_property
-    def packed(self) -> Mapping[bytes, Sequence[tuple[int, RowOp]]]:
-        """Operators by the digest of their numbers in packed form."""
-        found = defaultdict(list)
-        for number, form in self.forms:
-            found[numbers.digest(form.kind, numbers.of_packed_original(form))].append((number, form))
-        return found
+    def _numbers(self, form: numbers.ConstantForm, target: int, channels: int) -> Iterator[tuple[int, Numbers]]:
+        """Yield the numbers of the operators, or of their parts, in this form."""
+        for number, op in self.forms:
+            for part in _parts(op, channels) if op.kind is form.kind else ():
+                if (expected := numbers.of_original(part, form, target)) is not None:
+                    yield number, expected
 
-    def equal(self, op: ProgramOp, found: Numbers) -> Sequence[tuple[int, RowOp]]:
-        """Return the operators that equal a program's operator with these numbers."""
-        return (self.packed if op.packing else self.plain).get(numbers.digest(op.kind, found), ())
-
-    def parts_equal_to(self, op: ProgramOp, found: Numbers, channels: int) -> Sequence[tuple[int, RowOp]]:
-        """Return the parts of operators that equal a program's operator. channels: number of its output channels."""
-        key = op.kind, channels, bool(op.packing)
-        if key not in self.parts:
-            self.parts[key] = self._parts(*key)
-        parts = self.parts[key].get(numbers.digest(op.kind, found), ())
-        return [(number, _part(form, at, channels)) for number, form, at in parts]
-
-    def _parts(self, kind: Kind, channels: int, packed: bool) -> Parts:
-        found = defaultdict(list)
-        expected = numbers.of_packed_original if packed else numbers.of_original
-        for number, form in self.forms:
-            if form.kind is kind and _is_divisible(form):
-                for at in range(form.writes.c - channels + 1):
-                    part = numbers.digest(kind, expected(_part(form, at, channels)))
-                    found[part].append((number, form, at))
-        return found
-
-    def nearest(self, op: ProgramOp, found: Numbers, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the operator, or the part of one, of the same shape that differs least, and how much it differs."""
-        same = [form for _, form in self.forms if form.kind is op.kind]
-        parts = (
-            _part(form, at, channels)
-            for form in same
-            if _is_divisible(form)
-            for at in range(form.writes.c - channels + 1)
-            if channels < form.writes.c
+    def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
+        """Return the operator, or the one with the part, that differs least, and how much it differs."""
+        form, found = numbers.form_of(op, program), numbers.of_program(op, program)
+        compared = (
+            (self.ops[number], numbers.differences(found, expected))
+            for each in (0, channels)
+            for number, expected in self._numbers(form, program.target, each)
         )
-        compared = ((form, numbers.differences(found, _expected(op, form))) for form in (*same, *parts))
-        alike = [(form, counts) for form, counts in compared if counts is not None]
+        alike = [(near, counts) for near, counts in compared if counts is not None]
         return min(alike, key=lambda one: sum(one[1].values()), default=None)
-
-
-def _expected(op: ProgramOp, form: RowOp) -> Numbers:
-    return numbers.of_packed_original(form) if op.packing else numbers.of_original(form)
 
 
 def _forms(op: RowOp) -> Iterator[RowOp]:
@@ -173,19 +144,18 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
             yield replace(op, constant=replace(op.constant, values=np.flip(op.constant.values, is_reversed)))
 
 
-def _is_divisible(op: RowOp) -> bool:
-    """Return whether a part of the operator can make some of the output channels alone."""
-    if op.is_convolution:
-        return True
-    return (op.is_depthwise or op.is_channelwise) and all(rows.c == op.writes.c for rows in op.reads)
-
-
-def _part(op: RowOp, first: int, channels: int) -> RowOp:
-    """Return the part of an operator that computes output channels [first, first + channels)."""
-    every = np.arange(op.writes.c)
-    written = (every >= first) & (every < first + channels)
-    read = [np.ones(rows.c, np.bool_) if op.is_convolution else written for rows in op.reads]
-    return narrowed(op, read, written, op.bias)
+def _parts(op: RowOp, channels: int) -> Iterator[RowOp]:
+    """Yield the parts of an operator that compute so many output channels alone, or the whole operator for 0."""
+    if not channels:
+        yield op
+    elif op.is_convolution or (
+        (op.is_depthwise or op.is_channelwise) and all(rows.c == op.writes.c for rows in op.reads)
+    ):
+        every = np.arange(op.writes.c)
+        for first in range(op.writes.c - channels + 1):
+            written = (every >= first) & (every < first + channels)
+            read = [np.ones(rows.c, np.bool_) if op.is_convolution else written for rows in op.reads]
+            yield narrowed(op, read, written, op.bias)
 
 
 def compare_programs(programs: Sequence[Program], originals: Originals) -> ComparedConstants:
@@ -196,19 +166,17 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
         for n, op in enumerate(program.ops):
             if op.kind in numbers.NOT_COMPARED:
                 continue
-            found, where = numbers.of_program(op, program), f"operator {n} of program {p}, {op.kind.name},"
             channels = program.tensors[op.output].channels
-            matches = originals.equal(op, found) or originals.parts_equal_to(op, found, channels)
+            matches = originals.equal(op, program) or originals.equal(op, program, channels)
             if not matches:
-                near = originals.nearest(op, found, channels)
+                near = originals.nearest(op, program, channels)
                 unknown += near is None
+                where = f"operator {n} of program {p}, {op.kind.name},"
                 different += [f"{where} is not '{near[0].name}' of the original: {_told(near[1])}"] if near else []
                 continue
-            if not any(numbers.filled(form, op, program) for _, form in matches):
-                different.append(f"{where} differs in the padding of its packing or in its rounding constants")
-            equal[n] = {number for number, _ in matches}
-            seen |= equal[n]
-            count += bool(found.keys() & numbers.CONSTANTS)
+            equal[n] = matches
+            seen |= matches
+            count += bool(numbers.of_program(op, program).keys() & numbers.CONSTANTS)
         different += _elsewhere(p, program, equal, ops)
     summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
     missing = [op for number, op in enumerate(ops) if number not in seen and op.kind not in numbers.NOT_COMPARED]
