@@ -2,20 +2,21 @@
 
     python benchmarks/builtin_costs.py
 
-builtin_counted.json has the counts: of each model of operator_models.py, the instructions of its operators and of one
-Invoke(). Non-negative least squares of relative errors fit the cost of one of each amount of a kernel's work
+builtin_counted.json has the counts on each core: of each model of operator_models.py, the instructions of its operators
+and of one Invoke(). Non-negative least squares of relative errors fit the cost of one of each amount of a kernel's work
 (analysis/builtin_work.py). Estimates are then compared with the networks of tests/unseen.py, which no fit has seen.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ import unseen
 
 from tflm_memopt.analysis import builtin_cost
 from tflm_memopt.analysis.builtin_work import KernelWork, kernel_work
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 
 HERE = Path(__file__).parent
@@ -39,22 +41,25 @@ DIGITS = 4
 """Number of digits of a coefficient."""
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
+Families = Mapping[str, Sequence[Sequence[int]]]
+"""For each family, a row for each model: instructions of Invoke(), then of each operator."""
 
 
-def samples(counted: Mapping[str, Any]) -> Samples:
+def samples(families: Families, *, dsp: bool) -> Samples:
     """Work and instructions of each operator, by kernel."""
     found: dict[str, list[tuple[KernelWork, int]]] = defaultdict(list)
-    for work, count in _operators(counted):
-        found[work.kernel].append((work, count))
+    for family, models in families.items():
+        for number, (_, *operators) in enumerate(models):
+            graph = _graph(family, number)
+            for op, count in zip(graph.ops, operators, strict=True):
+                work = kernel_work(graph, op, dsp=dsp)
+                found[work.kernel].append((work, count))
     return found
 
 
-def _operators(counted: Mapping[str, Any]) -> Iterator[tuple[KernelWork, int]]:
-    for family, models in counted["families"].items():
-        for number, (_, *operators) in enumerate(models):
-            graph = read(operator_models.model(family, number)).graph
-            works = [kernel_work(graph, op) for op in graph.ops]
-            yield from zip(works, operators, strict=True)
+@functools.cache
+def _graph(family: str, number: int) -> Graph:
+    return read(operator_models.model(family, number)).graph
 
 
 def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
@@ -69,9 +74,9 @@ def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
     return {name: float(f"{value:.{DIGITS}g}") for name, value in zip(names, found, strict=True) if value > 0}
 
 
-def around(counted: Mapping[str, Any]) -> tuple[float, float]:
+def around(families: Families) -> tuple[float, float]:
     """Return the instructions of an Invoke() itself and around each operator."""
-    rows = [row for models in counted["families"].values() for row in models]
+    rows = [row for models in families.values() for row in models]
     amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
     rest = np.array([whole - sum(operators) for whole, *operators in rows], float)
     invoke, operator = np.linalg.lstsq(amounts, rest, rcond=None)[0]
@@ -84,7 +89,7 @@ def errors(core: str) -> dict[str, float]:
     found = {}
     for name, row in rows.items():
         estimate = builtin_cost.instructions(read(unseen.network(name)).graph, core)
-        found[name] = (estimate or 0) / row["original"] - 1
+        found[name] = (estimate or 0) / row["original"][core] - 1
     return found
 
 
@@ -93,26 +98,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kernels", action="store_true", help="print how well the fit of each kernel is")
     args = parser.parse_args(arguments)
     counted = json.loads(COUNTED.read_text(encoding="utf-8"))
+    cores = {core: fit(core, families, show=args.kernels) for core, families in counted["cores"].items()}
+    _write({"source": counted["source"], "cores": cores})
+    for core, found in cores.items():
+        off = errors(core)
+        for name, error in off.items():
+            print(f"{core} {name:20} {error:+.1%}")
+        found |= {"high": rounded_up(max(0.0, *off.values())), "low": rounded_up(-min(0.0, *off.values()))}
+        median = np.median(np.abs(list(off.values())))
+        print(f"{core}: median {median:.1%}, {min(off.values()):+.1%} to {max(off.values()):+.1%}")
+    _write({"source": counted["source"], "cores": cores})
+    return 0
+
+
+def fit(core: str, families: Families, *, show: bool) -> dict[str, Any]:
+    """Return the costs on a core without their errors."""
     kernels = {}
-    for kernel, each in sorted(samples(counted).items()):
+    for kernel, each in sorted(samples(families, dsp=core not in builtin_cost.WITHOUT_DSP).items()):
         kernels[kernel] = fitted(each)
-        if args.kernels:
+        if show:
             off = [
                 sum(n * kernels[kernel].get(a, 0) for a, n in work.amounts.items()) / max(1, count) - 1
                 for work, count in each
             ]
             figures = f"{np.median(np.abs(off)):6.1%} {min(off):+7.1%} {max(off):+7.1%}"
-            print(f"{kernel:44} {len(each):4} {figures} {kernels[kernel]}")
-    invoke, operator = around(counted)
-    core = {"invoke": round(invoke), "operator": round(operator, 1), "kernels": kernels, "high": 0.0, "low": 0.0}
-    _write({"source": counted["source"], "cores": {"cortex-m4": core}})
-    off = errors("cortex-m4")
-    for name, error in off.items():
-        print(f"{name:20} {error:+.1%}")
-    core |= {"high": rounded_up(max(0.0, *off.values())), "low": rounded_up(-min(0.0, *off.values()))}
-    _write({"source": counted["source"], "cores": {"cortex-m4": core}})
-    print(f"median {np.median(np.abs(list(off.values()))):.1%}, {min(off.values()):+.1%} to {max(off.values()):+.1%}")
-    return 0
+            print(f"{core} {kernel:44} {len(each):4} {figures} {kernels[kernel]}")
+    invoke, operator = around(families)
+    return {"invoke": round(invoke), "operator": round(operator, 1), "kernels": kernels, "high": 0.0, "low": 0.0}
 
 
 def rounded_up(share: float) -> float:
@@ -121,7 +133,7 @@ def rounded_up(share: float) -> float:
 
 
 def _write(whole: Mapping[str, Any]) -> None:
-    """Return the JSON with a line for each kernel."""
+    """Write the JSON with a line for each kernel."""
     text = json.dumps(whole, indent=1)
     TABLE.write_text(
         re.sub(r"\{\s+([^{}]*?)\s+\}", lambda m: f"{{{' '.join(m[1].split())}}}", text) + "\n", encoding="utf-8"

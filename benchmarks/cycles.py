@@ -215,7 +215,8 @@ def engine_table(rows: Sequence[Row]) -> str:
     ours = f"tflm-memopt, modelled ({min(errors):+.0%} to {max(errors):+.0%})"
     each = [(r["engine"], [f"{n:g}" for n in r["megacycles"]], r["ram"]) for r in engines["rows"]]
     flash = flash_of(named_board(mine[0].board)).key
-    originals = {f"mlperf_tiny_{r['model']}_int8": r["pipeline"] + r["waits"][flash] for r in told["programs"]}
+    programs = [r for r in told["programs"] if r["core"] == "m4"]
+    originals = {f"mlperf_tiny_{r['model']}_int8": r["pipeline"] + r["waits"][flash] for r in programs}
     before, arenas = [originals[r.model] for r in mine], engines["tflm_arenas"]
     for engine, cycles, ram in (
         ("TFLM + CMSIS-NN, modelled", before, arenas),

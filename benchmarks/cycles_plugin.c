@@ -33,7 +33,7 @@ bool qemu_plugin_mem_is_store(plugin_mem_info);
 unsigned qemu_plugin_mem_size_shift(plugin_mem_info);
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
-#define MOST_LINES 256u
+#define MOST_LINES 2048u
 #define MOST_FLASHES 16u
 #define OPERATORS 256u
 #define RUNS 64u
@@ -61,12 +61,13 @@ typedef struct {
 
 typedef struct {
   uint64_t line[MOST_LINES], used[MOST_LINES];
-  uint64_t lines, clock, last;
+  uint64_t lines, ways, clock, last; /* ways: lines among which an address has to be */
 } cache;
 
 typedef struct {
   uint64_t wait, line, prefetch; /* cycles, bytes, whether it reads ahead */
   cache code, data;
+  bool unified;                 /* constants share the cache of the code */
   uint64_t now, free;           /* cycles: now, and when the memory can be read again */
   uint64_t current;             /* line that is executed */
   uint64_t ahead, ahead_ready;  /* line that is read ahead, and when it is there */
@@ -126,7 +127,10 @@ static void assign(uint32_t operator_plus_one) {
   memset(&current, 0, sizeof current);
 }
 
-/* Returns whether the line is cached, and caches it in place of the least recently used line. */
+/* The first line of the set in which a line is cached. */
+static uint64_t set_of(const cache *c, uint64_t line) { return line % (c->lines / c->ways) * c->ways; }
+
+/* Returns whether the line is cached, and caches it in place of the least recently used line of its set. */
 static bool meets(cache *c, uint64_t line) {
   ++c->clock;
   if (c->lines == 0) return false;
@@ -134,8 +138,9 @@ static bool meets(cache *c, uint64_t line) {
     c->used[c->last] = c->clock;
     return true;
   }
-  uint64_t oldest = 0;
-  for (uint64_t i = 0; i < c->lines; ++i) {
+  const uint64_t first = set_of(c, line);
+  uint64_t oldest = first;
+  for (uint64_t i = first; i < first + c->ways; ++i) {
     if (c->line[i] == line + 1) {
       c->last = i;
       c->used[i] = c->clock;
@@ -150,7 +155,9 @@ static bool meets(cache *c, uint64_t line) {
 }
 
 static bool holds(const cache *c, uint64_t line) {
-  for (uint64_t i = 0; i < c->lines; ++i) {
+  if (c->lines == 0) return false;
+  const uint64_t first = set_of(c, line);
+  for (uint64_t i = first; i < first + c->ways; ++i) {
     if (c->line[i] == line + 1) return true;
   }
   return false;
@@ -233,7 +240,7 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   for (uint32_t i = 0; i < n_flashes; ++i) {
     flash *f = &flashes[i];
     ++f->now;
-    if (at - s.rom >= s.rom_bytes || meets(&f->data, at / f->line)) continue;
+    if (at - s.rom >= s.rom_bytes || meets(f->unified ? &f->code : &f->data, at / f->line)) continue;
     const uint64_t stall = from_memory(f);
     f->now += stall;
     current.data_stalls[i] += stall;
@@ -291,19 +298,21 @@ static void finished(plugin_id id, void *unused) {
   fclose(out);
 }
 
-/* "flash=WAIT:LINE:INSTRUCTION_LINES:DATA_LINES:PREFETCH" */
+/* "flash=WAIT:LINE:INSTRUCTION_LINES:DATA_LINES:PREFETCH:UNIFIED_WAYS". With UNIFIED_WAYS, code and constants share a set-associative cache. */
 static bool set_flash(const char *argument) {
-  unsigned wait, line, instruction_lines, data_lines, prefetch;
+  unsigned wait, line, instruction_lines, data_lines, prefetch, ways;
   const int found =
-      sscanf(argument, "flash=%u:%u:%u:%u:%u", &wait, &line, &instruction_lines, &data_lines, &prefetch);
-  if (found != 5 || line == 0 || instruction_lines > MOST_LINES || data_lines > MOST_LINES) return false;
+      sscanf(argument, "flash=%u:%u:%u:%u:%u:%u", &wait, &line, &instruction_lines, &data_lines, &prefetch, &ways);
+  if (found != 6 || line == 0 || instruction_lines > MOST_LINES || data_lines > MOST_LINES || ways > instruction_lines) return false;
   if (n_flashes == MOST_FLASHES) return false;
   flash *f = &flashes[n_flashes++];
   f->wait = wait;
   f->line = line;
   f->prefetch = prefetch;
   f->code.lines = instruction_lines;
-  f->data.lines = data_lines;
+  f->code.ways = ways ? ways : instruction_lines;
+  f->data.lines = f->data.ways = data_lines;
+  f->unified = ways > 0;
   f->current = f->ahead = UINT64_MAX;
   return true;
 }

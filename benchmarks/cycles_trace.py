@@ -91,7 +91,8 @@ def _arguments(core: Core, image: Path, flashes: Sequence[FlashTiming]) -> Itera
     }  # fmt: skip
     yield from (f"{name}={value}" for name, value in numbers.items())
     for f in flashes:
-        yield f"flash={f.wait_states}:{f.line_bytes}:{f.instruction_lines}:{f.data_lines}:{int(f.prefetch)}"
+        fields = (f.wait_states, f.line_bytes, f.instruction_lines, f.data_lines, int(f.prefetch), f.unified_ways)
+        yield f"flash={':'.join(map(str, fields))}"
 
 
 def symbols(core: Core, image: Path) -> dict[str, tuple[int, int]]:

@@ -105,7 +105,7 @@ def test_a_branch_refills_the_pipeline(
 
 FLASHES = (
     NO_WAIT, FlashTiming(5), FlashTiming(5, prefetch=True), FlashTiming(5, instruction_lines=8),
-    FlashTiming(5, data_lines=1), FlashTiming(3, line_bytes=8),
+    FlashTiming(5, data_lines=1), FlashTiming(3, line_bytes=8), FlashTiming(5, instruction_lines=64, unified_ways=2),
 )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_a_loop_stays_in_the_cache() -> None:
     loop = more(3, 2)  # 8 rounds of 32 instructions that end in a branch: 64 bytes, plus the movs before
     assert (loop.instructions, loop.pipeline) == (8 * 32, 8 * 34)
     waits = [one.fetch for one in loop.stalls]
-    assert waits[0] == waits[3] == 0
+    assert waits[0] == waits[3] == waits[6] == 0
     assert waits[1] == 8 * 5 * 5  # the loop covers five lines
 
 
@@ -158,3 +158,4 @@ def test_constants_wait_for_each_line_or_for_each_load() -> None:
     assert waits[1] == 16 * 5
     assert waits[4] == 4 * 5  # one line holds 4 of them
     assert waits[5] == 16 * 3
+    assert waits[6] == 0  # constants stay in the cache that they share with code

@@ -21,8 +21,7 @@ from cores.core import MEASURED, missing_tools
 
 import tflm_memopt
 from tflm_memopt.analysis import costs
-from tflm_memopt.analysis.builtin_cost import builtins, instructions
-from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.analysis.builtin_cost import builtins, of_model
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Optimized
 from tflm_memopt.targets.boards import boards
@@ -32,8 +31,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 HERE = Path(__file__).parent
 COUNTED: Mapping[str, Any] = json.loads((HERE / "unseen.json").read_text(encoding="utf-8"))["networks"]
 CORE = MEASURED["m4"]
-BOARD = boards()["nano33ble"]
-CLOCK = Clock("cortex-m4", BOARD.mhz, BOARD.id, BOARD.flash_timing)
+CLOCKS = {
+    core: boards()[name].clock(core)
+    for core, name in (("cortex-m4", "nano33ble"), ("cortex-m3", "bluepill"), ("cortex-m0", "pico"))
+}
+"""A board's clock for each core on which originals were counted."""
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
 """Networks that take many seconds to convert."""
 MARGIN = 0.02
@@ -53,19 +55,21 @@ def test_the_networks_are_those_that_were_counted() -> None:
         assert digest == row["digest"], f"{name} changed: count its instructions under TFLM again"
 
 
-def test_originals_are_estimated_within_the_stated_error() -> None:
-    stated = builtins("cortex-m4")
+@pytest.mark.parametrize("core", CLOCKS)
+def test_originals_are_estimated_within_the_stated_error(core: str) -> None:
+    stated, clock = builtins(core), CLOCKS[core]
     assert stated
+    assert clock.rates
     off, inside = [], 0
     for name, row in COUNTED.items():
-        estimate = instructions(read(original(name)).graph, "cortex-m4")
-        assert estimate, name
-        off.append(estimate / row["original"] - 1)
-        span, rates = CLOCK.builtin(estimate), CLOCK.rates
+        counts = of_model(read(original(name)).graph, core)
+        assert counts, name
+        estimate, counted = sum(counts.values()), row["original"][core]
+        off.append(estimate / counted - 1)
+        span = clock.builtin(counts)
         assert span
-        assert rates
-        assert rates.cmsis_nn
-        inside += span[0] <= row["original"] * rates.cmsis_nn[0] < row["original"] * rates.cmsis_nn[1] <= span[1]
+        least, most = (end * counted / estimate for end in clock.rates.builtin(counts))
+        inside += span[0] <= least < most <= span[1]
     assert statistics.median(map(abs, off)) <= 0.03
     assert (stated.low, stated.high) == pytest.approx((-min(off), max(off)), abs=0.001)
     assert max(stated.low, stated.high) <= 0.1
@@ -82,7 +86,8 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
     target = "cortex-m4"
     if reason := missing_tools(CORE):
         pytest.skip(reason)
-    table, rates = costs.tables()["cortex-m4"], CLOCK.rates
+    table, clock = costs.tables()["cortex-m4"], CLOCKS["cortex-m4"]
+    rates = clock.rates
     assert rates
     off, inside = {}, 0
     names = [name for name in COUNTED if name not in SLOW][::3]
@@ -93,7 +98,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
         operators = [n for outcome in outcomes for n in outcome.operators]
         off[name] = table.instructions(result.work) / sum(operators) - 1
         print(f"{name} {target}: {sum(operators):,} counted, estimate {off[name]:+.1%}")
-        span = CLOCK.cycles(result.work)
+        span = clock.cycles(result.work)
         assert span
         each = [(n, rates.of(done.kernel)) for n, done in zip(operators, result.work, strict=True)]
         least, most = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
@@ -112,4 +117,4 @@ def test_programs_without_a_target_use_the_dsp_extension() -> None:
         counted = [
             n for o in run(CORE, model_cases(rewritten(name, "generic").model, by_operator=True)) for n in o.operators
         ]
-        assert sum(counted) <= 1.21 * COUNTED[name]["original"], name
+        assert sum(counted) <= 1.21 * COUNTED[name]["original"]["cortex-m4"], name

@@ -7,15 +7,18 @@ to operators that were counted one by one (benchmarks/builtin_costs.py).
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from tflm_memopt.analysis.builtin_work import KernelWork, kernel_work
+from tflm_memopt.analysis.builtin_work import kernel_work
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
+Counts = Mapping[str, float]
+"""Instructions by type of operator. Those of the interpreter have the type ""."""
 ONCE = ("CALL_ONCE",)
 """Operators whose subgraph runs in the first inference only."""
 FREE = (VIEW, *ONCE)
@@ -26,6 +29,8 @@ SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
 """Operators that take the costs of another one: split_v.cc and unpack.cc copy runs of values as split.cc does."""
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
 """Cores that run the code of another core."""
+WITHOUT_DSP = ("cortex-m0", "cortex-m3")
+"""Cores without the DSP extension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,14 @@ class Builtins:
     high: float
     low: float
     """Largest overestimate and underestimate of whole models, as shares of the counted instructions."""
+    dsp: bool = True
+    """The core has the DSP extension."""
 
-    def instructions(self, work: KernelWork) -> float | None:
+    def instructions(self, graph: Graph, op: Op) -> float | None:
         """Return the instructions of one operator without those around it, or None for a kernel that was
         not counted.
         """
+        work = kernel_work(graph, op, dsp=self.dsp)
         name, _, rest = work.kernel.partition(" ")
         costs = self.kernels.get(work.kernel) or self.kernels.get(f"{SAME_LOOPS.get(name, name)} {rest}")
         return None if costs is None else sum(n * costs.get(name, 0.0) for name, n in work.amounts.items())
@@ -58,27 +66,35 @@ class Builtins:
 
 def instructions(graph: Graph, core: str) -> int | None:
     """Estimate one inference of a whole model on a core. None if too little is known."""
+    counts = of_model(graph, core)
+    return None if counts is None else round(sum(counts.values()))
+
+
+def of_model(graph: Graph, core: str) -> Counts | None:
+    """Estimate one inference of a whole model on a core by type of operator. None if too little is known."""
     found = builtins(core)
     if found is None or any(called(op) for op in graph.ops if op.type not in ONCE):
         return None
     inside = of_operators(graph, graph.ops, core)
-    return None if inside is None else round(found.invoke) + inside
+    return None if inside is None else {"": found.invoke, **inside}
 
 
-def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> int | None:
+def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
     """Estimate operators that run with `ours` other instructions. None if too little is known."""
     found = builtins(core)
     if found is None:
         return None
-    known = other = 0.0
+    counts: dict[str, float] = defaultdict(float)
+    other = 0.0
     for op in ops:
         if op.type in FREE:
             continue
-        each = found.instructions(kernel_work(graph, op))
-        known += found.operator + (each or 0.0)
+        each = found.instructions(graph, op)
         if each is None:
-            other += found.slowest * _values(graph, op)
-    return round(known + other) if other <= OTHERS * (known + other + ours) else None
+            each = found.slowest * _values(graph, op)
+            other += each
+        counts[op.type] += found.operator + each
+    return counts if other <= OTHERS * (sum(counts.values()) + ours) else None
 
 
 def _values(graph: Graph, op: Op) -> int:
@@ -94,4 +110,4 @@ def builtins(core: str) -> Builtins | None:
     """Return the costs on a core, or None if nothing was counted there."""
     text = resources.files("tflm_memopt.analysis").joinpath("builtin_costs.json").read_text(encoding="utf-8")
     found = json.loads(text)["cores"].get(LIKE.get(core, core))
-    return Builtins(**found) if found else None
+    return Builtins(**found, dsp=core not in WITHOUT_DSP) if found else None

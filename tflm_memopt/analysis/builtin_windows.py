@@ -95,8 +95,8 @@ def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amou
     return {**product, "sixteens": blocks * (depth // 16)}
 
 
-def depthwise(node: Node) -> Found:
-    """Work of arm_depthwise_conv_wrapper_s8.c."""
+def depthwise(node: Node, *, dsp: bool = True) -> Found:
+    """Work of arm_depthwise_conv_wrapper_s8.c. Windows are gathered only with the DSP extension."""
     w, dtype = conv_shape(node), dtype_of(node, "i0")
     taps, pixels, c = _taps(w), w.batches * w.out_h * w.out_w, w.out_channels
     all_taps = w.kernel_h * w.kernel_w
@@ -108,7 +108,7 @@ def depthwise(node: Node) -> Found:
             "four taps": taps.taps * (c // 4), "left": pixels * (c % 4), "left rows": taps.rows * (c % 4),
             "left taps": taps.taps * (c % 4),
         }  # fmt: skip
-    if dtype == "int8" and single and plain:
+    if dtype == "int8" and single and plain and dsp:
         return "gathered", {
             "pixels": pixels, "taps": pixels * all_taps, "inside": taps.taps, "inside bytes": taps.taps * c,
             "fours": pixels * (c // 4), "four pairs": pixels * (c // 4) * (all_taps // 2),
@@ -122,17 +122,24 @@ def depthwise(node: Node) -> Found:
     return variant, {"pixels": pixels, "written": pixels * c, "rows": taps.rows * c, "macs": taps.taps * c}
 
 
-def dense(node: Node) -> Found:
+def dense(node: Node, *, dsp: bool = True) -> Found:
     """Work of arm_nn_vec_mat_mult_t_s8.c: two outputs and four values at once; the remaining ones are
-    taken one by one.
+    taken one by one. Without the DSP extension: three outputs at once.
     """
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
     per_channel = node.tensor("i1") is not None and len(scales_of(node.tensor("i1"))) > 1
     if node.rank("o0") > 2 and dtype_of(node, "i0") == "int8" and per_channel:
         return "1x1", _product(batches, units, depth)
+    variant = "per channel" if per_channel else ""
+    if not dsp:
+        threes, alone = batches * (units // 3), batches * (units % 3)
+        return variant, {
+            "batches": batches, "threes": threes, "three values": threes * depth, "alone": alone,
+            "alone values": alone * depth,
+        }  # fmt: skip
     pairs, odd = units // 2, units % 2
-    return "per channel" if per_channel else "", {
+    return variant, {
         "batches": batches, "pairs": batches * pairs, "fours": batches * pairs * (depth // 4),
         "rest": batches * pairs * (depth % 4), "odd": batches * odd, "odd fours": batches * odd * (depth // 4),
         "odd rest": batches * odd * (depth % 4),

@@ -1,14 +1,15 @@
 """Find the TFLM kernel that runs an operator, and how often that kernel runs through its loops.
 
-The kernels are those of CMSIS-NN with the DSP extension (Source/*/arm_*.c) where TFLM has a wrapper for them
-(tensorflow/lite/micro/kernels/cmsis_nn), and TFLM's reference kernels otherwise. benchmarks/builtin_costs.py fits the
-instructions per unit of each amount (builtin_costs.json).
+The kernels are those of CMSIS-NN (Source/*/arm_*.c), with or without the DSP extension, where TFLM has a wrapper for
+them (tensorflow/lite/micro/kernels/cmsis_nn), and TFLM's reference kernels otherwise. benchmarks/builtin_costs.py fits
+the instructions per unit of each amount (builtin_costs.json).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,10 +30,10 @@ class KernelWork(NamedTuple):
     """Number of units of each kind of work."""
 
 
-def kernel_work(graph: Graph, op: Op) -> KernelWork:
-    """Return the work of TFLM's kernel for an operator."""
+def kernel_work(graph: Graph, op: Op, *, dsp: bool = True) -> KernelWork:
+    """Return the work of TFLM's kernel for an operator on a core with or without the DSP extension."""
     node = node_of(graph, op)
-    own = OWN.get(op.type)
+    own = (None if dsp else WITHOUT_DSP.get(op.type)) or OWN.get(op.type)
     variant, amounts = own(node) if own else _elements(node)
     types = [_computed(node), *([dtype_of(node, "o0")] if op.type in CONVERSIONS else [])]
     name = str(op.options.get("custom_code", CUSTOM)) if op.type == CUSTOM else op.type
@@ -230,3 +231,8 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     "TRANSPOSE_CONV": windows.transpose_conv,
 }
 """Functions by type of operator. Other types work element by element."""
+WITHOUT_DSP: Mapping[str, Callable[[Node], Found]] = {
+    "DEPTHWISE_CONV_2D": partial(windows.depthwise, dsp=False),
+    "FULLY_CONNECTED": partial(windows.dense, dsp=False),
+}
+"""Functions for kernels of CMSIS-NN that take another path on cores without the DSP extension."""

@@ -17,7 +17,6 @@ from importlib import resources
 from typing import Any
 
 from tflm_memopt.analysis import builtin_cost
-from tflm_memopt.analysis.builtin_work import kernel_work
 from tflm_memopt.analysis.costs import Work, counted, estimate, tables
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
@@ -70,7 +69,7 @@ class EspChip:
                 continue
             each = self._kernel(node_of(graph, op), op.type)
             if each is None:
-                known = found.instructions(kernel_work(graph, op))
+                known = found.instructions(graph, op)
                 if known is None:
                     return None
                 each = _times((known, TFLM_FACTOR * known), self.cycles_per_instruction)

@@ -25,6 +25,10 @@ Span = tuple[float, float]
 """Lower and upper bound."""
 
 
+UNIFIED = "for both"
+"""End of the key of a timing with a unified cache, as chips with external flash have it."""
+
+
 @dataclass(frozen=True, slots=True)
 class FlashTiming:
     """Timing of a chip's flash at its full clock, in terms of the model of benchmarks/cycles.py."""
@@ -39,12 +43,15 @@ class FlashTiming:
     """Lines in a cache for constants."""
     prefetch: bool = False
     """Whether the line after the executed one is read ahead."""
+    unified_ways: int = 0
+    """Ways of a set-associative cache of `instruction_lines` that code and constants share; 0: separate caches."""
 
     @property
     def key(self) -> str:
         """Key of this timing in cycles.json."""
-        ahead = ", prefetch" if self.prefetch else ""
-        return f"{self.wait_states} of {self.line_bytes} B, {self.instruction_lines} + {self.data_lines}{ahead}"
+        kind = f"{self.unified_ways} ways {UNIFIED}" if self.unified_ways else "prefetch" if self.prefetch else ""
+        lines = f"{self.instruction_lines} + {self.data_lines}"
+        return f"{self.wait_states} of {self.line_bytes} B, {lines}{f', {kind}' if kind else ''}"
 
 
 NO_WAIT = FlashTiming(0)
@@ -79,8 +86,14 @@ class Rates:
 
     kernels: Mapping[str, Span]
     """By kernel. The key "" is for kernels that were not modelled."""
-    cmsis_nn: Span | None
-    """Cycles per instruction of TFLM with CMSIS-NN, or None if unknown."""
+    cmsis_nn: Mapping[str, Span]
+    """Cycles per instruction of TFLM with CMSIS-NN, by type of operator. The key "" is for all other types."""
+
+    def builtin(self, counts: Mapping[str, float]) -> Span:
+        """Return the cycles of operators that TFLM runs, from their instructions by type."""
+        each = [(n, self.cmsis_nn.get(kind, self.cmsis_nn[""])) for kind, n in counts.items()]
+        low, high = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
+        return low, high
 
     def of(self, kernel: str) -> Span:
         """Return the cycles per instruction in a kernel. A variant that was not modelled counts as the plain kernel."""
@@ -92,24 +105,28 @@ class Rates:
 def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     """Return the cycles per instruction of a core, or None if unknown.
 
-    If the flash is not described, the range covers all described flashes, from the fastest memory to the slowest.
+    If the flash is not described, the range covers all described internal flashes, from the fastest to the slowest.
+    With a unified cache it begins without waits, because small models stay in the cache.
     """
     whole = _modelled()
     found = whole["cores"].get(core)
-    if found is None or (flash is None and "cmsis_nn" not in found):
+    if found is None:
         return None
     if flash is not None and flash.key not in found["flashes"]:
         return None
     error: Span = (whole["error"]["least"], whole["error"]["most"])
-    at = None if flash is None else found["flashes"].index(flash.key)
+    keys: list[str] = found["flashes"]
+    some = [n for n, key in enumerate(keys) if not key.endswith(UNIFIED)] if flash is None else [keys.index(flash.key)]
+
+    certain = flash is not None and not flash.unified_ways
 
     def span(each: list[float]) -> Span:
         least, most, *waits = each
-        low, high = (0.0, max(waits)) if at is None else (waits[at], waits[at])
+        low, high = waits[some[0]] if certain else 0.0, max(waits[n] for n in some)
         return error[0] * (least + low), error[1] * (most + high)
 
-    kernels = {kernel: span(each) for kernel, each in found["kernels"].items()}
-    return Rates(kernels, span(found["cmsis_nn"]) if "cmsis_nn" in found else None)
+    kernels, cmsis_nn = ({name: span(each) for name, each in found[of].items()} for of in ("kernels", "cmsis_nn"))
+    return Rates(kernels, cmsis_nn)
 
 
 def timings(core: str) -> tuple[str, ...]:
@@ -195,15 +212,16 @@ class Clock:
         least, most = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
         return _widened((least, most), table.high, table.low)
 
-    def builtin(self, instructions: int | None) -> Span | None:
-        """Return the cycles of operators that TFLM runs with CMSIS-NN, or None if unknown."""
+    def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
+        """Return the cycles of operators that TFLM runs with CMSIS-NN, or None if unknown. counts: their instructions
+        by type.
+        """
         from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415 (slow to import)
 
-        if instructions is None or self.rates is None or self.rates.cmsis_nn is None:
+        if counts is None or self.rates is None:
             return None
-        least, most = self.rates.cmsis_nn
         costs = builtins(self.core)
-        return _widened((instructions * least, instructions * most), *((costs.high, costs.low) if costs else (0, 0)))
+        return _widened(self.rates.builtin(counts), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
         """Convert cycles to milliseconds, lower and upper bound; None if unknown."""

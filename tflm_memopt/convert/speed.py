@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from tflm_memopt.analysis import builtin_cost, costs, timing
 from tflm_memopt.analysis.costs import Table, Work
-from tflm_memopt.analysis.esp import EspChip
 from tflm_memopt.analysis.timing import Clock, Span, Time, TimeLimit
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.conversion import Conversion, Converted
@@ -67,9 +66,14 @@ def _beside(conversion: Conversion, clock: Clock, ours: int) -> Span | None:
     builtins = _builtin_ops(conversion)
     if not builtins or conversion.rows is None:
         return 0.0, 0.0
+    return _of_operators(conversion.rows.model, builtins, clock, ours)
+
+
+def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) -> Span | None:
+    """Return the cycles of operators that TFLM runs, or None if unknown. ours: instructions of custom operators."""
     if clock.esp:
-        return clock.esp.operators(conversion.rows.model, builtins)
-    return clock.builtin(builtin(conversion, clock.core, ours))
+        return clock.esp.operators(graph, ops)
+    return clock.builtin(builtin_cost.of_operators(graph, ops, clock.core, ours))
 
 
 def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
@@ -77,7 +81,8 @@ def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
     builtins = _builtin_ops(conversion)
     if not builtins or conversion.rows is None:
         return 0
-    return builtin_cost.of_operators(conversion.rows.model, builtins, core, ours)
+    counts = builtin_cost.of_operators(conversion.rows.model, builtins, core, ours)
+    return None if counts is None else round(sum(counts.values()))
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
@@ -89,7 +94,7 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
     """Return the cycles of a model that TFLM's own kernels run, with the library of the chip, or None if unknown."""
     if clock is None:
         return None
-    return clock.esp.original(graph) if clock.esp else clock.builtin(builtin_cost.instructions(graph, clock.core))
+    return clock.esp.original(graph) if clock.esp else clock.builtin(builtin_cost.of_model(graph, clock.core))
 
 
 def time(
@@ -136,30 +141,21 @@ def on_board(result: Optimized, board: Board) -> Time | None:
     clock = board.clock(board.measured_core or board.core)
     if time is None or not clock.known or (clock.esp is None and time.core != board.measured_core):
         return None
-    if clock.esp:
-        return _on_chip(result, clock, clock.esp)
-    before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
-    ours = costs.tables()[time.core].instructions(result.work)
-    of_builtin = clock.builtin(after - ours if after and result.work else 0)
-    both = _sum(clock.cycles(result.work, _slow_moved(result)), of_builtin) if result.work and after else None
-    was = clock.builtin(before)
+    original, rewritten = read(result.original).graph, read(result.model).graph
+    known = () if clock.esp else (time.original, time.rewritten)
+    before, after = [one.instructions if one else None for one in known] or (None, None)
+    was = cycles_today(original, clock)
     if not result.work:
-        both = clock.builtin(after) if result.report.changed else was
-    return timing.time_of(clock, time.core, (before, after), (was, both))
+        return timing.time_of(clock, clock.core, (before, after), (was, cycles_today(rewritten, clock)))
+    ours = 0 if clock.esp else costs.tables()[clock.core].instructions(result.work)
+    outside = _of_operators(rewritten, [op for op in rewritten.ops if not is_region(op)], clock, ours)
+    taken = _sum(clock.cycles(result.work, _slow_moved(result)), outside)
+    return timing.time_of(clock, clock.core, (before, after), (was, taken), result.work)
 
 
 def _slow_moved(result: Optimized) -> tuple[int, int]:
     memories = result.report.memories
     return (memories.slow_read, memories.slow_written) if memories else (0, 0)
-
-
-def _on_chip(result: Optimized, clock: Clock, chip: EspChip) -> Time:
-    """Return the time on one of Espressif's chips, where instructions of the original are unknown."""
-    was = chip.original(read(result.original).graph)
-    builtins = read(result.model).graph
-    of_builtin = chip.operators(builtins, [op for op in builtins.ops if not is_region(op)])
-    ours = clock.cycles(result.work, _slow_moved(result)) if result.work else (0.0, 0.0)
-    return timing.time_of(clock, clock.core, (None, None), (was, _sum(ours, of_builtin)), result.work)
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:

@@ -31,7 +31,7 @@ SETTINGS: Mapping[str, tuple[Mapping[str, Any], Cost]] = {
     "no core": ({}, "macs"),
     "target": ({"target": "cortex-m4"}, "instructions"),
     "board with cycles": ({"board": "nano33ble"}, "time"),
-    "board without cycles": ({"board": "pico"}, "instructions"),
+    "board without cycles": ({"board": "nucleo_f767zi"}, "instructions"),
 }
 MODELS = {"wide": wide, "narrowing": narrowing, "residual": residual, "keywords": KEYWORDS.read_bytes}
 

@@ -78,7 +78,7 @@ def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     ("settings", "code", "way_out"),
     [
         ({"time_limit": "50ms"}, "time_unknown", "--board"),
-        ({"time_limit": "50ms", "board": "pico"}, "time_unknown", "cortex-m4"),
+        ({"time_limit": "50ms", "board": "nucleo_f767zi"}, "time_unknown", "cortex-m4"),
         ({"time_limit": "soon", "board": "nano33ble"}, "bad_option", "50ms"),
         ({"clock": "fast"}, "bad_option", "64MHz"),
         ({"time_limit": "50ms", "board": "nano33ble", "plan": {}}, "bad_option", "--plan alone"),
