@@ -43,7 +43,7 @@ class Table:
     page: str
     name: str
     command: str
-    """A script of this folder and its arguments; {models}, {nets}, {zoo}, {public}: folders. --update is added."""
+    """A script of this folder and its arguments; {models}, {nets}, {public}: folders. --update is added."""
     only: tuple[str, ...] = ()
     """Stems of the models in the folder that are used; empty: all."""
     of: Digested | None = None
@@ -58,8 +58,7 @@ class Table:
 FOLDERS: Mapping[str, str] = {
     "models": "the .tflite files of README's table",
     "nets": "the layer lists of msf-CNN's networks",
-    "zoo": "what zoo_models.py wrote",
-    "public": "the models of docs/zoo.md that others trained, in a folder for each project",
+    "public": "the models of docs/zoo.md, in a folder for each project",
 }
 
 
@@ -148,8 +147,7 @@ TABLES = (
     Table(BENCHMARKS, "tigris", "tigris.py"),
     Table("docs/two-cores.md", "cores", "two_cores.py --models {models}"),
     Table("docs/two-cores.md", "cores-generic", "two_cores.py --models {models} --target generic"),
-    Table("docs/zoo.md", "zoo", "zoo.py {zoo}"),
-    Table("docs/zoo.md", "others", "zoo.py {public} --mark others"),
+    Table("docs/zoo.md", "others", "zoo.py {public}"),
     Table(FRONTIER, "msf-cnn", "papers/msf_cnn/frontier.py --nets {nets}"),
     Table(FRONTIER, "ablation", "papers/msf_cnn/ablation.py --nets {nets}"),
     Table(FRONTIER, "costs", "costs.py --keep", (), estimates),

@@ -2,7 +2,7 @@
 
     python benchmarks/seconds.py DIR [--optimize] [--json] [--update FILE.md]
 
-DIR: public models, the zoo (zoo_models.py), random networks (random_networks.py). --optimize: without exploring.
+DIR: public models, random networks (random_networks.py). --optimize: without exploring.
 Seconds of processor time, one process; float borders are made int8 (`--int8-io`).
 """
 

@@ -1,7 +1,7 @@
 """Writes and checks generated Markdown tables, which are between `<!-- NAME:begin -->` and `<!-- NAME:end -->` in a
 page.
 
-    python benchmarks/tables.py --check [--only PAGE:NAME ...] --models DIR --nets DIR --zoo DIR --public DIR
+    python benchmarks/tables.py --check [--only PAGE:NAME ...] --models DIR --nets DIR --public DIR
     python benchmarks/tables.py --write --models DIR --nets DIR
 
 --check lists stale tables and exits with 1 if there are any; --write renews them. Tables whose folder is not given are

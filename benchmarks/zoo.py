@@ -1,10 +1,7 @@
 """Converts a zoo of networks and lists RAM before and after, and which operators stay builtin and why.
 
-    python benchmarks/zoo_models.py build/zoo          # needs TensorFlow: pip install 'tflm-memopt[train]'
-    python benchmarks/zoo.py build/zoo --update docs/zoo.md
-    python benchmarks/zoo.py DIR --mark others --update docs/zoo.md
+    python benchmarks/zoo.py DIR --update docs/zoo.md
 
-`--update` rewrites the part between `<!-- zoo:begin -->` and `<!-- zoo:end -->`, or between the marks of another name.
 The name of a model in a folder of DIR includes the folder.
 """
 
@@ -26,7 +23,7 @@ import tflm_memopt
 from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.results import KeptBuiltin, Report
 
-MARK = "zoo"
+MARK = "others"
 TITLES = ("model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed")
 RUNS = 3
 """Number of random inputs for the comparison of outputs, besides three extreme ones."""
@@ -89,19 +86,18 @@ def _reasons(kept: Sequence[KeptBuiltin]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where .tflite files are, or folders of them")
-    parser.add_argument("--mark", default=MARK, metavar="NAME", help="of the table in the file (default: zoo)")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this file")
     args = parser.parse_args(arguments)
 
     paths = sorted(args.folder.rglob("*.tflite"))
     if not paths:
-        parser.error(f"no .tflite files in {args.folder}: python benchmarks/zoo_models.py {args.folder}")
+        parser.error(f"no .tflite files in {args.folder}")
     console = Console(stderr=True)
     rows: list[Row] = []
     path = args.update
     try:
         if args.update:
-            tables.require(args.update, args.mark)
+            tables.require(args.update, MARK)
         for path in track(paths, "converting", console=console, disable=not console.is_terminal):
             rows.append(measure(path, path.relative_to(args.folder).with_suffix("").as_posix()))
     except (MemoptError, OSError, ValueError) as error:
@@ -109,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table = markdown(rows)
     print(table)
     if args.update:
-        tables.update(args.update, args.mark, table)
+        tables.update(args.update, MARK, table)
     return 0
 
 
