@@ -12,7 +12,7 @@ import pytest
 from conftest import EXAMPLE, examples, optimized
 from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import CORES, Core, missing_tools
-from cores.draws import DRAWS, converted_cases, row_case
+from cores.draws import DRAWS, converted_cases, program_case
 from models import Net
 
 import tflm_memopt
@@ -48,7 +48,7 @@ def _tools(core: Core) -> None:
 @cache
 def network_cases(family: Family) -> dict[tuple[str, int], Case]:
     """Return random programs with kernels of this family, by the function and the seed that drew them."""
-    drawn = {(draw.__name__, seed): draw(seed, family) for draw in DRAWS for seed in range(examples(5))}
+    drawn = {(draw.__name__, seed): program_case(draw, seed, family) for draw in DRAWS for seed in range(examples(5))}
     cases = {name: case for name, case in drawn.items() if case}
     assert len(cases) > len(drawn) // 2
     return cases
@@ -119,7 +119,7 @@ def test_depthwise_rows(core: Core) -> None:
 
 
 def test_a_wrong_byte_is_seen(core: Core) -> None:
-    case = next(case for seed in range(9) if (case := row_case(seed)))
+    case = next(case for seed in range(9) if (case := program_case(DRAWS[0], seed, Family.GENERIC)))
     flipped = case.expected[0].copy()
     flipped.flat[0] ^= 1
     right, wrong = run(core, [case, Case(case.program, case.arena, case.inputs, [flipped])])

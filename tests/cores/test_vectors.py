@@ -8,7 +8,7 @@ import pytest
 from conftest import examples
 from cores.cases import Case, Outcome, model_cases, run
 from cores.core import CORES, Core, in_spike, missing_tools, vectors
-from cores.draws import DRAWS, converted_cases
+from cores.draws import DRAWS, converted_cases, program_case
 from models import Net
 from property.oracle import assert_same_bytes, convert
 
@@ -37,7 +37,7 @@ EACH = [
 @pytest.mark.parametrize("target", PROGRAMS)
 def test_every_length_of_vectors_has_the_same_bytes(one: Core, target: str) -> None:
     seeds = range(examples(4))
-    drawn = (draw(seed, PROGRAMS[target]) for draw in DRAWS for seed in seeds)
+    drawn = (program_case(draw, seed, PROGRAMS[target]) for draw in DRAWS for seed in seeds)
     cases: list[Case] = [case for case in drawn if case]
     cases += [case for seed in seeds for case in converted_cases(seed, target)]
     outcomes = run(one, cases)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from numpy.random import Generator
 
-from tflm_memopt.format.codes import InputPlace
+from tflm_memopt.format.codes import InputPlace, RowLayout
 from tflm_memopt.lower.program import Program, ProgramTensor
 from tflm_memopt.ops.kinds import Kind
 
@@ -14,8 +14,10 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Whether the program has one input with a single view that holds pixels rather than indices."""
+    """Whether the program has one input with a single view, in order, that holds pixels rather than indices."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
+    if any(program.tensors[i].layout != RowLayout.HWC for i in views):
+        return False
     indices = {i for op in program.ops if op.kind is Kind.GATHER for i in op.inputs}
     return program.n_inputs == 1 and len(views) == 1 and not views & indices
 

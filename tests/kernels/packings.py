@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TypeVar
 
-from kernels import programs, tile_plans
+from kernels.programs import Lowered
 
 from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
@@ -13,8 +12,6 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.ops.packings import packing
 from tflm_memopt.ops.rowop import RowOp, Rows
-
-Lowered = TypeVar("Lowered", programs.Lowered, tile_plans.Lowered)
 
 
 def row_op(op: ProgramOp, tensors: tuple[ProgramTensor, ...]) -> RowOp:

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 from conftest import examples, thinned
 from cores.core import CORES, missing_tools
-from kernels import networks, tile_plans
+from kernels import networks
 from kernels.conftest import LIBRARY, ROOT, compiled
+from kernels.drawn import pixels, tiled
 from kernels.networks import random_shape
 from kernels.packings import packed
 from kernels.programs import lower
 from kernels.test_kernels import agree, single
-from kernels.test_packed import agree_tiled
+from kernels.test_packed import agree_drawn
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
@@ -63,9 +64,8 @@ def test_pointwise_convolutions_go_there(backend: Path) -> None:
 @pytest.mark.slow
 def test_networks_give_the_same_bytes(backend: Path) -> None:
     """Channel groups and iterative layers stay with our kernels."""
-    for seed in range(60):
-        network, tiled, rng = tile_plans.draw(seed)
-        agree_tiled(network, tiled, rng, seed)
+    for seed in range(20):
+        agree_drawn(tiled(seed), seed)
     assert calls(backend) > 20
 
 
@@ -75,8 +75,7 @@ def test_packed_operators_call_esp_nn(backend: Path) -> None:
     for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
         if seed % 3 == 0:
-            network, tiled, rng = tile_plans.draw_pixels(seed)
-            agree_tiled(network, packed(tiled, Family.ESP), rng, seed)
+            agree_drawn(pixels(seed, Family.ESP), seed)
             continue
         depthwise = seed % 3 == 1
         height, width, channels = random_shape(rng)

@@ -17,13 +17,10 @@ from ai_edge_litert import schema_py_generated as schema
 from compiling import part_of
 from conftest import KEYWORDS
 from in_sums import in_parts
-from kernels import networks, tile_plans
+from kernels import drawn
 from kernels.conftest import THREADS, WATCHED, Build, compiled, sample
 from kernels.frames import external, streamed
-from kernels.networks import Network
-from kernels.packings import packed
 from kernels.pools import in_slow_memory
-from kernels.programs import can_iterate, lower
 from models import Net
 from moving import (
     arg_max,
@@ -48,13 +45,13 @@ import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit.kernels import Needs, Part
-from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, family
+from tflm_memopt.plan.effort import LEVELS
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
@@ -62,25 +59,12 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 24
+QUICKLY = ConversionOptions(seconds=0, effort=LEVELS["low"])
+"""Any plan will do."""
 
 
-def by_row(seed: int) -> tuple[Network, Program, np.random.Generator]:
-    rng = np.random.default_rng(seed)
-    network = networks.draw(rng, int(rng.integers(1, 7)))
-    cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
-    iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op)}
-    lowered = lower(network, cuts, iterative, rng)
-    family = {0: Family.DSP, 2: Family.ESP, 4: Family.RVV}.get(seed % 8, Family.GENERIC)
-    return network, (packed(lowered, family) if family else lowered).program, rng
-
-
-def tiled(seed: int) -> tuple[Network, Program, np.random.Generator]:
-    if seed % 8 == 5:
-        network, lowered, rng = tile_plans.draw_pixels(seed)
-        return network, packed(lowered, Family.MVE).program, rng
-    network, lowered, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)
-    family = {1: Family.DSP, 3: Family.ESP}.get(seed % 8, Family.GENERIC)
-    return network, (packed(lowered, family) if family else lowered).program, rng
+FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Family.RVV, 5: Family.MVE}
+"""Families by the last three bits of a seed; others are generic."""
 
 
 def write_samples(folder: Path) -> list[Path]:
@@ -89,12 +73,12 @@ def write_samples(folder: Path) -> list[Path]:
     """
     paths = []
     for seed in range(SAMPLES):
-        network, program, rng = (tiled if seed % 2 else by_row)(seed)
-        program = {2: external, 3: streamed}.get(seed % 4, lambda p, _: p)(program, rng)
-        inputs = networks.random_inputs(rng, network)
-        expected = network.run(inputs)[-1]
+        draw = drawn.by_row if seed % 2 == 0 else drawn.pixels if seed % 8 == 5 else drawn.tiled
+        found = draw(seed, FAMILIES.get(seed % 8, Family.GENERIC))
+        moved = {2: external, 3: streamed}.get(seed % 4, lambda p, _: p)
+        program = moved(found.program, np.random.default_rng(seed))
         paths.append(folder / f"{seed}.bin")
-        paths[-1].write_bytes(sample(program, inputs[:1], [expected]))
+        paths[-1].write_bytes(sample(program, found.inputs[:1], [found.expected]))
     for k, data in enumerate(itertools.starmap(planned, (*networks_to_plan(), *float_networks()))):
         for n, region in enumerate(data):
             paths.append(folder / f"planned{k}_{n}.bin")
@@ -104,7 +88,7 @@ def write_samples(folder: Path) -> list[Path]:
 
 def write_poses(folder: Path) -> list[Path]:
     """Write valid programs with ends of networks: indices that are computed and what they select, float32, and int4."""
-    options = ConversionOptions(tiles=None, seconds=0.2)
+    options = replace(QUICKLY, tiles=None)
     paths = []
     for model in (pose_network(size=16, channels=4, depth=1), float_end(), int4_network()):
         for region in planned(model, options):
@@ -117,13 +101,12 @@ def write_pools(folder: Path) -> list[Path]:
     """Write valid programs with slow memory: random ones, and plans of trained networks."""
     paths = []
     for seed in range(SAMPLES):
-        network, program, rng = by_row(seed)
-        if not any(t.base == 0 for t in program.tensors):
+        found, rng = drawn.by_row(seed, FAMILIES.get(seed % 8, Family.GENERIC)), np.random.default_rng(seed)
+        if not any(t.base == 0 for t in found.program.tensors):
             continue
-        program = {1: external, 2: streamed}.get(seed % 3, lambda p, _: p)(in_slow_memory(program, rng), rng)
-        inputs = networks.random_inputs(rng, network)
+        program = {1: external, 2: streamed}.get(seed % 3, lambda p, _: p)(in_slow_memory(found.program, rng), rng)
         paths.append(folder / f"pools{seed}.bin")
-        paths[-1].write_bytes(sample(program, inputs[:1], [network.run(inputs)[-1]]))
+        paths[-1].write_bytes(sample(program, found.inputs[:1], [found.expected]))
     for name, model, fast, target in (
         ("residual", residual(), 1_000, "generic"),
         ("residual_packed", residual(), 1_000, "cortex-m4"),
@@ -133,9 +116,9 @@ def write_pools(folder: Path) -> list[Path]:
         graph = read(tflm_memopt.optimize(model, memory=limits, target=target).model).graph
         (data,) = programs(graph)
         sizes = [[graph.tensors[t].nbytes for t in tensors] for tensors in (graph.inputs, graph.outputs)]
-        drawn = [np.random.default_rng(1).integers(-128, 128, n, np.int8) for n in sizes[0]]
+        inputs = [np.random.default_rng(1).integers(-128, 128, n, np.int8) for n in sizes[0]]
         paths.append(folder / f"pools_{name}.bin")
-        paths[-1].write_bytes(sample(data, drawn, host.run(data, drawn, sizes[1])))
+        paths[-1].write_bytes(sample(data, inputs, host.run(data, inputs, sizes[1])))
     return paths
 
 
@@ -169,12 +152,12 @@ def planned(data: bytes, options: ConversionOptions) -> Iterator[bytes]:
     new = read(pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, options))
     rng = np.random.default_rng(0)
     for region in regions(new):
-        inputs = [drawn(rng, new.graph.tensors[t]) for t in region.inputs]
+        inputs = [random_bytes(rng, new.graph.tensors[t]) for t in region.inputs]
         sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
         yield sample(region.program, inputs, host.run(region.program, inputs, sizes))
 
 
-def drawn(rng: np.random.Generator, tensor: Tensor) -> NDArray[np.int8]:
+def random_bytes(rng: np.random.Generator, tensor: Tensor) -> NDArray[np.int8]:
     """Return random bytes of a tensor. Of a NaN, compilers may keep other bits, so float32 values are numbers."""
     if tensor.dtype == "FLOAT32":
         return rng.normal(scale=3, size=tensor.elements).astype(np.float32).view(np.int8)
@@ -185,7 +168,7 @@ def float_networks() -> Iterator[tuple[bytes, ConversionOptions]]:
     """Yield networks with all float32 layers, six each, by rows and in tiles."""
     for k in range(0, len(FLOAT), 6):
         recipe = Recipe(((1, 9, 7, 4),), (Layer("conv"), *map(Layer, FLOAT[k : k + 6]), Layer("conv")), seed=k)
-        yield in_float(built(recipe), k), ConversionOptions(tiles=None if k % 4 else NO_RECOMPUTE, seconds=0.2)
+        yield in_float(built(recipe), k), replace(QUICKLY, tiles=None if k % 4 else NO_RECOMPUTE)
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
@@ -253,11 +236,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
         wide = net.input((1, 4, 24, 16))
         return [net.conv2d(x, 4), *(net.depthwise_conv2d(wide, kernel=kernel) for kernel in ((2, 2), (1, 5)))]
 
-    by_row, free, groups = (
-        ConversionOptions(tiles=None, seconds=0.2),
-        ConversionOptions(seconds=0.2),
-        ConversionOptions("group", seconds=0.2),
-    )
+    by_row, free, groups = replace(QUICKLY, tiles=None), QUICKLY, replace(QUICKLY, ops="group")
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
         (spoken, 16, by_row), (spoken, 16, free), (chosen, 8, by_row), (chosen, 8, free),

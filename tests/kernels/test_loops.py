@@ -8,11 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import seeds
-from kernels import networks, tile_plans
+from kernels.drawn import drawn
 from kernels.frames import streamed
 from kernels.loops import nested, nested_otherwise, times
-from kernels.networks import Network
-from kernels.programs import can_iterate, lower
 from kernels.samples import IN, OUT, good, patched
 
 from tflm_memopt.errors import ModelError
@@ -27,29 +25,16 @@ GROUP_AT = HEADER.itemsize + 4 * TENSOR.itemsize + 3 * OP.itemsize
 """Offset of the group's record in good()."""
 
 
-def drawn(seed: int) -> tuple[Network, Program, host.DeviceArena, np.random.Generator]:
-    """Draw one or several groups, of rows or tiled."""
-    if seed % 2:
-        network, tiled, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)
-        return network, tiled.program, tiled.arena, rng
-    rng = np.random.default_rng(seed)
-    network = networks.draw(rng, int(rng.integers(1, 7)))
-    cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
-    rows = lower(network, cuts, {i for i, op in enumerate(network.ops) if can_iterate(network, op)}, rng)
-    return network, rows.program, rows.arena, rng
-
-
 def test_any_nesting_runs_the_same_order() -> None:
     for seed in seeds(16):
-        network, program, arena, rng = drawn(seed)
-        inputs = networks.random_inputs(rng, network)
-        expected = network.run(inputs)[-1].ravel()
+        found, rng = drawn(seed), np.random.default_rng(seed)
+        program, inputs, expected = found.program, found.inputs, found.expected
         iterations = host.iteration_order(pack(program), inputs, [expected.size])
         assert len(iterations) == program.iterations
         other = nested_otherwise(program, rng)
         assert unpack(pack(other)) == other
         assert host.iteration_order(pack(other), inputs, [expected.size]) == iterations
-        (watched,) = host.run_guarded(pack(other), arena, inputs, [expected.size])
+        (watched,) = host.run_guarded(pack(other), found.arena, inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
         pushed = pack(streamed(other, rng))  # each push resumes at its place in the loops
         assert host.iteration_order(pushed, inputs, [expected.size]) == iterations
@@ -74,25 +59,23 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
 def test_a_wrong_order_does_no_harm() -> None:
     """Each iteration writes its own pixels and the run ends; the pixels' values may be wrong."""
     for seed in seeds(16):
-        network, program, arena, rng = drawn(seed)
-        inputs = networks.random_inputs(rng, network)
-        size = int(np.prod(network.shapes[-1]))
-        damaged = pack(hostile(program, rng))
-        assert host.check(damaged, [values.nbytes for values in inputs], [size]) is Status.OK
+        found = drawn(seed)
+        damaged = pack(hostile(found.program, np.random.default_rng(seed)))
+        size = found.expected.size
+        assert host.check(damaged, [values.nbytes for values in found.inputs], [size]) is Status.OK
         with contextlib.suppress(ModelError):  # an operator runs too often
-            host.run_guarded(damaged, arena, inputs, [size])
+            host.run_guarded(damaged, found.arena, found.inputs, [size])
 
 
 def test_wrong_orders_are_noticed() -> None:
     """An operator that runs too early or too often spoils the output or ends the run, so the orders above matter."""
     spoilt = 0
     for seed in range(20):
-        network, program, _, rng = drawn(seed)
-        inputs = networks.random_inputs(rng, network)
-        expected = network.run(inputs)[-1].ravel()
+        found = drawn(seed)
+        damaged = pack(hostile(found.program, np.random.default_rng(seed)))
         try:
-            (got,) = host.run(pack(hostile(program, rng)), inputs, [expected.size])
-            spoilt += not np.array_equal(got, expected)
+            (got,) = host.run(damaged, found.inputs, [found.expected.size])
+            spoilt += not np.array_equal(got, found.expected)
         except ModelError:
             spoilt += 1
     assert spoilt > 5

@@ -7,10 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 from conftest import examples
-from kernels import networks, tile_plans
+from kernels import networks
+from kernels.drawn import Drawn, by_row, deep, pixels, tiled
 from kernels.networks import random_shape
 from kernels.packings import count, packed
-from kernels.programs import can_iterate, lower
+from kernels.programs import lower
 from kernels.test_kernels import agree, single
 from models import Net
 from property.forced import forced
@@ -72,28 +73,18 @@ def test_networks(family: Family) -> None:
     """Groups of rows and tiled groups mix packed and other operators, and the program survives a round trip."""
     done = 0
     for seed in range(examples(30)):
-        rng = np.random.default_rng(seed)
-        if seed % 2:
-            network, tiled, rng = (tile_plans.draw_pixels if seed % 3 == 0 else tile_plans.draw)(seed)
-            agree_tiled(network, packed(tiled, family), rng, seed)
-            continue
-        network = networks.draw(rng, int(rng.integers(2, 9)))
-        if seed % 4 == 0:
-            network = networks.draw_deep(rng, int(rng.integers(2, 6)))
-        iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
-        lowered = packed(lower(network, [len(network.ops) // 2], iterative, rng), family)
-        agree(network, lowered, rng, seed)
-        program = pack(lowered.program)
+        draw = (deep, pixels if seed % 3 == 0 else tiled, by_row, tiled)[seed % 4]
+        found = draw(seed, family)
+        agree_drawn(found, seed)
+        program = pack(found.program)
         assert pack(unpack(program)) == program
-        done += count(lowered.program)
+        done += count(found.program)
     assert done > examples(10)
 
 
-def agree_tiled(network: networks.Network, lowered: tile_plans.Lowered, rng: np.random.Generator, seed: int) -> None:
-    inputs = networks.random_inputs(rng, network)
-    expected = network.run(inputs)[-1]
-    (got,) = host.run_guarded(pack(lowered.program), lowered.arena, inputs, [expected.size], seed)
-    np.testing.assert_array_equal(got.reshape(expected.shape), expected, err_msg=f"seed {seed}")
+def agree_drawn(found: Drawn, seed: int) -> None:
+    (got,) = host.run_guarded(pack(found.program), found.arena, found.inputs, [found.expected.size], seed)
+    np.testing.assert_array_equal(got, found.expected, err_msg=f"seed {seed}")
 
 
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import seeds
-from kernels import networks, tile_plans
+from kernels import networks
+from kernels.drawn import drawn
 from kernels.frames import can_be_source, can_stream, external, streamed
 from kernels.networks import Network
-from kernels.programs import can_iterate, lower
+from kernels.programs import lower
 from numpy.typing import NDArray
 
 from tflm_memopt.format.codes import InputPlace
@@ -28,40 +29,26 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 
-def drawn(seed: int) -> tuple[Network, Program, np.random.Generator]:
-    """Draw one or two groups of rows or a tiled group, with iterative operators where possible."""
-    if seed % 2:
-        network, lowered, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)
-        return network, lowered.program, rng
-    rng = np.random.default_rng(seed)
-    network = networks.draw(rng, int(rng.integers(1, 7)))
-    cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
-    iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op)}
-    return network, lower(network, cuts, iterative, rng).program, rng
-
-
 def test_a_streamed_input_gives_the_same_bytes() -> None:
     for seed in seeds(16):
-        network, program, rng = drawn(seed)
+        found = drawn(seed)
+        program, inputs, expected = found.program, found.inputs, found.expected
         assert unpack(pack(program)) == program
         if not can_stream(program):
             continue  # external, or read by several groups
-        inputs = networks.random_inputs(rng, network)
-        expected = network.run(inputs)[-1].ravel()
-        data = pack(streamed(program, rng))
+        data = pack(streamed(program, np.random.default_rng(seed)))
         assert host.input_mode(data) == InputPlace.STREAM
         (got,) = host.run(data, inputs, [expected.size])
         np.testing.assert_array_equal(got, expected)
         order = host.iteration_order(pack(program), inputs, [expected.size])
         assert host.iteration_order(data, inputs, [expected.size]) == order
-        (watched,) = host.run_guarded(data, _apart(data, [program.tensors[0]], expected.size), inputs, [expected.size])
+        (watched,) = host.run_guarded(data, _apart(data, inputs[0].size, expected.size), inputs, [expected.size])
         np.testing.assert_array_equal(watched, expected)
 
 
-def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.DeviceArena:
+def _apart(data: bytes, source: int, output: int) -> host.DeviceArena:
     """Allocate every buffer separately."""
     size = -(-host.workspace_bytes(data) // 16) * 16
-    source = inputs[0].height * inputs[0].width * inputs[0].channels
     return host.DeviceArena(size + source + output, (size,), (size + source,), 0)
 
 
@@ -69,14 +56,13 @@ def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.Device
 def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
     """The frame is part of a larger one with padding after each row."""
     for seed in seeds(16):
-        network, program, rng = drawn(seed)
-        if not can_be_source(program):
+        found = drawn(seed)
+        if not can_be_source(found.program):
             continue  # two inputs, two views of the input, or indices
-        inputs = networks.random_inputs(rng, network)
-        expected = network.run(inputs)[-1].ravel()
-        status, got = _run(external(program), inputs[0], expected.size, form, rng)
+        program, rng = external(found.program), np.random.default_rng(seed)
+        status, got = _run(program, found.inputs[0], found.expected.size, form, rng)
         assert status is Status.OK
-        np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(got, found.expected)
 
 
 @pytest.mark.parametrize("kind", [Kind.RESIZE_BILINEAR, Kind.TRANSPOSE_CONV])
@@ -140,9 +126,8 @@ def test_a_frame_that_does_not_hold_the_input_is_refused(change: Callable[[dict[
 
 
 def test_an_external_program_does_not_run_on_a_frame_that_is_too_small() -> None:
-    network, program, rng = drawn(2)
-    inputs = networks.random_inputs(rng, network)
-    status, _ = _run(external(program), inputs[0], network.run(inputs)[-1].size, host.INT8, rng, bytes=3)
+    found, rng = drawn(2), np.random.default_rng(2)
+    status, _ = _run(external(found.program), found.inputs[0], found.expected.size, host.INT8, rng, bytes=3)
     assert status is Status.SOURCE
 
 
@@ -217,11 +202,10 @@ def test_room_for_the_conversion_is_checked() -> None:
 
 
 def test_a_state_that_no_push_left_is_refused() -> None:
-    network, program, rng = drawn(4)
-    data = pack(streamed(program, rng))
-    inputs = networks.random_inputs(rng, network)
-    buffers = host._Buffers(data, inputs, [network.run(inputs)[-1].size])
+    found = drawn(4)
+    data = pack(streamed(found.program, np.random.default_rng(4)))
+    buffers = host._Buffers(data, found.inputs, [found.expected.size])
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
-    for rows, iterations in ((0xFFFFFFFF, 1), (program.tensors[0].height, 1), (1, 0xFFFFFFFF)):
+    for rows, iterations in ((0xFFFFFFFF, 1), (found.program.tensors[0].height, 1), (1, 0xFFFFFFFF)):
         state = host._Stream(rows, iterations)
         assert Status(host._library().tmo_push(*arguments, ctypes.byref(state))) is Status.ITERATIONS

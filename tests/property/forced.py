@@ -88,6 +88,13 @@ def mobile(seed: int, *, most: int = 6) -> Recipe:
     return Recipe((shape,), tuple(layers), seed=seed & 0xFFFF)
 
 
+def expanding(seed: int) -> Recipe:
+    """A convolution to more channels, a depthwise one and one to fewer: they may run in channel groups."""
+    rng = random.Random(seed)
+    shape = (1, rng.randint(5, 12), rng.randint(3, 8), rng.randint(1, 4))
+    return Recipe((shape,), tuple(_inverted(rng)), seed=seed & 0xFFFF)
+
+
 BORDERS = ("INT8", "INT8", "FLOAT32", "UINT8", "INT16")
 """Types of the inputs and outputs of bordered()."""
 

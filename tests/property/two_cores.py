@@ -13,6 +13,7 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import EVEN, share_out
+from tflm_memopt.plan.effort import LEVELS
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.rewrite.int8_io import Int8Interface
 
@@ -26,6 +27,7 @@ def drawn(seed: int) -> ConversionOptions:
     rng = random.Random(seed)
     return ConversionOptions(
         seconds=0,
+        effort=LEVELS["low"],
         fold=rng.random() < 0.8,
         overlap=rng.random() < 0.8,
         reorder=rng.random() < 0.5,

@@ -13,7 +13,7 @@ from applications import MISSING, TFLM, built
 from conftest import ROOT
 from cores.cases import TOO_LARGE, run
 from cores.core import CORES, missing_tools
-from cores.draws import DRAWS, converted_cases
+from cores.draws import DRAWS, converted_cases, program_case
 from hostile.judge import Outcome, judge
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis.strategies import SearchStrategy
@@ -190,7 +190,8 @@ def cores(cases: range) -> list[Failure]:
             raise RuntimeError(reason)
         drawn = [
             (case, f"{draw.__name__}, {family.name}", program)
-            for case in cases for draw in DRAWS for family in core.families if (program := draw(case, family))
+            for case in cases for draw in DRAWS for family in core.families
+            if (program := program_case(draw, case, family))
         ]  # fmt: skip
         drawn += [(case, "converted", program) for case in cases for program in converted_cases(case, core.target)]
         outcomes = run(core, [program for *_, program in drawn])

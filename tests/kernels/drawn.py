@@ -1,0 +1,110 @@
+"""Random programs with inputs and expected outputs.
+
+Groups of rows come from the naive planner, with outputs of the naive reference. Tiled groups come from forced plans of
+the package, with outputs of TFLM.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from dataclasses import dataclass, replace
+
+import numpy as np
+from kernels import networks
+from kernels.naive import Int8
+from kernels.networks import Network
+from kernels.packings import packed
+from kernels.programs import Lowered, can_iterate, lower
+from numpy.random import Generator
+from property import oracle
+from property.forced import expanding, forced, mobile, random_settings
+from property.networks import build
+
+from tflm_memopt.convert.pipeline import ConversionOptions
+from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.packing import TARGETS, Family
+from tflm_memopt.plan.search.tiles_plan import Settings
+from tflm_memopt.runtime import regions
+from tflm_memopt.runtime.host import DeviceArena
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A program with one output, and its buffers in one arena."""
+
+    program: Program
+    arena: DeviceArena
+    inputs: list[Int8]
+    expected: Int8
+
+
+def in_rows(network: Network, lowered: Lowered, rng: Generator, family: Family = Family.GENERIC) -> Drawn:
+    """Pack a program for a family of cores, and draw its inputs."""
+    lowered = packed(lowered, family)
+    inputs = networks.random_inputs(rng, network)
+    return Drawn(lowered.program, lowered.arena, inputs, network.run(inputs)[-1].ravel())
+
+
+def by_row(seed: int, family: Family = Family.GENERIC) -> Drawn:
+    """Draw one or two groups of rows, with iterative operators where possible."""
+    rng = np.random.default_rng(seed)
+    network = networks.draw(rng, int(rng.integers(1, 7)))
+    cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
+    iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op)}
+    return in_rows(network, lower(network, cuts, iterative, rng), rng, family)
+
+
+def deep(seed: int, family: Family = Family.GENERIC) -> Drawn:
+    """Draw convolutions of many channels, which suit packed kernels."""
+    rng = np.random.default_rng(seed)
+    network = networks.draw_deep(rng, int(rng.integers(1, 5)))
+    return in_rows(network, lower(network, [], set(), rng), rng, family)
+
+
+def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
+    """Draw a depthwise convolution with the window that has its own kernel core."""
+    rng = np.random.default_rng(seed)
+    network = networks.draw_depthwise(rng)
+    return in_rows(network, lower(network, [], set(), rng), rng, family)
+
+
+@functools.lru_cache(512)
+def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
+    """Draw a network in tiled groups that no planner would choose. by_pixel: an iteration makes one pixel."""
+    target = next((name for name, other in TARGETS.items() if other is family), "generic")
+    for attempt in itertools.count():
+        rng = random.Random(f"{seed} {attempt}")
+        data = build(expanding(seed + attempt) if seed % 3 == 0 else mobile(rng.randrange(1 << 16), most=3))
+        settings = Settings(tile=1, group_channels=0) if by_pixel else random_settings(rng)
+        if seed % 3 == 0:
+            settings = replace(settings, group_channels=rng.choice((1, 2, 3, 5)))
+        with forced(settings, seed):
+            converted = oracle.convert(data, ConversionOptions(seconds=0, target=target, reorder=False))
+        if converted is None:
+            continue
+        model = read(converted[0])
+        found = regions.regions(model)
+        if len(found) != 1 or len(model.graph.ops) != 1 or len(model.graph.outputs) != 1:
+            continue
+        program = unpack(found[0].program)
+        if not any(group.stripes for group in program.groups):
+            continue
+        inputs = oracle.inputs_of(model.graph, seed)[rng.choice((0, 0, 0, 4))]
+        (expected,) = oracle.run(oracle.original(data), inputs, 1)
+        flat = [np.ascontiguousarray(values).view(np.int8).ravel() for values in (*inputs, expected)]
+        return Drawn(program, regions.placement(model, found[0]), flat[:-1], flat[-1])
+    raise AssertionError
+
+
+def pixels(seed: int, family: Family = Family.GENERIC) -> Drawn:
+    """Draw a network that is made pixel by pixel, for which some kernels have separate code."""
+    return tiled(seed, family, by_pixel=True)
+
+
+def drawn(seed: int) -> Drawn:
+    """Draw groups of rows or tiled groups."""
+    return (tiled if seed % 2 else by_row)(seed)
