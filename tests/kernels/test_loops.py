@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 from dataclasses import replace
 
 import numpy as np
@@ -118,3 +119,21 @@ def test_loops_end_inside_the_program() -> None:
         cut = patched(GROUP, GROUP_AT, loops=len(image) - len(end))
         assert host.check(cut[: -len(end)] + end, [IN], [OUT]) is Status.TABLE, end
     assert host.check(patched(GROUP, GROUP_AT, loops=len(image)), [IN], [OUT]) is Status.TABLE
+
+
+def test_the_rows_of_a_stripe() -> None:
+    """Recomputed rows may begin before row 0 for some numbers, which random networks never produce."""
+    for seed in seeds(10):
+        rng, library = np.random.default_rng(seed), host._library()
+        height, advance = (int(n) for n in rng.integers(1, 40, 2))
+        again = int(rng.integers(0, 9)) * (seed % 2)
+        end = int(rng.integers(-5, advance + again + 9))
+        tensor = np.zeros(1, TENSOR)
+        for name, value in {"height": height, "advance": advance, "end": end, "rows": advance + again}.items():
+            tensor[name] = value
+        at = ctypes.c_void_p(tensor.ctypes.data)
+        for m in range(8):
+            top = m * advance + end - advance - again if again else (m - 1) * advance + end if m else 0
+            rows = [min(max(y, 0), height) for y in (top, m * advance + end)]
+            stripe = ctypes.c_uint16(m)
+            assert [library.tmo_stripe_first(at, stripe), library.tmo_stripe_end(at, stripe)] == rows, seed
