@@ -83,6 +83,10 @@ class Exploration:
     points: tuple[PointReport, ...]
     """Points of the frontier, then points with tensors in slow memory; empty if no operator can run row by row."""
     seconds: float
+    original_instructions: int | None = None
+    """Estimated instructions of the original under TFLM with CMSIS-NN on `core`, or None if unknown."""
+    original_milliseconds: tuple[float, float] | None = None
+    """Estimated lower and upper bound on the time of the original on the board, or None if unknown."""
     board: str | None = None
     """Id of the board whose free RAM and flash each point reports, or None."""
 

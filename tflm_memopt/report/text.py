@@ -110,7 +110,10 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", *slow, "against TFLM", "groups", *left)
     table = table_of(*columns, numbers=len(columns))
     today = ("TFLM today", "1.000", f"{result.original_macs:,}")
-    table.add_row(*today, *("" for _ in counted), *_figures(before), *("" for _ in slow), "", "", *("" for _ in left))
+    original = [f"{result.original_instructions:,}" if result.original_instructions else "" for _ in counted]
+    ms = times.most(result.original_milliseconds) if timed else []
+    rest = (*ms, *("" for _ in left[len(ms) :]))
+    table.add_row(*today, *original, *_figures(before), *("" for _ in slow), "", "", *rest)
     for number, p in enumerate(result.points):
         groups = f"{p.groups}" + (f" ({p.tiled} tiled)" if p.tiled else "")
         groups += f", {_rematerialisations(p.rematerialisations)}" if p.rematerialisations else ""

@@ -66,11 +66,11 @@ def _slower(time: Time | None) -> str:
     >>> _slower(Time("cortex-m4", "", 64.0, None, before, after))
     'slower: +12 to +24 % time'
     >>> _slower(Time("cortex-m4", "", None, None, Inference(100, None), Inference(169, None)))
-    'slower: +69 % instructions'
+    'slower: +69 % instructions on cortex-m4'
     """
     if time is None or time.change is None or time.change[1] < VISIBLE:
         return ""
-    what = "time" if time.original and time.original.milliseconds else "instructions"
+    what = "time" if time.original and time.original.milliseconds else f"instructions on {time.core}"
     return f"{'slower' if time.change[0] >= 0 else 'may be slower'}: {percent(time.change)} {what}"
 
 

@@ -79,3 +79,16 @@ def test_the_frontier_has_every_plan(model: str, settings: str) -> None:
         assert done.plan
         cost_taken, ram_taken = price(explored, done.plan, done.work), done.report.arena.total
         assert any(c <= cost_taken and ram <= ram_taken for c, ram in points), (limit, cost_taken, ram_taken)
+
+
+@pytest.mark.parametrize("name", ["pico", "nucleo_f103rb", "nano33ble"])
+def test_the_original_is_compared_with_the_points(name: str) -> None:
+    """Both commands say the same of the original, on every core on which it was counted."""
+    data = narrowing()
+    explored, optimized = tflm_memopt.explore(data, board=name), tflm_memopt.optimize(data, board=name)
+    time = optimized.report.time
+    assert time
+    assert time.original
+    assert explored.original_milliseconds == time.original.milliseconds
+    assert explored.original_instructions == time.original.instructions
+    assert all(point.milliseconds for point in explored.points)
