@@ -58,11 +58,6 @@ def messages(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Messag
     return [computed(asked, planned) for planned in found], [check(p.plan, p.graph) for p in found]
 
 
-def links_alone(crosses: Message, speed: LinkSpeed) -> float:
-    """Return the milliseconds of the messages without computation."""
-    return together(speed, [[0.0] * (len(own) + 1) for own in crosses], crosses).milliseconds
-
-
 def rows(model: Path, devices: int, split: str) -> Iterator[dict[str, Any]]:
     """Yield the estimated time of a network on several devices over each link."""
     models = shares(model, devices, SPLITS[split])

@@ -17,7 +17,7 @@ from papers.vmcu.dense import dense
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Index, KernelProgram, Memory, Type
+from tflm_memopt.kernels.language import Index, KernelProgram, Memory
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.rewrites import Rewrite, scheduled
 
@@ -150,15 +150,3 @@ def executed(write: Callable[[Builder, Index], None]) -> Callable[[], object]:
     small = described(write)
     given = {t.name: np.arange(5, dtype=np.int8) for t in small.tensors if not t.written and t.name != "work"}
     return lambda: run(small, {"n": 5}, given)
-
-
-@kernel("y = the sum of squares")
-def squared(b: Builder) -> None:
-    (n,) = b.extents("n")
-    (zero,) = b.parameters("zero")
-    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT32, 1)
-    total = b.broadcast(Type.INT32, Index.of(0))
-    with b.loop("i", n) as i:
-        value = b.compute("sub", Type.INT16, b.ram_load(x, i), zero)
-        b.dot(total, value, value)
-    b.ram_store(y, total, 0)

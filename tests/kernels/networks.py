@@ -23,7 +23,6 @@ POOLS_S16 = tuple(WIDE[kind] for kind in POOLS)
 WINDOWED = (Kind.CONV, Kind.DEPTHWISE, *POOLS)
 NARROW = {wide: kind for kind, wide in WIDE.items()}
 INT16 = (*NARROW, Kind.ADD_S16, Kind.SUB_S16, *MAPPED_S16)
-CHANNELWISE = (Kind.DEPTHWISE, Kind.LOOKUP, *POOLS)
 
 
 @dataclass(frozen=True)
@@ -409,39 +408,6 @@ def draw(rng: Generator, n_ops: int) -> Network:
         ops.append(op)
         shapes.append(shape)
     return Network(1, tuple(shapes), tuple(ops))
-
-
-def draw_groups(rng: Generator, *, fills: bool = False) -> tuple[Network, range]:
-    """Draw a network with a bottleneck, and the range of its operators: a CONV, channelwise operators, a CONV.
-
-    The last CONV is missing with `fills`; the operator before it then writes the network's output.
-    """
-    shape = (int(rng.integers(5, 14)), int(rng.integers(3, 9)), int(rng.integers(1, 6)))
-    residual = rng.random() < 0.4
-    plain = residual or rng.random() < 0.4
-    inside = [Kind.DEPTHWISE] if plain else rng.choice(list(CHANNELWISE), int(rng.integers(0, 3))).tolist()
-    before, after = int(rng.integers(0, 2)), int(rng.integers(0, 2))
-    first, last = before, before + len(inside) + 1
-    kinds = [Kind.CONV] * (before + 1) + [Kind(k) for k in inside] + [Kind.CONV] * (1 + after)
-    shapes, ops = [shape], list[ProgramOp]()
-    for i, kind in enumerate(kinds):
-        op, shape = operator(rng, kind, (len(shapes) - 1,), shapes[-1], len(shapes))
-        if kind is Kind.CONV and first <= i <= last and (residual or rng.random() < 0.7):
-            channels = shapes[first][2] if residual and i == last else shape[2]
-            op, shape = reshaped(rng, op, shapes[-1], Window(), channels)
-        if kind is Kind.DEPTHWISE:
-            w = Window(3, 3, 1, 1, 1, 1, 1, 1) if residual else op.window
-            op, shape = reshaped(rng, op, shapes[-1] if residual else (*shape[:2], 0), w, shapes[-1][2])
-        ops.append(op)
-        shapes.append(shape)
-        if residual and i == last:
-            operands = tuple(rng.permutation([first, len(shapes) - 1]).tolist())
-            op, shape = operator(rng, Kind.ADD, operands, shape, len(shapes))
-            ops.append(op)
-            shapes.append(shape)
-    if fills:
-        return Network(1, tuple(shapes[: last + 1]), tuple(ops[:last])), range(first, last)
-    return Network(1, tuple(shapes), tuple(ops)), range(first, last + 1)
 
 
 def reshaped(rng: Generator, op: ProgramOp, out: Shape, w: Window, channels: int) -> tuple[ProgramOp, Shape]:

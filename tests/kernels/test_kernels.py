@@ -91,16 +91,6 @@ def test_one_row_at_a_time_is_the_whole_window(kind: Kind) -> None:
             agree(network, lower(network, [], iterative, rng), np.random.default_rng(seed), seed)
 
 
-def test_a_tall_window_runs_one_row_at_a_time_only() -> None:
-    rng = np.random.default_rng(5)
-    shape = (100, 3, 2)
-    op, out = reduced_whole(rng, operator(rng, Kind.CONV, (0,), shape, 1)[0], shape)
-    network = single(op, shape, out)
-    agree(network, lower(network, [], {0}, rng), rng, 5)
-    whole = lower(network, [], set(), rng)
-    assert host.check(pack(whole.program), [600], [int(np.prod(out))]) is host.Status.OP
-
-
 def test_network_in_groups() -> None:
     for seed in seeds(32):
         rng = np.random.default_rng(seed)
@@ -122,29 +112,6 @@ def test_a_chain_longer_than_the_executor_remembers() -> None:
     agree(network, lowered, rng, 1)
     order = host.iteration_order(pack(lowered.program), random_inputs(rng, network), [9 * 4 * 2])
     assert [(f.op, f.row) for f in order] == list(lowered.order)
-
-
-@pytest.mark.slow
-def test_rolling_buffers_are_as_shallow_as_can_be() -> None:
-    """With one row less in any rolling buffer, an output is wrong, so the networks above exercise those buffers."""
-    broken = shallower = 0
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        network = networks.draw(rng, 6)
-        lowered = lower(network, [], set(), rng)
-        inputs = random_inputs(rng, network)
-        expected = network.run(inputs)[-1]
-        for t in lowered.rolling_buffers:
-            tensors = list(lowered.program.tensors)
-            if tensors[t].depth == 1:
-                continue
-            tensors[t] = dataclasses.replace(tensors[t], depth=tensors[t].depth - 1)
-            program = pack(dataclasses.replace(lowered.program, tensors=tuple(tensors)))
-            (got,) = host.run(program, inputs, [expected.size])
-            shallower += 1
-            broken += not np.array_equal(got, expected.ravel())
-    assert shallower > 20
-    assert broken > shallower // 2  # clamped or pooled outputs can hide a wrong row
 
 
 NARROWING = [kind for kind, (read, written) in CONVERTED.items() if read >= written]

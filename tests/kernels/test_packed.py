@@ -112,16 +112,6 @@ def test_constants_for_vectors_are_checked(kind: Kind) -> None:
         assert host.check(bytes(image), *sizes) is host.Status.OP, field
 
 
-def test_a_program_for_cores_without_helium_has_none_of_its_packings() -> None:
-    rng = np.random.default_rng(2)
-    op, out = networks.operator(rng, Kind.CONV, (0,), (6, 6, 6), 2)
-    program = packed(lower(single(op, (6, 6, 6), out), [], set(), rng), Family.MVE).program
-    sizes = ([216], [int(np.prod(out))])
-    assert count(program) and host.check(pack(program), *sizes) is host.Status.OK
-    for family in (Family.DSP, Family.GENERIC):
-        assert host.check(pack(dataclasses.replace(program, target=family)), *sizes) is host.Status.OP
-
-
 def test_a_program_for_vectors_has_no_others_packings() -> None:
     done = 0
     for seed in range(20):

@@ -106,13 +106,13 @@ def verified(data: bytes, new: bytes, folder: Path) -> Verification:
     return verify(data, new, runs=RUNS, c=folder)
 
 
-def examine(seed: int) -> str:
-    """Test one random network; return the input's place, or the reason against a module.
+def examine(seed: int, model: bytes | None = None) -> str:
+    """Test a model, or a random network; return the input's place, or the reason against a module.
 
     Raises AssertionError if a byte differs.
     """
     rng = random.Random(seed)
-    data = ported(rng)
+    data = model or ported(rng)
     try:
         original(data)
     except RuntimeError:

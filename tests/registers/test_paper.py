@@ -125,15 +125,6 @@ def test_the_code_of_6_5() -> None:
     )
 
 
-OUTER = """\
-bfGroup Inner1 { uint8 a; uint8 b; uint8 c; };
-bfGroup Inner2 { uint8 d; uint8 e; };
-bfGroup Outer { bfGroup Inner1 inner1; bfGroup Inner2 inner2; uint8 f; };
-make_device(Outer, outer, 0x1000);
-"""
-REGIONS = ("inner2.d inner2.e",) * 5 + ("inner1.a inner1.b inner1.c",) * 2 + ("inner1.a inner1.c",) * 2
-
-
 def reads(several: tuple[str, ...], device: str) -> str:
     """A driver with each of these access regions in a function of its own."""
     sums = [" + ".join(f"{device}->{name}" for name in region.split()) for region in several]
@@ -147,11 +138,6 @@ def bits(svd: str) -> dict[str, int]:
         for name, bit in re.findall(r"<name>(\w+)</name>.*?<bitOffset>(\d+)<", fields, re.DOTALL):
             found[name] = 8 * int(offset, 0) + int(bit)
     return found
-
-
-def test_figures_6_6_and_6_7() -> None:
-    svd = generated(reads(REGIONS, "outer"), OUTER).files["driver_registers.svd"]
-    assert bits(svd) == {"inner1_a": 0, "inner1_b": 8, "inner1_c": 16, "inner2_d": 32, "inner2_e": 40, "f": 64}
 
 
 ALIGNED = {"yes": 0, "no": 4}
@@ -177,12 +163,6 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     assert len(re.findall(r"<<|>>", code)) == shifts
     # Written values and returned values are masked; the printed code overwrites neighbours.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
-
-
-def test_a_value_that_is_too_large_spills_into_no_neighbour() -> None:
-    fields = chip(register("R", 0, "f:0:2", "g:2:2"))
-    header = generated("void use(unsigned x) { dev->R.f = x; }", fields).files["driver_registers.h"]
-    assert "(REG_READ32((uintptr_t)grp + 0u) & 0xfffffffcu) | (write_value0 & 0x3u)" in header
 
 
 SIDE_EFFECTS = {

@@ -22,11 +22,11 @@ from kernels.conftest import PLAIN, SANITIZED, THREADS, WATCHED, compiled
 from kernels.test_fuzz import write_pools, write_samples, write_shared
 from property import two_cores
 from property.applications import examine as examine_application
-from property.floats import examine_float, float_recipes
+from property.floats import examine_float, float_recipes, in_float
 from property.forced import mobile, squeezed
 from property.layers import INT16, TAILS
 from property.modules import examine as examine_module
-from property.networks import Recipe, recipes
+from property.networks import Recipe, build, recipes
 from property.sequences import examine as examine_sequence
 from property.shapes import examine as examine_shapes
 from property.sliding import examine as examine_window
@@ -222,6 +222,15 @@ def modules(cases: range) -> list[Failure]:
     return each(cases, examine_module)
 
 
+def float_modules(cases: range) -> list[Failure]:
+    """Compare C modules of random float32 networks with TFLM, under sanitizers."""
+
+    def examine_one(recipe: Recipe) -> None:
+        examine_module(recipe.seed, in_float(build(recipe), recipe.seed))
+
+    return drawn(cases, examine_one, float_recipes())
+
+
 def registers(cases: range) -> list[Failure]:
     """Run random drivers for random peripherals on the simulated bus, with and without generated accessors."""
     folder = FOLDER / f"registers{cases.start}"
@@ -280,9 +289,10 @@ Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "int16": (int16, 50), "floats": (floats, 50), "builtin": (builtin, 25),
     "plans": (plans, 50), "files": (files, 500), "tails": (tails, 50), "long": (long, 50),
-    "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
-    "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000),
-    "apps": (apps, 250), "devices": (devices, 50), "sums": (sums, 50),
+    "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100),
+    "float_modules": (float_modules, 50), "windows": (windows, 100), "registers": (registers, 100),
+    "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000), "apps": (apps, 250),
+    "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25), "pools": (pools, 100_000), "spills": (spills, 50),
 }  # fmt: skip
 """For each kind, its function and the maximum number of cases per task."""

@@ -40,23 +40,6 @@ def test_a_wide_hidden_vector(*, pixels: bool) -> None:
     assert_arena_as_predicted(done.model, assert_same_bytes(data, done.model, seed=1))
 
 
-@pytest.mark.parametrize(
-    ("sizes", "middle", "expected"),
-    [
-        ((32, 300, 40), "LOGISTIC", [[38, 38, 39]]),
-        ((20, 203, 5, 77, 3), "HARD_SWISH", [[26, 26, 27], [1], [10, 10, 11]]),
-        ((16, 200, 10, 300, 12), "", [[25, 26], [38, 39]]),
-        ((64, 128, 40), "", [[1], [1]]),  # sums would be larger than the hidden vector
-    ],
-)
-def test_chains_of_layers(sizes: tuple[int, ...], middle: str, expected: list[list[int]]) -> None:
-    data = layers(sizes, middle=middle)
-    done = tflm_memopt.optimize(data)
-    assert done.plan
-    assert groups(done.plan) == expected
-    assert_same_bytes(data, done.model, seed=2)
-
-
 @pytest.mark.parametrize("middle", ["", "LOGISTIC"])
 def test_a_hidden_vector_that_is_read_twice_is_whole(middle: str) -> None:
     """The tensor between it and the next layer is whole as well."""

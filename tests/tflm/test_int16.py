@@ -48,15 +48,6 @@ def test_two_operands(
     assert_equal(net.model(net.binary(kind, *operands, activation=activation, out=(out, 0))))
 
 
-@EXAMPLES
-@given(shape=images, alpha=st.floats(0, 4, width=32), a=scales, b=scales)
-def test_leaky_relu(shape: tuple[int, ...], alpha: float, a: float, b: float) -> None:
-    net = Net(activations="INT16")
-    options = schema.LeakyReluOptionsT(alpha=alpha)
-    y = net.unary("LEAKY_RELU", net.input(shape, (a, 0)), dtype="INT16", out=(b, 0), options=options)
-    assert_equal(net.model(y))
-
-
 @pytest.mark.parametrize(
     ("alpha", "out", "runs"),
     [(0.3, 2**-10, True), (-0.3, 2**-10, False), (0.3, 2**-27, False), (float("inf"), 1, False)],
@@ -90,14 +81,6 @@ def test_scales_of_curves(kind: str, scale: float, out: float) -> None:
     y = net.unary(kind, net.input((1, 4), (scale, 0)), dtype="INT16", out=(out, 0))
     (support,) = to_row_ops(canonicalise(read(net.model(y)).graph).graph).values()
     assert getattr(support, "code", "") == "curve_scales"
-
-
-@EXAMPLES
-@given(rows=st.integers(1, 4), classes=st.one_of(st.integers(1, 12), st.sampled_from([300, 4095])),
-       scale=st.floats(2**-20, 0.5, width=32), beta=st.floats(0.125, 3, width=32))  # fmt: skip
-def test_softmax(rows: int, classes: int, scale: float, beta: float) -> None:
-    net = Net(activations="INT16")
-    assert_equal(net.model(net.softmax(net.input((1, rows, classes), (scale, 0)), beta=beta)))
 
 
 @EXAMPLES

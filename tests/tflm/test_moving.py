@@ -22,7 +22,6 @@ from moving import (
     strided_slice,
     tile,
     unpack,
-    upsampling,
 )
 from property import oracle
 from tflm.test_operators import assert_equal
@@ -107,12 +106,6 @@ def test_concatenation_of_many(count: int, axis: int) -> None:
     assert_all(net, net.conv2d(concatenation(net, parts, axis), 2, kernel=(3, 3)))
 
 
-def test_concatenation_of_one_tensor_with_itself() -> None:
-    net = Net()
-    x = image(net, (1, 6, 5, 3), streamed=True)
-    assert_all(net, concatenation(net, [x, x, x], 3))
-
-
 @pytest.mark.slow
 @EXAMPLES
 @given(shape=shapes, axis=st.integers(1, 3), count=st.integers(1, 3),
@@ -156,15 +149,6 @@ def test_pack(shape: Shape, count: int, axis: int, streamed: bool, dtype: str) -
     assert_all(net, pack(net, xs, axis - 1))
 
 
-@EXAMPLES
-@given(data=st.data(), shape=shapes, streamed=st.booleans(), dtype=types)
-def test_slice(data: st.DataObject, shape: Shape, streamed: bool, dtype: str) -> None:
-    begin = [data.draw(st.integers(0, d - 1)) for d in shape]
-    size = [data.draw(st.integers(1, d - b) | st.just(-1)) for d, b in zip(shape, begin, strict=True)]
-    net = Net(activations=dtype)
-    assert_all(net, slice_(net, image(net, shape, streamed=streamed), begin, size))
-
-
 def slices(size: int) -> st.SearchStrategy[slice]:
     bounds = st.none() | st.integers(-size, size)
     made = st.builds(slice, bounds, bounds, st.sampled_from([1, 1, 2, 3, -1, -2]))
@@ -177,14 +161,6 @@ def test_strided_slice(data: st.DataObject, shape: Shape, streamed: bool, dtype:
     chosen = [slice(None), *(data.draw(slices(d)) for d in shape[1:])]
     net = Net(activations=dtype)
     assert_all(net, strided_slice(net, image(net, shape, streamed=streamed), chosen))
-
-
-@pytest.mark.parametrize("axis", [1, 2, 3])
-@pytest.mark.parametrize("index", [1, -1])
-def test_strided_slice_that_drops_a_dimension(axis: int, index: int) -> None:
-    net = Net()
-    chosen = [slice(index, None if index == -1 else index + 1) if a == axis else slice(None) for a in range(4)]
-    assert_all(net, strided_slice(net, image(net, (1, 4, 5, 3), streamed=True), chosen, shrink=[axis]))
 
 
 @EXAMPLES
@@ -251,37 +227,12 @@ def test_reverse(shape: Shape, axes: Shape, streamed: bool, dtype: str) -> None:
 
 
 @EXAMPLES
-@given(shape=shapes, size=st.tuples(st.integers(1, 4), st.integers(1, 4)), streamed=st.booleans())
-def test_up_sampling_as_keras_has_it(shape: Shape, size: Pair, streamed: bool) -> None:
-    net = Net()
-    assert_all(net, upsampling(net, image(net, shape, streamed=streamed), size))
-
-
-@EXAMPLES
 @given(shape=shapes, size=st.tuples(st.integers(1, 15), st.integers(1, 13)),
        mode=st.sampled_from(["", "corners", "half"]), streamed=st.booleans(), dtype=types)  # fmt: skip
 def test_resize_nearest(shape: Shape, size: Pair, mode: str, streamed: bool, dtype: str) -> None:
     net = Net(activations=dtype)
     x = image(net, shape, streamed=streamed)
     assert_all(net, resize(net, x, size, corners=mode == "corners", half=mode == "half"))
-
-
-@pytest.mark.parametrize("dtype", ["INT8", "INT16"])
-def test_channel_shuffle(dtype: str) -> None:
-    """ShuffleNet: five dimensions between two views."""
-    net = Net(activations=dtype)
-    x = net.reshape(image(net, (1, 6, 5, 6), streamed=True), (1, 6, 5, 2, 3))
-    y = net.reshape(net.transpose(x, (0, 1, 2, 4, 3)), (1, 6, 5, 6))
-    assert_all(net, net.conv2d(y, 3, kernel=(3, 3)))
-
-
-def test_vectors_and_sequences() -> None:
-    net = Net()
-    x, y = net.input((1, 7)), net.input((1, 5))
-    assert_all(net, net.fully_connected(concatenation(net, [x, y], 1), 4))
-    net = Net()
-    x = net.input((1, 9, 4))
-    assert_all(net, net.pad(x, [(0, 0), (2, 1), (0, 1)]))
 
 
 @pytest.mark.parametrize("ops", ["region", "builtin"])

@@ -158,19 +158,6 @@ def test_fully_connected(
     assert_equal(net.model(y))
 
 
-@pytest.mark.slow
-@EXAMPLES
-@given(size=sizes, c=channels, reshaped=st.booleans(), seed=seeds)
-def test_fully_connected_sees_the_rows_of_what_it_flattens(
-    size: tuple[int, int], c: int, reshaped: bool, seed: int
-) -> None:
-    net = Net(seed)
-    x = net.conv2d(net.input((1, *size, c)), c, kernel=(3, 3))
-    if reshaped:
-        x = net.reshape(x, (1, size[0] * size[1] * c))
-    assert_equal(net.model(net.fully_connected(x, 5)))
-
-
 @EXAMPLES
 @given(shape=st.sampled_from([(1, 5, 4, 3), (1, 1, 7, 2), (1, 6, 5), (3, 4), (1, 9)]), activation=activations,
        a=affines, b=affines, ratio=st.floats(2**-5, 32, width=32), zero_point=zero_points)  # fmt: skip
@@ -179,12 +166,6 @@ def test_add(shape: tuple[int, ...], activation: str, a: Affine, b: Affine, rati
     x, y = net.input(shape, a), net.input(shape, b)
     out = (float(np.float32(max(a[0], b[0]) * ratio)), zero_point)
     assert_equal(net.model(net.add(x, y, activation=activation, out=out)))
-
-
-def test_add_of_a_tensor_to_itself() -> None:
-    net = Net()
-    x = net.input((1, 3, 3, 2))
-    assert_equal(net.model(net.add(x, x)))
 
 
 @EXAMPLES

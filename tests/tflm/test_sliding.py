@@ -59,24 +59,6 @@ def wide() -> bytes:
     return net.model(net.fully_connected(x, 3))
 
 
-@pytest.mark.slow
-def test_what_is_kept_is_a_choice() -> None:
-    """Each point of RAM against compute gives the original's outputs, and its saved plan can be loaded."""
-    data, ways = wide(), {"input": "sliding", "seconds": 0.05}
-    kept = tflm_memopt.optimize(data, **ways).report
-    points = tflm_memopt.explore(data, input="sliding", effort="low").points
-    assert [p.overhead for p in points] == sorted(p.overhead for p in points)
-    assert len(points) > 1 and points[0].arena.total > points[-1].arena.total
-    small = tflm_memopt.optimize(data, **ways, ram_limit=kept.arena.total - 1)
-    most = tflm_memopt.optimize(data, **ways, max_macs=small.report.overhead)
-    assert kept.overhead < small.report.overhead <= 1
-    assert most.report.arena.total <= small.report.arena.total < kept.arena.total
-    for done in (small, most):
-        assert verify(data, done.model, runs=1, steps=Steps(40, 30)).bit_exact
-    assert small.plan is not None
-    assert tflm_memopt.optimize(data, **ways, plan=small.plan.to_json()).model == small.model
-
-
 def test_a_window_that_is_full_too_early_is_found() -> None:
     model = tflm_memopt.optimize(network(), input="sliding:2", seconds=0.05).model
     found = verify(network(), _full_one_step_early(model), runs=1, steps=Steps(3))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
@@ -89,20 +88,6 @@ def test_more_parts_than_one_operator_joins() -> None:
         assert_same_bytes(data, in_parts(data, tiling), seed=1)
     joins = [op for op in read(in_parts(data, Tiling((0, 1), rows=25))).graph.ops if op.type == "CONCATENATION"]
     assert sorted(len(op.inputs) for op in joins) == [3, 7, 9, 9]
-
-
-def test_a_wide_network_gains_as_a_tall_one() -> None:
-    """A map of few rows and many columns is cut by columns."""
-    found = []
-    for height, width in ((64, 4), (4, 64)):
-        net = Net(seed=1)
-        x = net.conv2d(net.input((1, height, width, 3)), 24, kernel=(3, 3), padding="SAME")
-        x = net.conv2d(net.conv2d(x, 16, kernel=(3, 3), stride=(2, 2), padding="SAME"), 4)
-        options: Any = {"allow_ops": ["PAD", "SLICE", "CONCATENATION"], "max_macs": 1.5}
-        found.append(tflm_memopt.optimize(net.model(x), ops="builtin", kernels="reference", **options).report)
-    tall, wide = found
-    assert wide.arena.total <= 1.02 * tall.arena.total < 0.9 * wide.original_arena.total
-    assert [tiling.columns > 1 for tiling in wide.in_parts] == [True]
 
 
 @pytest.mark.slow

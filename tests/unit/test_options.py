@@ -6,14 +6,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import UsageError
-from tflm_memopt.options import OPTIONS, complete
+from tflm_memopt.options import OPTIONS
 
 WRONG = (object(), math.nan, -math.inf, [object()], {"a": 1}, b"1")
 """Values that no option has; only a plan is a mapping."""
@@ -49,11 +48,6 @@ def test_hints(options: dict[str, Any], hint: str) -> None:
     with pytest.raises(UsageError) as refused:
         tflm_memopt.optimize(small(), **options)
     assert refused.value.hint == hint
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    read = complete({"max_macs": np.float32(1.5), "cores": np.int64(1), "without": np.array(["tiles"])})
-    assert (read["max_macs"], read["cores"], read["without"]) == (1.5, 1, ("tiles",))
 
 
 @pytest.mark.parametrize("value", ["[1]", "nan", "'x'", "true", "{a = 1}", "1979-05-27"])

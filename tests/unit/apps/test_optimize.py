@@ -82,13 +82,6 @@ def test_what_is_retained_is_nobody_elses() -> None:
     assert place <= written(plan_of(result, "wake"))
 
 
-def test_one_layout_problem_beats_heads_and_reservations() -> None:
-    """The largest head plus reservations takes at least a tenth more."""
-    result = optimize(application(stream=True, retain=True))
-    assert result.report.arena.head <= 0.9 * result.report.stacked
-    assert result.report.lower_bound_head <= result.report.arena.head
-
-
 @pytest.mark.parametrize(
     ("app", "code", "says"),
     [
@@ -110,19 +103,6 @@ def test_a_model_whose_bytes_tflm_places_runs_only_in_turn() -> None:
     with pytest.raises(UsageError, match="leaves the place of") as caught:
         optimize(App(models, options=LOW, concurrent=(("ours", "theirs"),)))
     assert caught.value.code == "memory_unknown"
-
-
-@pytest.mark.parametrize(
-    ("models", "code"),
-    [
-        ({"a": AppModel(small(), retain=[7])}, "bad_config"),
-        ({"a": AppModel(small(), {"abi": "lp64"}), "b": AppModel(small())}, "bad_config"),
-    ],
-)
-def test_what_no_model_has_is_refused(models: dict[str, AppModel], code: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        optimize(App(models, options=LOW))
-    assert caught.value.code == code
 
 
 TOML = 'concurrent = [["one", "two"]]\neffort = "low"\n' + "".join(
@@ -280,9 +260,3 @@ def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
     row = next(row for row in found["boards"] if row["board"]["id"] == "nano33ble")
     assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
     assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1
-
-
-def test_fit_takes_the_plan_of_optimize_for_a_board(door: Path, run: Run) -> None:
-    found = run("fit", "door.toml", "--board", "nano33ble", "--json").json
-    assert found["arena"] == run("optimize", "door.toml", "--board", "nano33ble", "--json").json["arena"]
-    assert found["boards"][0]["rewritten"]["fits"]

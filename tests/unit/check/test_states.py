@@ -124,7 +124,3 @@ def test_groups_in_which_states_do_not_run(how: dict[str, Any]) -> None:
         if isinstance(step, Group) and any(planned().graph.ops[s.op].stateful for s in step.stages):
             other = replace(planned().plan, steps=(*steps[:number], replace(step, **how), *steps[number + 1 :]))
             assert "uses a state" in refused(other)
-
-
-def test_a_plan_with_states_survives_its_file() -> None:
-    assert Plan.from_json(planned().plan.to_json()) == planned().plan

@@ -10,7 +10,6 @@ from conftest import ROOT
 from models import Net
 
 from tflm_memopt.cli import main as cli
-from tflm_memopt.targets.boards import board
 
 
 @pytest.fixture
@@ -36,17 +35,6 @@ def test_fit_answers_for_the_board_that_is_asked(folder: Path, capsys: Output) -
     assert answer["arena"]["total"] < answer["original_arena"]["total"]
 
 
-def test_fit_and_optimize_choose_the_same_plan(folder: Path, capsys: Output) -> None:
-    """Some RAM is given for time on a board that has enough of it."""
-    answers = []
-    for command in (["fit"], ["optimize", "-o", "out"]):
-        assert cli.main([*command, "example.tflite", "--board", "nano33ble", "--json"]) == cli.DONE
-        answers.append(json.loads(capsys.readouterr().out))
-    fitted, optimized = answers
-    assert fitted["arena"] == optimized["arena"]
-    assert fitted["boards"][0]["time"]["rewritten"] == optimized["time"]["rewritten"]
-
-
 def test_fit_says_no(folder: Path, capsys: Output) -> None:
     net = Net(2)
     wide = net.conv2d(net.input((1, 96, 96, 4)), 4, kernel=(3, 3))
@@ -54,12 +42,3 @@ def test_fit_says_no(folder: Path, capsys: Output) -> None:
     assert cli.main(["fit", "wide.tflite", "--board", "nano33ble", "--board", "microbit_v1", "--json"]) == cli.NO
     rows = json.loads(capsys.readouterr().out)["boards"]
     assert [row["rewritten"]["fits"] for row in rows] == [True, False]
-
-
-def test_a_board_sets_the_limit_and_a_named_limit_goes_first(folder: Path) -> None:
-    assert cli.main(["optimize", "small.tflite", "-o", "a", "-q", "--board", "uno_r4"]) == cli.DONE
-    assert json.loads((folder / "a/small.report.json").read_text())["ram_limit"] == board("uno_r4").arena_limit
-    assert (
-        cli.main(["optimize", "small.tflite", "-o", "b", "-q", "--board", "uno_r4", "--ram-limit", "9kB"]) == cli.DONE
-    )
-    assert json.loads((folder / "b/small.report.json").read_text())["ram_limit"] == 9000

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from conftest import EXAMPLE, KEYWORDS, MOBILENET, RESNET
 from counted_traffic import counted
 from models import Net
-from rich.console import Console
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
@@ -21,11 +19,10 @@ from tflm_memopt.convert.request import request
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.lower.traffic import BytesMoved, traffic
+from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.search.spill import SlowCost
-from tflm_memopt.report import html, plot, text
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import guard, host, host_model
 from tflm_memopt.targets.boards import boards
@@ -83,25 +80,6 @@ def test_the_plan_is_the_same_if_everything_is_fast(model: Path) -> None:
     assert roomy.plan.to_json() == plain.plan.to_json()
 
 
-def test_a_larger_group_beats_slow_memory() -> None:
-    """The plan for less fast memory never moves fewer bytes."""
-    moved = []
-    for fast in (6_000, 5_200, 3_600):
-        memories = tflm_memopt.optimize(RESNET, memory={"fast": fast, "slow": SLOW}).report.memories
-        moved.append(memories.slow_read + memories.slow_written)
-    assert moved == sorted(moved)
-
-
-@pytest.mark.parametrize("limit", [5_400, 4_200, 3_300])
-def test_a_plan_is_found_again_in_the_memory_that_it_takes(limit: int) -> None:
-    plans = conversion(RESNET).plans
-    found = plans.spilled(limit, SlowCost())
-    assert found
-    again = plans.spilled(found.head, SlowCost())
-    assert again
-    assert again.head <= found.head <= limit
-
-
 def test_the_checker_replays_slow_memory() -> None:
     made = conversion(RESNET)
     planned = made.of(made.plans.spilled(4_200, SlowCost()))
@@ -123,13 +101,6 @@ def test_the_checker_replays_slow_memory() -> None:
         made.of(replace(plan, slow=(wrong,)))
 
 
-def test_an_output_grows_into_slow_bytes_that_its_input_frees() -> None:
-    plan = conversion(RESNET).plans.spilled(4_200, SlowCost())
-    assert plan
-    together = [sum(t.nbytes for t in plan.slow if t.first <= i < t.last) for i in range(len(plan.steps))]
-    assert plan.slow_bytes < max(together)
-
-
 def test_the_executor_refuses_too_little_slow_memory(
     spilled: tuple[Path, int, Optimized],
 ) -> None:
@@ -141,12 +112,6 @@ def test_the_executor_refuses_too_little_slow_memory(
     assert pack(program) == data
     assert host.check(pack(replace(program, slow=program.slow - 16)), *sizes) is host.Status.IO
     assert host.check(pack(replace(program, slow=0)), *sizes) is host.Status.TABLE
-
-
-def test_traffic_without_slow_memory_is_that_of_the_weights() -> None:
-    made = conversion(RESNET).once
-    assert traffic(made.planned) == counted(made.read)
-    assert traffic(made.planned).slow_read == 0
 
 
 @pytest.mark.parametrize(
@@ -162,19 +127,6 @@ def test_traffic_without_slow_memory_is_that_of_the_weights() -> None:
 def test_wrong_sizes(memory: Any, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         tflm_memopt.optimize(RESNET, memory=memory)
-
-
-def test_operators_of_groups_have_one_memory() -> None:
-    with pytest.raises(UsageError, match="cannot be combined with --ops group"):
-        tflm_memopt.optimize(RESNET, memory="fast=5kB,slow=1MB", ops="group")
-
-
-def test_a_board_has_slow_memory() -> None:
-    asked = request({"board": "xiao_esp32s3"}).limits
-    assert asked.slow
-    assert asked.slow.nbytes == 8 << 20
-    assert not asked.spills
-    assert request({"board": "nano33ble"}).limits.slow is None
 
 
 def test_only_boards_with_slow_memory_fit(spilled: tuple[Path, int, Optimized]) -> None:
@@ -196,15 +148,6 @@ def test_the_size_of_slow_memory_replaces_that_of_the_board() -> None:
     assert made.report.board.slow_left == 10_000 - made.report.memories.slow < 10_000
 
 
-def test_two_cores_share_slow_memory() -> None:
-    made = tflm_memopt.optimize(RESNET, memory="fast=4400,slow=1MB", cores=2)
-    assert made.report.memories.slow
-    assert made.plan.sharing
-    graph = read(made.model).graph
-    (data,) = programs(graph)
-    assert host.check_cores(data) is host.Status.OK
-
-
 def test_too_little_slow_memory() -> None:
     with pytest.raises(DoesNotFit, match="of slow memory, limit is"):
         tflm_memopt.optimize(RESNET, memory="fast=5kB,slow=5kB")
@@ -218,11 +161,6 @@ def test_enough_fast_memory_is_named() -> None:
     report = tflm_memopt.optimize(RESNET, memory=memory).report
     assert memory == f"fast={report.arena.total},slow={report.memories.slow}"
     assert 3_412 <= report.arena.total < 4_000
-
-
-def test_an_input_that_is_larger_than_fast_memory() -> None:
-    with pytest.raises(DoesNotFit, match="needs"):
-        tflm_memopt.optimize(MOBILENET, memory="fast=20kB,slow=1MB")
 
 
 BOARD = """\
@@ -251,57 +189,6 @@ def test_slow_bytes_take_time(tmp_path: Path) -> None:
     assert inside
     outside = 50 * (memories.slow_read + memories.slow_written) / 80e3
     assert time.rewritten.milliseconds == pytest.approx([n + outside for n in inside], abs=0.002)
-
-
-def test_dear_slow_memory_moves_fewer_bytes(tmp_path: Path) -> None:
-    moved = []
-    for cost in (0, 2_000):
-        memories = tflm_memopt.optimize(
-            RESNET, board=own_board(tmp_path, cost), memory="fast=4400,slow=1MB", effort=0.1
-        ).report.memories
-        moved.append(memories.slow_read + memories.slow_written)
-    assert moved[1] <= moved[0]
-
-
-def test_the_time_is_unknown_without_the_cost_of_a_byte() -> None:
-    made = tflm_memopt.optimize(RESNET, board="portenta_h7", memory="fast=4400,slow=1MB", effort=0.1)
-    assert made.report.time and made.report.time.rewritten
-    assert made.report.time.rewritten.milliseconds is None
-
-
-def test_explore_draws_points_with_slow_memory() -> None:
-    found = tflm_memopt.explore(RESNET, board="xiao_esp32s3", effort=0.1)
-    slow = [p for p in found.points if p.memories]
-    fast = [p for p in found.points if not p.memories]
-    assert slow and found.slow
-    assert max(p.arena.total for p in slow) < min(p.arena.total for p in fast)
-    for point in slow:
-        clock = request({"board": "xiao_esp32s3"}).clock
-        assert clock and point.memories
-        moved = point.memories.slow_read, point.memories.slow_written
-        assert point.milliseconds == clock.milliseconds(clock.cycles(point.work, moved))
-    assert found.to_json()["points"][-1]["memories"]["slow"] == slow[-1].memories.slow  # type: ignore[union-attr]
-    assert any(getattr(s, "text", "") == "with slow memory" for s in plot.exploration(found).shapes)
-
-
-def test_fit_shows_both_memories(spilled: tuple[Path, int, Optimized]) -> None:
-    found = tflm_memopt.fit(spilled[2], ["xiao_esp32s3"])
-    (row,) = found.boards
-    assert row.slow_needed == spilled[2].report.memories.slow
-    console = Console(file=io.StringIO(), width=200)
-    console.print(text.fits(found, found.boards))
-    assert f"{row.slow_needed:,}" in console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def test_all_answers_have_every_figure(spilled: tuple[Path, int, Optimized]) -> None:
-    _, _, made = spilled
-    memories = asdict(made.report.memories)
-    assert made.report.to_json()["memories"] == memories
-    assert memories.keys() == {"fast", "slow", "slow_read", "slow_written", "weights_read"}
-    console = Console(file=io.StringIO(), width=200)
-    console.print(text.optimized(made.report, Path("out"), []))
-    for answer in (console.file.getvalue(), html.optimized(made)):  # type: ignore[attr-defined]
-        assert all(f"{n:,}" in answer for n in memories.values())
 
 
 def test_a_tensor_of_two_regions_stays_fast() -> None:

@@ -25,7 +25,6 @@ from tflm_memopt.devices.network import bytes_sent, with_fan_in
 from tflm_memopt.devices.shares import DeviceSharding, share
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.message import rows_of
 from tflm_memopt.plan.plan import Group
 
 SHAPES = EXAMPLE
@@ -122,38 +121,6 @@ def test_sums_that_no_message_holds_are_not_sent() -> None:
     assert (
         bytes_sent(graph, {**dict.fromkeys(range(3), DeviceSharding.CHANNELS), 1: DeviceSharding.INPUTS}, 2) == math.inf
     )
-
-
-def layers_and_residual() -> bytes:
-    """A small network of maps, with a residual, and a dense layer with most of the weights."""
-    net = Net(4)
-    x = net.conv2d(net.input((1, 24, 24, 3)), 12, kernel=(3, 3))
-    x = net.add(net.conv2d(net.conv2d(x, 12, kernel=(3, 3)), 12, kernel=(3, 3)), x)
-    x = net.conv2d(net.pool(x, kind="MAX_POOL_2D"), 24, kernel=(3, 3), stride=(2, 2))
-    return net.model(net.fully_connected(net.fully_connected(x, 32), 8))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("devices", [2, 3])
-def test_no_device_needs_more_than_one_alone(devices: int, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "net.tflite").write_bytes(layers_and_residual())
-    flags = ["--devices", str(devices), "--effort", "low", "-o", str(tmp_path / "out")]
-    assert main(["optimize", str(tmp_path / "net.tflite"), *flags]) == 0
-    report = json.loads((tmp_path / "out/net.report.json").read_text())
-    assert max(d["arena"]["total"] for d in report["devices"]) <= report["alone"]["arena"]["total"]
-    assert max(d["flash"] for d in report["devices"]) < 0.8 * report["alone"]["flash"]
-    assert report["drawbacks"] == []
-    assert "one, rewritten" in capsys.readouterr().out
-
-
-def test_indices_cross_with_all_of_their_bytes() -> None:
-    net = Net()
-    x = net.input((1, 4, 6))
-    y = net.tensor((1, 4), "INT32", None)
-    net.op("ARG_MAX", [x, net.tensor((1,), "INT32", None, data=[2])], [y], schema.ArgMaxOptionsT(outputType=2))
-    graph = read(net.model(y)).graph
-    shared = share(graph, {0: DeviceSharding.WHOLE}, 2, identity=1, at={0: 1})
-    assert [rows_of(c.tensor).nbytes for c in shared.messages] == [24, 16]
 
 
 CORE: dict[str, Any] = {"core": "cortex-m4", "clock": "80MHz"}

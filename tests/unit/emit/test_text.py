@@ -20,25 +20,18 @@ from unit.analysis.arena_zoo import ZOO
 from unit.command import small
 
 import tflm_memopt
-from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.border import Border, border, image_of
 from tflm_memopt.emit.kernels import Part, needs
-from tflm_memopt.emit.module_text import _until_wrong
-from tflm_memopt.emit.project import Project, esp_idf, suited
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
-from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
-from tflm_memopt.errors import UsageError
 from tflm_memopt.format.codes import RowLayout
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import TARGETS, Family
+from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime.verify import sample
-from tflm_memopt.targets.boards import boards, fits
-from tflm_memopt.tflm.arena import predict
 
 
 @cache
@@ -98,24 +91,6 @@ def test_every_c_file_names_its_licence_and_every_copy_of_the_library_has_it() -
         assert not folder or files[f"{folder}/LICENSE"] == licence
 
 
-@pytest.mark.parametrize("packed", list(Family))
-def test_a_project_is_for_boards_that_run_the_program(packed: Family) -> None:
-    """Other boards are not listed, even if none of the listed ones has enough memory, and unsuitable chips are
-    refused.
-    """
-    arena = predict(read(small()))
-    model = Firmware(1 << 40, (), rewritten=True, packed=frozenset({packed}))
-    listed = suited(fits(arena, model))
-    assert set(listed) == {name for name, on in boards().items() if packed in TARGETS[on.target].runs}
-    assert {"pico", "esp32s3", "bluepill"} <= set(listed) or packed is not Family.GENERIC
-    content = Project("net", lambda *_: "", {}, library=True, boards=listed, packed=model.packed)
-    if packed in (Family.GENERIC, Family.ESP):
-        assert "CMakeLists.txt" in esp_idf(content)
-    else:
-        with pytest.raises(UsageError, match="packed for other cores"):
-            esp_idf(content)
-
-
 def test_operators_of_every_subgraph_are_added() -> None:
     model = read(ZOO["while"]())
     assert {n.operator for n in needed(model, "table")} > {op.type for op in model.graph.ops}
@@ -157,23 +132,3 @@ def test_a_reversed_tensor_is_a_part() -> None:
 
 def text(kind: str, where: str, file: str) -> str:
     return emitted(kind, where)[file].decode()
-
-
-def test_an_arena_is_aligned() -> None:
-    assert "static _Alignas(16) uint8_t arena[" in text("c", "arena", "net.c")
-    assert "alignas(16) extern const unsigned char net_model[net_model_len];" in text("cpp", "arena", "net_model.h")
-
-
-def test_calls_stop_at_the_first_that_fails() -> None:
-    assert _until_wrong(["a()", "b()", "c()"]).splitlines() == [
-        "  tmo_status status = a();",
-        "  if (status == TMO_OK) status = b();",
-        "  if (status != TMO_OK) return status;",
-        "  return c();",
-    ]
-    assert _until_wrong(["a()"]) == "  return a();"
-
-
-def test_the_large_ram_of_stm32h7_is_on_another_bus() -> None:
-    for board, chip in CHIPS.items():
-        assert (chip.ram_origin == AXI_SRAM) == chip.mcu.startswith("STM32H7"), board

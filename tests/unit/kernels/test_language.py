@@ -5,7 +5,6 @@ from __future__ import annotations
 import runpy
 import sys
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import pytest
@@ -22,11 +21,9 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
 from bound import SUMMED
 from descriptions.pixels import conv_pixel, depthwise_pixel
-from papers.vmcu.access import SegmentAccess, accesses, distance, footprint, segments
-from papers.vmcu.dense import dense
+from papers.vmcu.access import SegmentAccess
 
 from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within, quantize
-from tflm_memopt.kernels.descriptions.windows import conv
 from tflm_memopt.kernels.instructions import DSP, MVE, RVV, InstructionTable
 from tflm_memopt.kernels.language import Compute, KernelProgram, statements
 from tflm_memopt.kernels.meaning import nearest, rescale, run, scale_right
@@ -39,13 +36,6 @@ from tflm_memopt.kernels.rewrites import (
 from tflm_memopt.kernels.write_c import for_target
 
 PLAIN = {"zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
-
-
-UNPADDED = {**PLAIN, "pad_top": 0, "pad_left": 0, "dilation_h": 1, "dilation_w": 1}
-
-
-def dense_extents(m: int, k: int, n: int) -> dict[str, int]:
-    return {**PLAIN, "rows": m, "depth": k, "units": n}
 
 
 # ---- vMCU's figures ----
@@ -68,48 +58,6 @@ def survives(trace: Sequence[SegmentAccess], source: str, to: str, apart: int, s
         if a.what == "write" and a.tensor == to:
             pool[a.segment % size] = (to, a.segment)
     return all(pool.get(a.segment % size) == (to, a.segment) for a in trace if a.what == "write" and a.tensor == to)
-
-
-def test_figure_1c_takes_seven_segments_and_no_fewer() -> None:
-    values = dense_extents(2, 3, 2)
-    trace = list(accesses(dense, values))
-    apart = distance(trace, "x", "y")
-    assert footprint(trace, "x", "y", segments(dense, values)) == 7
-    assert survives(trace, "x", "y", apart, 7)
-    assert not survives(trace, "x", "y", apart, 6)
-    assert not survives(trace, "x", "y", apart - 1, 7)
-
-
-@pytest.mark.parametrize("m", range(1, 7))
-def test_dense_layers_follow_the_formula(m: int) -> None:
-    """max(MN, MK) + min(N, K) - 1 (section 4) is exact: one segment less fails, for 216 shapes in all."""
-    for k, n in product(range(1, 7), repeat=2):
-        values = dense_extents(m, k, n)
-        trace = list(accesses(dense, values))
-        apart, least = distance(trace, "x", "y"), footprint(trace, "x", "y", segments(dense, values))
-        assert least == max(m * n, m * k) + min(n, k) - 1
-        assert survives(trace, "x", "y", apart, least)
-        assert apart == 0 or not survives(trace, "x", "y", apart - 1, least - 1)
-
-
-@pytest.mark.parametrize(
-    ("size", "channels", "filters", "kernel_size", "stride", "expected"),
-    [
-        (4, 1, 1, 3, 1, (16, 0)), (6, 2, 1, 3, 1, (72, 0)), (6, 1, 2, 3, 1, (46, 10)), (8, 1, 1, 3, 2, (64, 0)),
-        (5, 1, 1, 1, 1, (25, 0)), (20, 1, 3, 1, 1, (1200, 800)), (20, 3, 1, 1, 1, (1200, 0)),
-    ],
-)  # fmt: skip
-def test_convolutions_take_what_their_loads_and_stores_allow(
-    size: int, channels: int, filters: int, kernel_size: int, stride: int, expected: tuple[int, int]
-) -> None:
-    """Figure 5: exact lifetimes, for which there is no closed form."""
-    out = (size - kernel_size) // stride + 1
-    values = {
-        **UNPADDED, "height": size, "width": size, "channels": channels, "filters": filters, "out_h": out, "out_w": out,
-        "kernel_h": kernel_size, "kernel_w": kernel_size, "stride_h": stride, "stride_w": stride,
-    }  # fmt: skip
-    trace = list(accesses(conv, values))
-    assert (footprint(trace, "x", "y", segments(conv, values)), distance(trace, "x", "y")) == expected
 
 
 # ---- equal results ----

@@ -7,10 +7,8 @@ from collections.abc import Callable
 
 from conftest import ROOT
 from kernels_cases import (
-    described,
     executed,
     refused,
-    squared,
 )
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -18,18 +16,12 @@ from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.windows import conv
-from tflm_memopt.kernels.instructions import MVE, REF
-from tflm_memopt.kernels.language import Index, KernelProgram, Type
+from tflm_memopt.kernels.language import Index, Type
 from tflm_memopt.kernels.rewrites import (
-    Rewrite,
-    distribute,
-    jam,
-    reduce,
     relayout,
     scheduled,
     vectorise,
 )
-from tflm_memopt.kernels.write_c import function
 
 
 def test_an_element_outside() -> None:
@@ -93,28 +85,6 @@ def test_loops_that_cannot_be_vectorised() -> None:
     refused("bad_kernel", lambda: scheduled(dense, [relayout("w", (0, 0))]))
 
 
-def test_a_target_without_an_instruction() -> None:
-    def write(b: Builder, n: Index) -> None:
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        with b.loop("i", n) as i:
-            b.ram_store(y, b.compute("shift_right_rounded", Type.INT8, b.ram_load(x, i), Index.of(3)), i)
-
-    assert "ref has no instruction for shift_right_rounded: s of s, s" in refused(
-        "bad_kernel", lambda: function(described(write), REF)
-    )
-
-
-def test_loops_that_cannot_be_summed_up() -> None:
-    def rewritten(*steps: Rewrite, of: KernelProgram = dense) -> Callable[[], object]:
-        return lambda: scheduled(of, steps)
-
-    assert "elements of 'x' do not lie side by side" in refused("bad_kernel", rewritten(reduce("r"), of=pooled))
-    assert "differences, dots and sums" in refused("bad_kernel", rewritten(reduce("n")))
-    assert "more than loads, a difference" in refused("bad_kernel", rewritten(distribute("k"), distribute("k")))
-    assert "the dot is not of it" in refused("bad_kernel", rewritten(distribute("i"), of=squared))
-    assert "'r1' goes from turn to turn" in refused("bad_kernel", rewritten(jam("k", 2)))
-
-
 @kernel("y = the sum of a column")
 def pooled(b: Builder) -> None:
     n, width = b.extents("n", "width")
@@ -123,25 +93,3 @@ def pooled(b: Builder) -> None:
     with b.loop("r", n) as r:
         b.update("add", total, b.ram_load(x, r, 0))
     b.ram_store(y, total, 0)
-
-
-def test_lanes_that_a_table_has_no_loop_for() -> None:
-    def describe(b: Builder, n: Index) -> None:
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        with b.loop("i", n) as i:
-            b.ram_store(y, b.compute("max", Type.INT8, b.ram_load(x, i), i), i)
-
-    refused("bad_kernel", lambda: function(vectorise("i")(described(describe)), MVE))
-
-
-def test_registers_that_would_say_what_is_accessed() -> None:
-    """Accessed elements must not depend on values, which planner and checker do not know."""
-
-    def describe(b: Builder, n: Index) -> None:
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        with b.loop("i", n) as i:
-            value = b.ram_load(x, i)
-            with b.inside(value, 3):
-                b.ram_store(y, value, i)
-
-    refused("bad_kernel", lambda: described(describe))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 import numpy as np
@@ -17,12 +16,11 @@ from kernels_cases import (
 sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
 from descriptions.packed import packed_conv, packed_depthwise, windows
-from descriptions.packed_arm import add_pixels
 from descriptions.pixels import conv_sums
 from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.instructions import MVE, REF, RVV
+from tflm_memopt.kernels.instructions import REF
 from tflm_memopt.kernels.language import Index, Type
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.rewrites import (
@@ -56,14 +54,6 @@ def test_jammed_and_unrolled_loops_change_nothing(turns: int, lanes: int) -> Non
             ):
                 changed = scheduled(program, steps)
                 np.testing.assert_array_equal(run(changed, values, arrays, lanes)["y"], expected)
-
-
-def test_jammed_turns_load_what_is_the_same_for_its_turns_once() -> None:
-    plain = scheduled(packed_conv, [vectorise("k")])
-    loads = function(plain, RVV).count("(&w[")
-    jammed = scheduled(plain, [jam("p", 2, apart=True)])
-    assert function(jammed, RVV).count("(&w[") == 2 * loads  # of two iterations, and of one
-    assert function(scheduled(plain, [unroll("i", 3)]), RVV).count("(&w[") == 4 * loads
 
 
 def test_jams_of_turns_that_depend_on_each_other_are_refused() -> None:
@@ -135,8 +125,3 @@ def test_loops_that_cannot_go_inside() -> None:
 
 
 # ---- lanes ----
-
-
-def test_lanes_that_are_not_there_are_neither_loaded_nor_stored() -> None:
-    _, _, last = function(scheduled(add_pixels, [vectorise("c", group=4)]), MVE).rpartition("for (uint32_t c_left")
-    assert re.findall(r"\bv(?:ldr|str)\w+", last) == ["vldrwq_z_s32", "vldrbq_z_s32", "vstrwq_p_s32"]

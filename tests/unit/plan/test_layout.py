@@ -5,13 +5,10 @@ from __future__ import annotations
 import itertools
 import random
 
-import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ortools.sat.python import cp_model
 
-from tflm_memopt.plan.effort import Budget, SearchPart
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
 from tflm_memopt.plan.layout.drafts import Draft, Placer
@@ -135,30 +132,6 @@ def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
     assert place(problem, seconds=0.01) == first
 
 
-def test_what_was_placed_before_costs_the_same_work() -> None:
-    """Otherwise a plan would depend on the process's earlier plans."""
-    spent = []
-    offsets.forget()
-    for _ in range(2):
-        budget = Budget(10.0)
-        place(hard_problem(), seconds=0.05, budget=budget)
-        spent.append(budget.log.seconds)
-    assert spent[0] == spent[1] > 0
-
-
-@pytest.mark.parametrize("left", [1e-7, 1e-3])
-def test_what_was_placed_before_is_no_answer_where_less_may_be_spent(left: float) -> None:
-    def placed() -> tuple[Layout, float, list[SearchPart]]:
-        budget = Budget(left)
-        return place(hard_problem(), seconds=1.0, budget=budget), budget.log.seconds, list(budget.log.cut)
-
-    offsets.forget()
-    fresh = placed()
-    assert fresh[2] == [SearchPart.LAYOUT]
-    assert place(hard_problem(), seconds=1.0).proven
-    assert placed() == fresh
-
-
 def test_a_choice_of_form_loosens_nothing() -> None:
     """Two buffers that another step keeps apart keep that distance, whatever a group between them allows."""
     reversible = Reversible({(0, 1): 4, (1, 0): 2}, {(0, 1): 20, (1, 0): 1}, {0: 12})
@@ -175,27 +148,6 @@ def test_a_reversed_form_with_larger_rolling_buffers_keeps_off_what_lives_throug
     rolling_buffer, tensor = (next(i for i, b in enumerate(buffers) if b.key == key) for key in (1, 5))
     assert [problem.decided(forms).constraints[rolling_buffer, tensor] for forms in ((), (0,))] == [16, 20]
     assert problem.decided((0,)).constraints[tensor, rolling_buffer] == 8
-
-
-def test_without_time_the_heuristic_s_layout_is_the_answer() -> None:
-    problem = hard_problem()
-    layout = place(problem, seconds=0.0)
-    assert is_valid(problem, layout)
-    assert layout.top == climb(problem).top
-    assert not layout.proven
-
-
-def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = cp_model.CpSolver.solve
-
-    def stopped(self: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
-        solve(self, model)
-        return cp_model.FEASIBLE
-
-    monkeypatch.setattr(cp_model.CpSolver, "solve", stopped)
-    layout, _ = exact(hard_problem(), climb(hard_problem()), seconds=SECONDS)
-    assert is_valid(hard_problem(), layout)
-    assert not layout.proven
 
 
 def test_inputs_live_from_the_start_and_outputs_to_the_end() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,24 +38,8 @@ def test_loops_run_what_they_were_made_of(pieces: list[tuple[list[int], int]], t
     assert len(loop_codes(loops)) <= 1 + len(order) + 4 * sum(skipped > 0)
 
 
-@pytest.mark.parametrize("stripes", [3, 300])
-def test_the_bytes_do_not_grow_with_the_stripes(stripes: int) -> None:
-    """Columns inside rows inside stripes, between a prologue and an epilogue."""
-    stripe = ([0] * 4 + [1] * 2 + [2]) * 50 + [3] * 10
-    order = np.array([0] * 30 + stripe * stripes + [2, 3] * 20)
-    loops = loops_of(order, np.zeros(len(order), dtype=np.int64))
-    assert [i.stage for i in iterations(loops)] == order.tolist()
-    assert len(loop_codes(loops)) <= 60
-
-
 def test_a_loop_counts_no_further_than_its_field() -> None:
     order = np.zeros(3 * MAX_TIMES + 5, dtype=np.int64)
     loops = loops_of(order, order)
     assert len([*iterations(loops)]) == len(order)
     assert all(item.times <= MAX_TIMES for item in loops if isinstance(item, Repeat))
-
-
-def test_what_does_not_repeat_is_listed() -> None:
-    order = np.arange(40)
-    assert loops_of(order, 0 * order) == tuple(Iteration(stage) for stage in range(40))
-    assert loops_of(order[:0], order[:0]) == ()

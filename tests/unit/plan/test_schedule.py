@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tflm_memopt.plan.schedule.exact import exact
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
-from tflm_memopt.plan.schedule.problem import OrderProblem, Task, lower_bound, peak
-from tflm_memopt.plan.schedule.series_parallel import Prime, Tree, decompose
+from tflm_memopt.plan.schedule.problem import OrderProblem, Task, peak
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers.fused_tiling import schedules
@@ -80,10 +79,6 @@ def random_flow(seed: int) -> OrderProblem:
     return OrderProblem({t: rng.randint(1, 9) for t in range(tensors)}, tuple(tasks), wanted)
 
 
-def is_series_parallel(tree: Tree) -> bool:
-    return isinstance(tree, int) or (not isinstance(tree, Prime) and all(map(is_series_parallel, tree.parts)))
-
-
 def two_paths() -> OrderProblem:
     """Figure 4.5 of the thesis, with sizes that it does not draw: I = 10, A2 = 40, D = 10."""
     i, a1, b1, c1, a2, b2, c2, d = range(8)
@@ -113,27 +108,6 @@ def test_the_best_of_all_orders(seed: int, draw: type) -> None:
     assert found.order in orders
     assert bytes_at_worst(problem, found.order) == found.peak == found.lower_bound == least
     assert contiguous(problem) in orders
-
-
-@settings(max_examples=examples(50), deadline=None)
-@given(SEEDS, st.sampled_from([random_dag, random_flow]))
-def test_bounds_hold_without_time(seed: int, draw: type) -> None:
-    """Without time there is still an order, marked as proven only if it is optimal."""
-    problem: OrderProblem = draw(seed)
-    orders = list(all_orders(problem))
-    least = min(bytes_at_worst(problem, order) for order in orders)
-    found = schedule(problem, seconds=0)
-    assert found.order in orders
-    assert lower_bound(problem) <= found.lower_bound <= least <= found.peak
-    assert found.peak <= peak(problem, range(len(problem.tasks)))
-
-
-@settings(max_examples=examples(50), deadline=None)
-@given(SEEDS)
-def test_series_parallel_flows_need_no_search(seed: int) -> None:
-    problem = random_flow(seed)
-    if is_series_parallel(decompose(problem)):
-        assert schedule(problem, seconds=0).proven
 
 
 @settings(max_examples=examples(20), deadline=None)

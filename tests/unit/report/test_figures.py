@@ -11,7 +11,6 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.report import figures, svg
 from tflm_memopt.report.drawing import Drawing, Label
-from tflm_memopt.report.figures import Mark, Series
 from tflm_memopt.results import Optimized
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -36,22 +35,6 @@ def inside(drawing: Drawing) -> bool:
         if not all(-0.5 <= x <= drawing.width + 0.5 and -0.5 <= y <= drawing.height + 0.5 for x, y in corners):
             return False
     return True
-
-
-@pytest.mark.parametrize("width", [352, 700, 1080])
-def test_everything_is_in_its_frame(result: Optimized, width: float) -> None:
-    before, after = result.inspection.memory, result.memory
-    points = [Series("a", [(1000, 1.0), (800, 1.5)]), Series("TFLM today", [(9000, 1.0)], joined=False)]
-    for drawing in (
-        figures.memory_map(before, width, marks=[Mark(500, "rewritten: 500 B", "limit")]),
-        figures.memory_map(after, width),
-        figures.memory_map(after, width, full=before.head + before.tail),
-        figures.before_and_after(before, after, width, title="small"),
-        figures.live_bytes(before, after, width),
-        figures.live_bytes(before, None, width),
-        figures.plot(points, width, title="t", ram="arena"),
-    ):
-        assert inside(drawing), drawing.title
 
 
 def test_hostile_names_stay_text(result: Optimized) -> None:

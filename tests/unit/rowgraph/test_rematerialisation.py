@@ -13,7 +13,7 @@ import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.rowgraph.graph import Rematerialisation, RowGraph, tensor_sizes
+from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 from tflm_memopt.rowgraph.rematerialisation import Choice, choices
 
@@ -73,15 +73,6 @@ def row_graph(data: bytes, mode: InputMode = IN_ARENA) -> RowGraph:
 def found(data: bytes, mode: InputMode = IN_ARENA) -> tuple[Choice, ...]:
     graph = row_graph(data, mode)
     return choices(graph, tensor_sizes(graph))
-
-
-def test_a_gate_s_tensor_is_made_again_from_the_small_one_in_front() -> None:
-    nothing, second = found(squeeze_excite())
-    assert nothing.passes == ()
-    assert second.passes == (Rematerialisation(MUL, (EXPAND, DEPTHWISE)),)
-    pixels = SIZE * SIZE
-    assert second.macs - nothing.macs == pixels * (4 * WIDE + 9 * WIDE)
-    assert nothing.bound - second.bound == pixels * WIDE  # the shortcut needs the small one anyway
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from models import Net
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
-from tflm_memopt.convert.pipeline import ConversionOptions
-from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.planner import plan
-from tflm_memopt.rowgraph.inputs import InputMode
 from tflm_memopt.rowgraph.sliding import with_sliding
 
 
@@ -141,16 +137,3 @@ def test_what_cannot_slide_is_said(make: Callable[[], bytes], rows: int, code: s
     with pytest.raises(UsageError) as error:
         tflm_memopt.optimize(make(), input=f"sliding:{rows}")
     assert (error.value.code, error.value.hint) == (code, hint)
-
-
-def test_the_checker_asks_for_the_window() -> None:
-    found = pipeline.row_graph(pipeline.annotate(read(strided()).graph), _options())
-    assert found is not None
-    planned = plan(found, _options())
-    with pytest.raises(PlanError) as error:
-        pipeline.checked(found, replace(planned, states=planned.states[:-1]))
-    assert "the window is full after" in str(error.value)
-
-
-def _options() -> ConversionOptions:
-    return ConversionOptions(seconds=0.05, input=InputMode("sliding", 2))

@@ -7,26 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from tflm.region_model import IN, INPUT_AT, OUT, OUTPUT_AT, WORKSPACE, program, region_model, region_tree
+from tflm.region_model import IN, OUT, WORKSPACE, program, region_tree
 
 from tflm_memopt.model import writer
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import read
-from tflm_memopt.runtime import host
 from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.regions import placement, regions
-
-
-def test_finds_program_inputs_outputs_and_workspace() -> None:
-    (region,) = regions(read(region_model()))
-    assert region.program == program()
-    assert (region.inputs, region.outputs, region.workspace) == ((0,), (2,), 3)
-
-
-def test_places_buffers_as_the_model_says() -> None:
-    model = read(region_model(offsets=(INPUT_AT + 160, OUTPUT_AT + 160, 160)))
-    arena = placement(model, regions(model)[0])
-    assert arena == host.DeviceArena(nbytes=WORKSPACE, inputs=(INPUT_AT,), outputs=(OUTPUT_AT,), workspace=0)
 
 
 def test_places_buffers_that_tflm_plans_behind_the_others() -> None:
