@@ -343,16 +343,17 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             "tmo_arg_max_s8", arg_max, PIXELS_OF | {"channels": "k->in_channels", "sign": "k->op->smallest ? -1 : 1"}
         ),
         LibraryKernel("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),
-        LibraryKernel("tmo_batch_matmul_row_s8", scheduled(batch_matmul, [bind({"rows": 1})]), MATMUL),
-        LibraryKernel(
-            "tmo_product_s16",
-            scheduled(batch_matmul_s16, [bind({"rows": 1, "down": 1, "across": 0}), jam("n", 2)]),
-            MATMUL_S16,
-        ),
-        LibraryKernel(
-            "tmo_transposed_product_s16",
-            scheduled(batch_matmul_s16, [bind({"rows": 1, "down": 0, "across": 1}), jam("n", 2)]),
-            MATMUL_S16,
+        *(
+            LibraryKernel(
+                f"tmo_{order}_{suffix}",
+                scheduled(product, [bind({"rows": 1, "down": down, "across": 1 - down}), jam("n", columns)]),
+                given,
+            )
+            for product, suffix, columns, given in (
+                (batch_matmul, "s8", 4, MATMUL),
+                (batch_matmul_s16, "s16", 2, MATMUL_S16),
+            )
+            for order, down in (("product", 1), ("transposed_product", 0))
         ),
         LibraryKernel(
             "tmo_move_bytes",

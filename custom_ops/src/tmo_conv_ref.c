@@ -89,8 +89,7 @@ _Static_assert(offsetof(tmo_dsp_job, x) == 0 && offsetof(tmo_dsp_job, bytes) == 
                offsetof(tmo_dsp_job, zero_out) == 36 && offsetof(tmo_dsp_job, zero_in) == 40 && offsetof(tmo_dsp_job, each) == 44,
                "tmo_dsp_sums.S");
 
-/* Computes a pixel from one run of bytes. w: the first channel's weights. */
-static void conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out) {
+void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out) {
   const uint32_t filter = k->op->kernel_h * k->op->kernel_w * k->tap_step;
   tmo_dsp_scales scales;
   tmo_dsp_job job;
@@ -102,13 +101,15 @@ static void conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-enum { GATHERED_BYTES = 144, FEW_BYTES = 80, MANY_CHANNELS = 16 };
+enum { GATHERED_BYTES = 200, GATHERED_ROWS_BYTES = 144, FEW_BYTES = 80, SOME_CHANNELS = 8, MANY_CHANNELS = 16 };
 
-/* Whether conv_small() computes a pixel: the bytes under its window fit on the stack, and gathering them costs less than it saves. */
+/* Whether conv_small() computes a pixel: the bytes under its window fit on the stack, and gathering them costs less than it saves. Bytes in whole rows
+ * are gathered less often, because they are few runs anyway. */
 static bool is_small(const tmo_kernel *k) {
   const uint32_t bytes = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->in_channels;
-  const bool pays = bytes <= FEW_BYTES || (bytes <= GATHERED_BYTES && k->out_channels >= MANY_CHANNELS);
-  return pays && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
+  const bool by_row = tmo_reads_rows(k);
+  const bool fits = bytes <= (by_row ? GATHERED_ROWS_BYTES : GATHERED_BYTES) && k->out_channels >= (by_row ? MANY_CHANNELS : SOME_CHANNELS);
+  return (bytes <= FEW_BYTES || fits) && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
 }
 
 /* Whether the bytes of one pixel, or of one row of pixels, are all that is read. */
@@ -117,28 +118,30 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
   return whole && (v->columns == 1 || (tmo_reads_rows(k) && k->op->dilation_w == 1)) && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
 }
 
-static TMO_ALWAYS_INLINE void copy_bytes(int8_t *to, const int8_t *from, uint32_t n) {
-  for (; n >= 4; n -= 4, from += 4, to += 4) memcpy(to, from, 4);
-  while (n-- > 0) *to++ = *from++;
+/* Copies n runs of `bytes` bytes, each at `offset` from its pointer. Their copies are `step` bytes apart. */
+static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
+  for (const int8_t *const *const end = at + n; at != end; to += step) {
+    const int8_t *from = *at++ + offset;
+    int8_t *next = to;
+    uint32_t left = bytes;
+    for (; left >= 4; left -= 4, from += 4, next += 4) memcpy(next, from, 4);
+    for (; left > 0; --left) *next++ = *from++;
+  }
 }
 
 /* Copies the bytes under a window, each tap to the place that its weights have. */
-static void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
-  const bool by_row = tmo_reads_rows(k);
+static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
-  const int8_t *const *at = v->pixels;
-  for (to += tmo_first_tap(k, v); rows > 0; --rows, to += row) {
-    if (by_row && apart == pixel) {
-      copy_bytes(to, *at++ + v->offset, v->columns * pixel);
-      continue;
-    }
-    int8_t *tap = to;
-    if (pixel == 1 && !by_row) {
-      for (uint32_t c = v->columns; c > 0; --c) *tap++ = **at++;
-      continue;
-    }
-    for (uint32_t c = 0; c < v->columns; ++c, tap += pixel) copy_bytes(tap, by_row ? *at + v->offset + c * apart : *at++, pixel);
-    if (by_row) ++at;
+  to += tmo_first_tap(k, v);
+  if (!tmo_reads_rows(k)) {
+    const bool wide = v->columns == k->op->kernel_w;
+    const uint32_t n = wide ? v->count : v->columns;
+    const int8_t *const *at = v->pixels;
+    for (uint32_t r = wide ? 1 : rows; r > 0; --r, at += n, to += row) copy_runs(to, at, n, 0, pixel, pixel);
+  } else if (apart == pixel) {
+    copy_runs(to, v->pixels, rows, v->offset, v->columns * pixel, row);
+  } else {
+    for (uint32_t c = 0; c < v->columns; ++c) copy_runs(to + c * pixel, v->pixels, rows, v->offset + c * apart, pixel, row);
   }
 }
 
@@ -147,13 +150,18 @@ static void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
-  const uint32_t rows = v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : v->count / v->columns;
+  const uint32_t rows = v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns);
   const bool whole = rows == op->kernel_h && v->columns == op->kernel_w;
   int8_t gathered[GATHERED_BYTES];
   const uint32_t before = op->weights >= 4 ? (0 - filter) % 4 : 0;
-  memset(gathered, op->input_zero_point[0], whole ? 4 : before + filter);
+  if (whole) {
+    const uint32_t four = (uint8_t)op->input_zero_point[0] * 0x01010101u;
+    memcpy(gathered, &four, sizeof four);
+  } else {
+    memset(gathered, op->input_zero_point[0], before + filter);
+  }
   collect_taps(k, v, rows, gathered + before);
-  conv_run(k, gathered, before + filter, k->weights - before, out);
+  tmo_dsp_conv_run(k, gathered, before + filter, k->weights - before, out);
 }
 
 #endif
@@ -164,7 +172,7 @@ TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, u
   const tmo_runs r = find_runs(k, v);
 #if TMO_CORE_DSP
   if ((uint32_t)r.parts * r.count == 1 && r.step == 1 && tmo_dsp_makes_outputs(k)) {
-    conv_run(k, r.at[0] + r.offset, r.bytes, w, out + i);
+    tmo_dsp_conv_run(k, r.at[0] + r.offset, r.bytes, w, out + i);
     return;
   }
 #endif
@@ -203,7 +211,7 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
   if (tmo_conv_vectors(k, v, i, out)) return;
 #if TMO_CORE_DSP
   if (is_in_place(k, v)) {
-    conv_run(k, v->pixels[0] + v->offset, k->op->kernel_w * k->in_channels, k->weights, out + i);
+    tmo_dsp_conv_run(k, v->pixels[0] + v->offset, k->op->kernel_w * k->in_channels, k->weights, out + i);
     return;
   }
   if (is_small(k)) {

@@ -110,7 +110,7 @@ TMO_OWN_FRAME static void depthwise_channels(const iteration *f, const tmo_windo
     const int8_t *pixel = rows->pixels[r] + columns.start * f->in.pixel + first;
     for (uint32_t c = columns.count; c > 0; --c, pixel += k->op->dilation_w * f->in.pixel) taps[n++] = pixel;
   }
-  const tmo_window window = {taps, (uint16_t)n, columns.count, rows->first_row, columns.first, 0, n};
+  const tmo_window window = {taps, (uint16_t)n, (uint16_t)columns.count, rows->first_row, (uint16_t)columns.first, 0, n};
   call_pixel_kernel(k, &window, out);
 }
 

@@ -91,25 +91,149 @@ void tmo_resize_bilinear_row_s8(const tmo_kernel *k, const tmo_window *window, i
   }
 }
 
-void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+void tmo_product_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const left = window->pixels[0];
   const int8_t *const *const right = window->pixels + 1;
   int8_t *const y = out;
   const uint32_t depth = k->in_channels;
   const uint32_t columns = k->out_channels;
-  const int32_t down = !k->op->transposed;
-  const int32_t across = k->op->transposed;
   const int32_t zero_left = k->op->input_zero_point[0];
   const int32_t zero_right = k->op->input_zero_point[1];
   const int32_t multiplier = k->multipliers[0];
   const int32_t shift = k->shifts[0];
   const int32_t zero_out = k->op->output_zero_point;
   for (uint32_t m = 0; m < 1; ++m) {
-    for (uint32_t n = 0; n < columns; ++n) {
+    uint32_t n = 0;
+    for (; n + 4 <= columns; n += 4) {
+      int32_t r1_0 = 0;
+      int32_t r1_1 = 0;
+      int32_t r1_2 = 0;
+      int32_t r1_3 = 0;
+      for (uint32_t i = 0; i < depth; ++i) {
+        const int8_t *const at0 = &right[i][n];
+        int32_t r2 = left[(int32_t)(depth * m + i)];
+        int32_t r3_0 = at0[0];
+        int32_t r3_1 = at0[1];
+        int32_t r3_2 = at0[2];
+        int32_t r3_3 = at0[3];
+        int32_t r4 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_left));
+        int32_t r5_0 = (int32_t)((uint32_t)r3_0 - (uint32_t)(int32_t)(zero_right));
+        int32_t r5_1 = (int32_t)((uint32_t)r3_1 - (uint32_t)(int32_t)(zero_right));
+        int32_t r5_2 = (int32_t)((uint32_t)r3_2 - (uint32_t)(int32_t)(zero_right));
+        int32_t r5_3 = (int32_t)((uint32_t)r3_3 - (uint32_t)(int32_t)(zero_right));
+        r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r4 * (uint32_t)r5_0);
+        r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r4 * (uint32_t)r5_1);
+        r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r4 * (uint32_t)r5_2);
+        r1_3 = (int32_t)((uint32_t)r1_3 + (uint32_t)r4 * (uint32_t)r5_3);
+      }
+      int32_t r6_0 = tmo_rescale(r1_0, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6_1 = tmo_rescale(r1_1, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6_2 = tmo_rescale(r1_2, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6_3 = tmo_rescale(r1_3, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r7_0 = (int32_t)((uint32_t)r6_0 + (uint32_t)(int32_t)(zero_out));
+      int32_t r7_1 = (int32_t)((uint32_t)r6_1 + (uint32_t)(int32_t)(zero_out));
+      int32_t r7_2 = (int32_t)((uint32_t)r6_2 + (uint32_t)(int32_t)(zero_out));
+      int32_t r7_3 = (int32_t)((uint32_t)r6_3 + (uint32_t)(int32_t)(zero_out));
+      int32_t r8_0 = (r7_0 > -128 ? r7_0 : -128);
+      int32_t r8_1 = (r7_1 > -128 ? r7_1 : -128);
+      int32_t r8_2 = (r7_2 > -128 ? r7_2 : -128);
+      int32_t r8_3 = (r7_3 > -128 ? r7_3 : -128);
+      int32_t r9_0 = (r8_0 < 127 ? r8_0 : 127);
+      int32_t r9_1 = (r8_1 < 127 ? r8_1 : 127);
+      int32_t r9_2 = (r8_2 < 127 ? r8_2 : 127);
+      int32_t r9_3 = (r8_3 < 127 ? r8_3 : 127);
+      int32_t r10_0 = r9_0;
+      int32_t r10_1 = r9_1;
+      int32_t r10_2 = r9_2;
+      int32_t r10_3 = r9_3;
+      y[(int32_t)(columns * m + n)] = (int8_t)r10_0;
+      y[(int32_t)(1 + columns * m + n)] = (int8_t)r10_1;
+      y[(int32_t)(2 + columns * m + n)] = (int8_t)r10_2;
+      y[(int32_t)(3 + columns * m + n)] = (int8_t)r10_3;
+    }
+    for (; n < columns; ++n) {
       int32_t r1 = 0;
       for (uint32_t i = 0; i < depth; ++i) {
         int32_t r2 = left[(int32_t)(depth * m + i)];
-        int32_t r3 = right[across * n + down * i][(int32_t)(across * i + down * n)];
+        int32_t r3 = right[i][n];
+        int32_t r4 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_left));
+        int32_t r5 = (int32_t)((uint32_t)r3 - (uint32_t)(int32_t)(zero_right));
+        r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r5);
+      }
+      int32_t r6 = tmo_rescale(r1, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r7 = (int32_t)((uint32_t)r6 + (uint32_t)(int32_t)(zero_out));
+      int32_t r8 = (r7 > -128 ? r7 : -128);
+      int32_t r9 = (r8 < 127 ? r8 : 127);
+      int32_t r10 = r9;
+      y[(int32_t)(columns * m + n)] = (int8_t)r10;
+    }
+  }
+}
+
+void tmo_transposed_product_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const left = window->pixels[0];
+  const int8_t *const *const right = window->pixels + 1;
+  int8_t *const y = out;
+  const uint32_t depth = k->in_channels;
+  const uint32_t columns = k->out_channels;
+  const int32_t zero_left = k->op->input_zero_point[0];
+  const int32_t zero_right = k->op->input_zero_point[1];
+  const int32_t multiplier = k->multipliers[0];
+  const int32_t shift = k->shifts[0];
+  const int32_t zero_out = k->op->output_zero_point;
+  for (uint32_t m = 0; m < 1; ++m) {
+    uint32_t n = 0;
+    for (; n + 4 <= columns; n += 4) {
+      int32_t r1_0 = 0;
+      int32_t r1_1 = 0;
+      int32_t r1_2 = 0;
+      int32_t r1_3 = 0;
+      for (uint32_t i = 0; i < depth; ++i) {
+        int32_t r2 = left[(int32_t)(depth * m + i)];
+        int32_t r3_0 = right[n][i];
+        int32_t r3_1 = right[1 + n][i];
+        int32_t r3_2 = right[2 + n][i];
+        int32_t r3_3 = right[3 + n][i];
+        int32_t r4 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_left));
+        int32_t r5_0 = (int32_t)((uint32_t)r3_0 - (uint32_t)(int32_t)(zero_right));
+        int32_t r5_1 = (int32_t)((uint32_t)r3_1 - (uint32_t)(int32_t)(zero_right));
+        int32_t r5_2 = (int32_t)((uint32_t)r3_2 - (uint32_t)(int32_t)(zero_right));
+        int32_t r5_3 = (int32_t)((uint32_t)r3_3 - (uint32_t)(int32_t)(zero_right));
+        r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r4 * (uint32_t)r5_0);
+        r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r4 * (uint32_t)r5_1);
+        r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r4 * (uint32_t)r5_2);
+        r1_3 = (int32_t)((uint32_t)r1_3 + (uint32_t)r4 * (uint32_t)r5_3);
+      }
+      int32_t r6_0 = tmo_rescale(r1_0, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6_1 = tmo_rescale(r1_1, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6_2 = tmo_rescale(r1_2, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6_3 = tmo_rescale(r1_3, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r7_0 = (int32_t)((uint32_t)r6_0 + (uint32_t)(int32_t)(zero_out));
+      int32_t r7_1 = (int32_t)((uint32_t)r6_1 + (uint32_t)(int32_t)(zero_out));
+      int32_t r7_2 = (int32_t)((uint32_t)r6_2 + (uint32_t)(int32_t)(zero_out));
+      int32_t r7_3 = (int32_t)((uint32_t)r6_3 + (uint32_t)(int32_t)(zero_out));
+      int32_t r8_0 = (r7_0 > -128 ? r7_0 : -128);
+      int32_t r8_1 = (r7_1 > -128 ? r7_1 : -128);
+      int32_t r8_2 = (r7_2 > -128 ? r7_2 : -128);
+      int32_t r8_3 = (r7_3 > -128 ? r7_3 : -128);
+      int32_t r9_0 = (r8_0 < 127 ? r8_0 : 127);
+      int32_t r9_1 = (r8_1 < 127 ? r8_1 : 127);
+      int32_t r9_2 = (r8_2 < 127 ? r8_2 : 127);
+      int32_t r9_3 = (r8_3 < 127 ? r8_3 : 127);
+      int32_t r10_0 = r9_0;
+      int32_t r10_1 = r9_1;
+      int32_t r10_2 = r9_2;
+      int32_t r10_3 = r9_3;
+      y[(int32_t)(columns * m + n)] = (int8_t)r10_0;
+      y[(int32_t)(1 + columns * m + n)] = (int8_t)r10_1;
+      y[(int32_t)(2 + columns * m + n)] = (int8_t)r10_2;
+      y[(int32_t)(3 + columns * m + n)] = (int8_t)r10_3;
+    }
+    for (; n < columns; ++n) {
+      int32_t r1 = 0;
+      for (uint32_t i = 0; i < depth; ++i) {
+        int32_t r2 = left[(int32_t)(depth * m + i)];
+        int32_t r3 = right[n][i];
         int32_t r4 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_left));
         int32_t r5 = (int32_t)((uint32_t)r3 - (uint32_t)(int32_t)(zero_right));
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r5);

@@ -265,7 +265,7 @@ static TMO_ALWAYS_INLINE tmo_taps rows_under(const iteration *f) {
 
 /* Lists the pixels in these rows and columns. */
 static TMO_ALWAYS_INLINE void list_inside(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
-  const uint32_t n = (uint32_t)rows.count * columns.count;
+  const uint32_t n = rows.count * columns.count;
   if (n == 1) {
     *pixels = pixel_at(f, &f->in, rows.start, columns.start);
   } else if (tmo_has_column_windows(f->in.tensor) && n > 0) {
@@ -276,9 +276,9 @@ static TMO_ALWAYS_INLINE void list_inside(const iteration *f, tmo_taps rows, tmo
   make_int8(f, f->in.tensor, pixels, n, f->in.pixel, 0);
 }
 
-static TMO_ALWAYS_INLINE tmo_window taps_window(const int8_t *const *pixels, tmo_taps rows, tmo_taps columns) {
-  const uint32_t n = (uint32_t)rows.count * columns.count;
-  const tmo_window window = {pixels, (uint16_t)n, columns.count, rows.first, columns.first, 0, n};
+static TMO_ALWAYS_INLINE tmo_window taps_window(const int8_t *const *pixels, uint32_t rows, uint32_t first_row, tmo_taps columns) {
+  const uint32_t n = rows * columns.count;
+  const tmo_window window = {pixels, (uint16_t)n, (uint16_t)columns.count, (uint16_t)first_row, (uint16_t)columns.first, 0, n};
   return window;
 }
 
@@ -287,13 +287,14 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
   const tmo_taps rows = rows_under(f), whole = {0, 1, 0};
   list_rows(f, rows, pixels);
   make_int8(f, f->in.tensor, pixels, rows.count, tmo_row_bytes(f->in.tensor), 0);
-  return taps_window(pixels, rows, whole);
+  return taps_window(pixels, rows.count, rows.first, whole);
 }
 
 /* Pixels under the windows of adjacent output columns, each listed once. */
 typedef struct {
   const int8_t *pixels[TMO_MAX_TAPS]; /* row by row; the last ones are those of a later window */
-  tmo_taps rows, columns;      /* those of the first window */
+  uint16_t rows, first_row;    /* those of all windows, and the kernel tap at the first of them */
+  tmo_taps columns;            /* those of the first window */
   uint32_t width;              /* number of columns that are listed */
 } tile_pixels;
 
@@ -303,33 +304,35 @@ TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
   uint32_t n = 1;
   t->columns = tmo_columns(&f->kernel, (uint16_t)x);
-  t->rows = rows_under(f);
+  const tmo_taps rows = rows_under(f);
+  t->rows = (uint16_t)rows.count;
+  t->first_row = (uint16_t)rows.first;
   tmo_taps listed = t->columns;
-  if (end - x > 1 && op->dilation_w == 1 && 2 * taps < TMO_MAX_TAPS && t->rows.count > 0 && !tmo_is_source(f->run->program, f->in.tensor)) {
-    n = tmo_quotient(tmo_quotient(TMO_MAX_TAPS - taps, t->rows.count) - op->kernel_w, op->stride_w) + 1;
+  if (end - x > 1 && op->dilation_w == 1 && 2 * taps < TMO_MAX_TAPS && t->rows > 0 && !tmo_is_source(f->run->program, f->in.tensor)) {
+    n = tmo_quotient(tmo_quotient(TMO_MAX_TAPS - taps, t->rows) - op->kernel_w, op->stride_w) + 1;
     if (n > end - x) n = end - x;
     const tmo_taps last = tmo_columns(&f->kernel, (uint16_t)(x + n - 1));
     if (listed.count == 0 || last.count == 0) {
       n = 1;
     } else {
-      listed.count = (uint16_t)(last.start + last.count - listed.start);
+      listed.count = last.start + last.count - listed.start;
     }
   }
   t->width = listed.count;
-  list_inside(f, t->rows, listed, t->pixels);
+  list_inside(f, rows, listed, t->pixels);
   return n;
 }
 
 /* The window of output column x, one of those that were listed from column `first` on. */
 TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, uint32_t first, uint32_t x) {
-  if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->columns);
+  if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
   const int8_t *const *row = t->pixels + (columns.start - t->columns.start);
   const int8_t **const pixels = t->pixels + TMO_MAX_TAPS - (uint32_t)f->kernel.op->kernel_h * f->kernel.op->kernel_w, **to = pixels;
-  for (uint32_t r = t->rows.count; r > 0; --r, row += t->width) {
+  for (uint32_t r = t->rows; r > 0; --r, row += t->width) {
     for (uint32_t c = 0; c < columns.count; ++c) *to++ = row[c];
   }
-  return taps_window(pixels, t->rows, columns);
+  return taps_window(pixels, t->rows, t->first_row, columns);
 }
 
 /* A window for operators without one. Fields are set one by one, because an initializer would call memset(). */

@@ -24,14 +24,12 @@ typedef struct {
   const tmo_op *op;
   const tmo_tensor *in;
   tmo_taps rows, columns;
-  bool clipped;
 } pixel_window;
 
 static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in) {
-  pixel_window w = {op, in, {0, 0, 0}, {0, 0, 0}, false};
+  pixel_window w = {op, in, {0, 0, 0}, {0, 0, 0}};
   w.rows = tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   w.columns = tmo_clip((int32_t)(run->unit.tile * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->width);
-  w.clipped = w.rows.count < op->kernel_h || w.columns.count < op->kernel_w;
   return w;
 }
 
@@ -69,7 +67,7 @@ static TMO_ALWAYS_INLINE void multiply_mve(const tmo_run_state *run, const pixel
     bytes = pixel_of(run, w->in, w->rows.start, w->columns.start);
   } else {
     int8_t *const gathered = (int8_t *)run->workspace + op->scratch;
-    if (w->clipped) tmo_mve_fill(gathered, op->input_zero_point[0], 16 * tmo_mve_turns(op, channels));
+    if (w->rows.count < op->kernel_h || w->columns.count < op->kernel_w) tmo_mve_fill(gathered, op->input_zero_point[0], 16 * tmo_mve_turns(op, channels));
     if (w->rows.count > 0 && w->columns.count > 0) take_window(run, w, gathered);
     bytes = gathered;
   }
@@ -79,16 +77,21 @@ static TMO_ALWAYS_INLINE void multiply_mve(const tmo_run_state *run, const pixel
 #endif
 
 /* Lists the taps of a window. */
-static void list_window(const tmo_run_state *run, const pixel_window *w, uint32_t gap, const int8_t **taps) {
+static TMO_ALWAYS_INLINE void list_window(const tmo_run_state *run, const pixel_window *w, uint32_t gap, const int8_t **taps) {
   const tmo_view in = {w->in, tmo_base_of(run, w->in), w->in->channels};
   if (w->rows.count > 0 && w->columns.count > 0) tmo_list_pixels(run, w->op, &in, &w->rows, &w->columns, gap, taps);
 }
 
 #if TMO_RUNS_DSP
+static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const int8_t *const *taps) {
+  const uint32_t n = w->rows.count * w->columns.count;
+  const tmo_window window = {taps, (uint16_t)n, (uint16_t)w->columns.count, (uint16_t)w->rows.first, (uint16_t)w->columns.first, 0, n};
+  return window;
+}
+
 TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
   const int8_t *taps[TMO_MAX_TAPS];
-  const uint32_t n = (uint32_t)w->rows.count * w->columns.count;
-  const tmo_window window = {taps, (uint16_t)n, w->columns.count, w->rows.first, w->columns.first, 0, n};
+  const tmo_window window = listed_window(w, taps);
   list_window(run, w, 0, taps);
   tmo_conv_dsp_gather(k, &window, 0, 1);
   tmo_conv_dsp_multiply(k, 1, to, 0);
@@ -98,7 +101,7 @@ TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window 
 TMO_OWN_FRAME static void convolve_channels(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
   const int8_t *taps[TMO_PACKED_TAPS + 1];
   const uint32_t all = tmo_depthwise_taps(k), wide = w->op->kernel_w;
-  if ((uint32_t)w->rows.count * w->columns.count != all) tmo_depthwise_clear(k, taps, all);
+  if (w->rows.count * w->columns.count != all) tmo_depthwise_clear(k, taps, all);
   list_window(run, w, wide - w->columns.count, taps + w->rows.first * wide + w->columns.first);
   tmo_depthwise_multiply(k, taps, to);
 }
@@ -140,16 +143,20 @@ static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) 
 }
 
 static TMO_ALWAYS_INLINE bool is_backwards(const tmo_tensor *t) { return tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED; }
+static TMO_ALWAYS_INLINE bool is_upside_down(const tmo_tensor *t) { return tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_ROWS_REVERSED; }
 
-/* Lists pixels of each row under a window, in a tensor with whole rows. */
-static TMO_ALWAYS_INLINE void list_lines(const tmo_run_state *run, const pixel_window *w, uint32_t column, uint32_t columns, const int8_t **pixels) {
+/* Lists `columns` pixels of each row under a window, beginning at byte `first` of the row, in a tensor with whole rows. */
+static TMO_ALWAYS_INLINE void list_lines(const tmo_run_state *run, const pixel_window *w, uint32_t first, uint32_t columns, const int8_t **pixels) {
   const tmo_tensor *const in = w->in;
-  const bool backwards = is_backwards(in);
-  const uint32_t first = (backwards ? in->width - 1u - column : column) * in->channels;
-  const int32_t apart = (int32_t)(w->op->dilation_w * in->channels), step = backwards ? -apart : apart;
-  for (uint32_t r = w->rows.count, y = w->rows.start; r > 0; --r, y += w->op->dilation_h) {
-    const int8_t *pixel = tmo_base_of(run, in) + tmo_row_offset(in, y) + first;
-    for (const int8_t *const *const end = pixels + columns; pixels != end; pixel += step) *pixels++ = pixel;
+  const bool backwards = is_backwards(in), upwards = backwards || is_upside_down(in);
+  const int8_t *const base = tmo_base_of(run, in) + in->offset + first;
+  const uint32_t bytes = tmo_row_bytes(in), depth = in->depth, down = upwards ? 0u - w->op->dilation_h : w->op->dilation_h;
+  const uint32_t apart = w->op->dilation_w * in->channels, step = backwards ? 0u - apart : apart;
+  uint32_t row = upwards ? in->height - 1u - w->rows.start : tmo_remainder(w->rows.start, depth);
+  for (uint32_t r = w->rows.count; r > 0; --r, row += down) {
+    if (row >= depth) row %= depth;
+    const int8_t *pixel = base + row * bytes;
+    for (const int8_t *const *const end = pixels + columns; pixels != end; pixel += (int32_t)step) *pixels++ = pixel;
   }
 }
 
@@ -158,14 +165,13 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
 }
 
 /* The same for operators that are not packed. */
-TMO_OWN_FRAME static void call_plain_kernel(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, int8_t *to) {
-  const tmo_op *const op = w->op;
-  const void *const program = run->program;
+TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  const uint8_t *const program = run->program;
+  const pixel_window w = window_under(run, op, in);
   const int8_t *taps[TMO_MAX_TAPS];
-  const uint32_t n = (uint32_t)w->rows.count * w->columns.count;
   tmo_kernel k; /* only the fields that the kernels below read */
   k.op = op;
-  k.in_channels = w->in->channels;
+  k.in_channels = in->channels;
   k.out_channels = out->channels;
   k.tap_step = op->kind == TMO_OP_CONV ? k.in_channels : k.out_channels;
   k.bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) : NULL;
@@ -173,21 +179,37 @@ TMO_OWN_FRAME static void call_plain_kernel(const tmo_run_state *run, const pixe
   k.first_weight = 0;
   k.multipliers = (const int32_t *)tmo_constant(program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(program, op->shifts);
-  k.first_weight = 0;
-  k.out_width = 1;
   k.sums = NULL;
-  k.first = k.last = true;
-  k.whole_rows = tmo_by_row(op) || (!tmo_has_column_windows(w->in) && !is_backwards(w->in) && takes_rows(op, &k));
-  tmo_window window = {taps, (uint16_t)n, w->columns.count, w->rows.first, w->columns.first, 0, n};
-  if (tmo_has_column_windows(w->in)) {
-    list_window(run, w, 0, taps);
-  } else if (k.whole_rows) {
-    window.count = w->rows.count;
-    window.offset = w->columns.start * k.in_channels;
-    list_lines(run, w, 0, 1, taps);
-  } else {
-    list_lines(run, w, w->columns.start, w->columns.count, taps);
+#if TMO_CORE_DSP
+  if (tmo_is_kind(op, TMO_OP_CONV) && (uint32_t)op->kernel_h * op->kernel_w * w.rows.count * w.columns.count == 1 && !tmo_has_nibbles(op) && tmo_dsp_makes_outputs(&k)) {
+    const int8_t *const pixel = pixel_of(run, in, w.rows.start, w.columns.start);
+    tmo_dsp_conv_run(&k, pixel, k.in_channels, k.weights, pixel_of(run, out, run->unit.row, run->unit.tile));
+    return TMO_OK;
   }
+#endif
+  k.out_width = 1;
+  k.first = k.last = true;
+  k.whole_rows = tmo_by_row(op);
+  tmo_window window = listed_window(&w, taps);
+  if (tmo_has_column_windows(in)) {
+    if (window.count == 1) {
+      *taps = pixel_of(run, in, w.rows.start, w.columns.start);
+    } else {
+      list_window(run, &w, 0, taps);
+    }
+  } else {
+    const bool backwards = is_backwards(in);
+    const uint32_t first = (backwards ? in->width - 1u - w.columns.start : w.columns.start) * k.in_channels;
+    if (!k.whole_rows) k.whole_rows = !backwards && takes_rows(op, &k);
+    if (k.whole_rows) {
+      window.count = (uint16_t)w.rows.count;
+      window.offset = first;
+      list_lines(run, &w, 0, 1, taps);
+    } else {
+      list_lines(run, &w, first, w.columns.count, taps);
+    }
+  }
+  int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
   if (tmo_is_kind(op, TMO_OP_CONV)) {
     tmo_conv_pixel_s8(&k, &window, to);
   } else if (tmo_is_kind(op, TMO_OP_DEPTHWISE)) {
@@ -197,6 +219,7 @@ TMO_OWN_FRAME static void call_plain_kernel(const tmo_run_state *run, const pixe
   } else {
     tmo_pool_pixel_s8(&k, &window, to);
   }
+  return TMO_OK;
 }
 
 /* Whether the pixels are in the arena, or in a buffer of the caller with all of them. */
@@ -205,7 +228,7 @@ static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_t
 }
 
 /* Adds the pixels of two operands; an operand with one row, column or channel is repeated. */
-TMO_OWN_FRAME static void add_pixels(const tmo_run_state *run, const tmo_op *op) {
+TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const int8_t *pixels[2];
   const tmo_window window = {pixels, 2, 0, 0, 0, 0, 0};
@@ -222,6 +245,7 @@ TMO_OWN_FRAME static void add_pixels(const tmo_run_state *run, const tmo_op *op)
   k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
   tmo_add_s8(&k, &window, pixel_of(run, out, run->unit.row, run->unit.tile));
+  return TMO_OK;
 }
 
 /* Whether add_pixels() supports an operator. */
@@ -245,19 +269,8 @@ static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in)
          tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
 }
 
-tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
-  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
-#if TMO_RUNS_DSP
-  if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) {
-    const pixel_window plain_window = window_under(run, op, in);
-    call_plain_kernel(run, &plain_window, out, pixel_of(run, out, run->unit.row, run->unit.tile));
-    return TMO_OK;
-  }
-  if (adds_pixels(run, op)) {
-    add_pixels(run, op);
-    return TMO_OK;
-  }
-#endif
+TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program);
   const bool adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
   const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && out->layout == TMO_LAYOUT_HWC;
   if (!plain) return tmo_iterate_any(run, op);
@@ -279,6 +292,16 @@ tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
 #endif
   call_kernel(run, &w, out, scales, to);
   return TMO_OK;
+}
+
+/* It has no frame, because the functions that it calls have large ones. */
+tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+#if TMO_RUNS_DSP
+  if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) return call_plain_kernel(run, op, in, out);
+  if (adds_pixels(run, op)) return add_pixels(run, op);
+#endif
+  return iterate_packed(run, op, in, out);
 }
 
 #endif

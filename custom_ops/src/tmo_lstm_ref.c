@@ -9,11 +9,18 @@ enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* in the program's order */
 
 #define LAST 0x1FDFF /* the curves are constant beyond this */
 
-TMO_OWN_FRAME static int32_t saturate(int32_t x) { return x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x; }
+static inline int32_t saturate(int32_t x) {
+#if TMO_CORE_DSP
+  __asm__("ssat %0, #16, %1" : "=r"(x) : "r"(x));
+  return x;
+#else
+  return x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x;
+#endif
+}
 
 /* 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart; for x < 0, one minus the value of -x. tanh(x)
  * is 2 * curve(2 * x) - 1. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
-static int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
+static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
   if (is_tanh) size *= 2;
   if (size > LAST) size = LAST;
@@ -24,75 +31,63 @@ static int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   return (value + 512) >> 10;
 }
 
-/* The next constants to read. Each unit has two scales for each gate, then those of the kept part of its cell, of the added part, and of the
- * output. */
+/* The next scales to read. Each unit has two for each gate, then those of the kept part of its cell, of the added part, and of the output. */
 typedef struct {
-  const int8_t *weights;
-  const int32_t *bias;
   const int32_t *multipliers;
   const int8_t *shifts;
-} constants;
+} gate_scales;
+
+/* x, scaled and saturated. */
+#if TMO_WIDE_MULTIPLY
+static TMO_ALWAYS_INLINE
+#else /* a multiplication is long */
+TMO_OWN_FRAME static
+#endif
+int32_t saturated_scale(gate_scales *next, int32_t x) { return saturate(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
 /* a * b, scaled and saturated. A damaged table makes it wrap modulo 2^32. */
-static int32_t product(constants *next, int32_t a, int32_t b) {
-  return saturate(tmo_rescale((int32_t)((uint32_t)a * (uint32_t)b), *next->multipliers++, *next->shifts++));
-}
+static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
-/* One part of a gate: its products with the input, or with the previous output. */
-static int32_t part(constants *next, const int8_t *x, uint32_t n) {
-  const int8_t *w = next->weights;
-  uint32_t sum = (uint32_t)*next->bias++;
-  for (; n > 0; --n) sum += (uint32_t)(*x++ * *w++);
-  next->weights = w;
-  return product(next, (int32_t)sum, 1);
-}
+enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* of a gate: its products with the input, and with the previous output */
 
+/* Adds the products of all gates of a unit to the sums of their parts. The weights are those of a gate's input, then of its output, gate by gate. */
+static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_t *bytes, const int8_t *w, uint32_t sums[PARTS][GATES]) {
 #if TMO_CORE_DSP
-/* Computes the sums of both parts of all gates, in the order in which part() takes them; their weights are read. */
-static void sum_gates(constants *next, const int8_t *const *rows, uint32_t in, uint32_t out, int32_t *sums) {
-  const uint32_t each = in + out;
-  const tmo_runs old = {rows + 1, 1, 1, 1, 0, 0, 0, 0, out, 1, 0, each, 0};
-  tmo_runs new = old;
-  uint32_t parts[2][GATES];
-  TMO_UNROLLED for (uint32_t g = 0; g < 2 * GATES; ++g) parts[g % 2][g / 2] = (uint32_t)*next->bias++;
-  new.at = rows;
-  new.bytes = in;
-  tmo_dsp_sums(&new, next->weights, GATES, parts[0]);
-  tmo_dsp_sums(&old, next->weights + in, GATES, parts[1]);
-  TMO_UNROLLED for (uint32_t g = 0; g < 2 * GATES; ++g) sums[g] = (int32_t)parts[g % 2][g / 2];
-  next->weights += GATES * each;
-}
+  for (uint32_t p = 0; p < PARTS; w += bytes[p++]) {
+    const tmo_runs runs = {rows + p, 1, 1, 1, 0, 0, 0, 0, bytes[p], 1, 0, bytes[FROM_INPUT] + bytes[FROM_OUTPUT], 0};
+    tmo_dsp_sums(&runs, w, GATES, sums[p]);
+  }
+#else
+  for (uint32_t g = 0; g < GATES; ++g) {
+    for (uint32_t p = 0; p < PARTS; ++p) {
+      const int8_t *x = rows[p];
+      for (uint32_t n = bytes[p]; n > 0; --n) sums[p][g] += (uint32_t)(*x++ * *w++);
+    }
+  }
 #endif
+}
 
 /* Each operand has a row: the input, the previous output, and the cells of two bytes each. The kernel overwrites the last two. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;
   const int8_t *const *const rows = window->pixels + window->count - 3; /* the last three, if a damaged program has more rows */
+  const uint32_t bytes[PARTS] = {k->in_channels, k->out_channels};
+  const int32_t *bias = k->bias + TMO_CURVE_WORDS;
+  const int8_t *w = k->weights;
   int8_t *cells = (int8_t *)(uintptr_t)rows[2];
-  constants next = {k->weights, k->bias + TMO_CURVE_WORDS, NULL, NULL};
   if (rows[0] == NULL || rows[1] == NULL || cells == NULL) return; /* only in damaged programs */
-  for (uint32_t i = 0; i < k->out_channels; ++i, cells += 2) {
-    int16_t kept;
+  for (uint32_t i = 0; i < k->out_channels; ++i, cells += 2, w += GATES * (bytes[FROM_INPUT] + bytes[FROM_OUTPUT])) {
+    gate_scales next = {k->multipliers, k->shifts};
+    uint32_t sums[PARTS][GATES];
     int32_t gates[GATES];
-    next.multipliers = k->multipliers;
-    next.shifts = k->shifts;
-#if TMO_CORE_DSP
-    int32_t sums[2 * GATES];
-    sum_gates(&next, rows, k->in_channels, k->out_channels, sums);
-    const int32_t *const bias = next.bias;
-    next.bias = sums;
-    const uint32_t in = 0, old = 0; /* more to multiply */
-#else
-    const uint32_t in = k->in_channels, old = k->out_channels;
-#endif
+    int16_t kept;
+    TMO_UNROLLED for (uint32_t n = 0; n < PARTS * GATES; ++n) sums[n % PARTS][n / PARTS] = (uint32_t)*bias++;
+    sum_gates(rows, bytes, w, sums);
     for (uint32_t g = 0; g < GATES; ++g) {
-      const int32_t new = part(&next, rows[0], in);
-      gates[g] = curve(table, 3 * saturate(new + part(&next, rows[1], old)), g == NEW);
+      const int32_t from_input = saturated_scale(&next, (int32_t)sums[FROM_INPUT][g]);
+      gates[g] = curve(table, 3 * saturate(from_input + saturated_scale(&next, (int32_t)sums[FROM_OUTPUT][g])), g == NEW);
     }
-#if TMO_CORE_DSP
-    next.bias = bias;
-#endif
     memcpy(&kept, cells, sizeof kept);
     int32_t cell = product(&next, gates[FORGET], kept);
     cell += product(&next, gates[LET_IN], gates[NEW]);
@@ -100,8 +95,8 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     kept = (int16_t)cell;
     memcpy(cells, &kept, sizeof kept);
     const uint32_t right = next.shifts[1] & 15; /* scales to the curve's units */
-    const int32_t scaled = (int32_t)((uint32_t)cell * (uint32_t)next.multipliers[1] + ((uint32_t)1 << right >> 1)) >> right;
-    out[i] = tmo_output(k, product(&next, curve(table, scaled, true), gates[LET_OUT]));
+    const int32_t units = (int32_t)((uint32_t)cell * (uint32_t)next.multipliers[1] + ((uint32_t)1 << right >> 1)) >> right;
+    out[i] = tmo_output(k, product(&next, curve(table, units, true), gates[LET_OUT]));
   }
   memmove((int8_t *)(uintptr_t)rows[1], out, k->out_channels);
 }

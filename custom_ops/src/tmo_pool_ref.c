@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 
+#include "tmo/dsp.h"
 #include "tmo/packed.h"
 
 static bool is_extreme(const tmo_op *op) { return tmo_has_kind(TMO_OP_MAX_POOL) && op->kind == TMO_OP_MAX_POOL; }
@@ -11,6 +12,32 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
   if (is_extreme(op)) return tmo_max_pool;
   return is_mean(op) || !tmo_has_kind(TMO_OP_AVERAGE_POOL) ? tmo_mean : tmo_average_pool;
 }
+
+#if TMO_CORE_DSP
+
+/* The greater one of each two bytes. */
+static inline uint32_t greater_bytes(uint32_t a, uint32_t b) {
+  uint32_t greater;
+  __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");
+  return greater;
+}
+
+/* One output pixel with at least four channels, four channels at once. */
+static void max_pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+  const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
+  for (uint32_t c = 0;; c = c + 8 <= channels ? c + 4 : channels - 4) {
+    uint32_t greatest = 0x80808080u;
+    for (uint32_t p = 0; p < v->count; ++p) {
+      const int8_t *x = v->pixels[p] + v->offset + c;
+      for (uint32_t t = columns; t > 0; --t, x += channels) greatest = greater_bytes(greatest, (uint32_t)tmo_word(x));
+    }
+    memcpy(out + c, &greatest, sizeof greatest);
+    if (c + 4 == channels) break;
+  }
+  tmo_packed_clamp(k->op, out, channels);
+}
+
+#endif
 
 /* One output pixel; its channels are outputs i, i + 1, ..
  * TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN: QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */
@@ -26,6 +53,12 @@ static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int
     no_pixels.pixels = NULL;
     no_pixels.count = 0;
     if (k->last) pool_of(k->op)(k, &no_pixels, i, out);
+    return;
+  }
+#endif
+#if TMO_CORE_DSP
+  if (k->sums == NULL && k->out_channels >= 4 && is_extreme(k->op) && !k->op->smallest) {
+    max_pool_words(k, v, out + i);
     return;
   }
 #endif

@@ -34,6 +34,24 @@ static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART
 /* Whether rows of the streamed input are still missing. */
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
+/* Skips codes that open or close loops. Afterwards run->at is at a code that runs an operator, or at the end of the group. */
+static TMO_ALWAYS_INLINE void skip_loop_codes(tmo_run_state *run) {
+  for (;;) {
+    const uint8_t code = *run->at;
+    if (code < TMO_LOOP_REPEAT) return;
+    if (code == TMO_LOOP_REPEAT) {
+      tmo_open_loop(run, run->at + TMO_LOOP_REPEAT_BYTES, tmo_loop_number(run->at + 1));
+    } else if (run->depth == 0) {
+      return;
+    } else if (--run->left[run->depth - 1] > 0) {
+      run->at = run->body[run->depth - 1];
+    } else {
+      --run->depth;
+      ++run->at;
+    }
+  }
+}
+
 /* Moves run->at to the next code that runs, in this group or a later one. TMO_MORE: found. TMO_WAIT: the next group cannot start before all rows
  * of the input have arrived. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
@@ -42,19 +60,10 @@ static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
       if (run->group != tmo_groups(run->program) && expects_rows(run)) return TMO_WAIT;
       enter_group(run);
     }
-    const uint8_t code = *run->at;
-    if (code < TMO_LOOP_REPEAT) return TMO_MORE;
-    if (code == TMO_LOOP_REPEAT) {
-      tmo_open_loop(run, run->at + TMO_LOOP_REPEAT_BYTES, tmo_loop_number(run->at + 1));
-    } else if (run->depth == 0) {
-      ++run->group;
-      run->at = NULL;
-    } else if (--run->left[run->depth - 1] > 0) {
-      run->at = run->body[run->depth - 1];
-    } else {
-      --run->depth;
-      ++run->at;
-    }
+    skip_loop_codes(run);
+    if (*run->at < TMO_LOOP_REPEAT) return TMO_MORE;
+    ++run->group;
+    run->at = NULL;
   }
 }
 
@@ -201,53 +210,79 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
   return code;
 }
 
-#if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
-/* Runs the next iterations of a loop over a single operator in a tiled group, whose tiles are adjacent: all in one call, but at most `most`. False:
- * this is not such a loop. */
-TMO_OWN_FRAME static bool iterate_along_row(tmo_run_state *run, uint32_t most) {
+#ifndef TMO_WITHIN_CORES /* two cores have one way to run row groups, and no tiled groups */
+#if TMO_RUNS_PACKED
+/* Runs the next iterations of a loop over a single packed operator in a tiled group, whose tiles are adjacent: all in one call, but at most `most`.
+ * Returns their number; 0: this is not such a loop. */
+TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
-  if (run->at[0] >= TMO_LOOP_NEAR || run->at[1] != TMO_LOOP_END || run->at != run->body[innermost]) return false;
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
   const stage s = {tmo_nest_of(run->program, run->group, op), counter(run, (uint16_t)(run->group->first_op + *run->at))};
   const tmo_tensor *const t = s.nest.tensor;
-  if (is_streamed(run) || !tmo_iterates_along_row(run, op) || !take_unit(run, &s, 0)) return false;
-  if (tmo_stripe_end(t, run->unit.stripe) - tmo_stripe_first(t, run->unit.stripe) != 1) return false;
+  if (run->at != run->body[innermost] || !tmo_iterates_along_row(run, op) || !take_unit(run, &s, 0)) return 0;
+  if (tmo_stripe_end(t, run->unit.stripe) - tmo_stripe_first(t, run->unit.stripe) != 1) return 0;
   const uint32_t column = tmo_unit_column(op, &run->unit), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
   uint32_t n = in_row < most ? in_row : most;
   if (n > run->left[innermost]) n = run->left[innermost];
-  if (n > run->iterations) n = run->iterations;
   const uint32_t end = column + n * op->tile;
   tmo_unit *const next = (tmo_unit *)(void *)s.next;
   next->tile = (uint16_t)(next->tile + n - 1);
   tmo_unit_next(&s.nest, next);
   tmo_iterate_along_row(run, op, end < t->width ? end : t->width);
   run->left[innermost] = (uint16_t)(run->left[innermost] - (n - 1));
-  run->iterations -= n;
-  ++run->at;
-  return true;
+  return n;
 }
 #endif
 
-#ifndef TMO_WITHIN_CORES /* two cores only share row groups */
-/* Runs at least one and at most `most` iterations of a tiled group while the codes are below TMO_LOOP_NEAR. Not for programs that get rows during a run.
- * */
-TMO_OWN_FRAME static tmo_status iterate_tiles(tmo_run_state *run, uint32_t most) {
-  const tmo_group *const group = run->group;
-  const tmo_op *const ops = tmo_ops(run->program) + group->first_op;
-  tmo_unit *const units = (tmo_unit *)(void *)(run->workspace + group->counters);
-  do {
-    const uint32_t code = *run->at;
-    tmo_unit *const next = &units[code];
-    const tmo_op *const op = &ops[code];
-    const tmo_nest nest = {op, tmo_iterated(run->program, op), group->stripes};
-    run->op = (uint16_t)(group->first_op + code);
+/* Moves run->unit and a counter to the next unit of an operator. False: the counter is damaged. */
+static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters, uint32_t number, bool is_tiled) {
+  if (is_tiled) {
+    tmo_unit *const next = (tmo_unit *)(void *)counters + number;
     run->unit = *next;
-    if (!tmo_unit_fits(&nest, next)) return TMO_ERROR_ITERATIONS;
-    tmo_unit_next(&nest, next);
-    const tmo_status status = tmo_iterate(run, op);
-    if (status != TMO_OK) return status;
+    if (!tmo_unit_fits(nest, next)) return false;
+    tmo_unit_next(nest, next);
+    return true;
+  }
+  uint16_t *const next = (uint16_t *)(void *)counters + number;
+  const uint16_t row = *next;
+  run->unit.row = row;
+  run->unit.stripe = row;
+  *next = (uint16_t)(row + 1);
+  return row < nest->stripes;
+}
+
+/* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. For programs without messages
+ * that do not get rows during a run. */
+TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
+  const tmo_group *const group = run->group;
+  const bool is_tiled = tmo_is_tiled(group);
+  const tmo_op *const ops = tmo_ops(run->program) + group->first_op;
+  uint8_t *const counters = run->workspace + group->counters;
+  if (most > run->iterations) most = run->iterations;
+  run->unit.channel_group = run->unit.tile = 0;
+  do {
+    const uint32_t number = *run->at;
+    const tmo_op *const op = &ops[number];
+    uint32_t done = 1;
+    run->op = (uint16_t)(group->first_op + number);
+#if TMO_RUNS_PACKED
+    const bool repeats = run->at[1] == TMO_LOOP_END && run->depth > 0 && is_tiled && most > 1 && op->packing != TMO_PACKING_NONE;
+    const uint32_t at_once = repeats ? iterate_along_row(run, most) : 0;
+    if (at_once > 0) {
+      done = at_once;
+    } else
+#endif
+    {
+      const tmo_nest nest = tmo_nest_of(run->program, group, op);
+      if (!count_next(run, &nest, counters, number, is_tiled)) return TMO_ERROR_ITERATIONS;
+      const tmo_status status = tmo_iterate(run, op);
+      if (status != TMO_OK) return status;
+    }
+    run->iterations -= done;
+    most -= done;
     ++run->at;
-  } while (--run->iterations > 0 && --most > 0 && *run->at < TMO_LOOP_NEAR);
+    skip_loop_codes(run);
+  } while (most > 0 && *run->at < TMO_LOOP_NEAR);
   return after_iteration(run);
 }
 #endif
@@ -258,15 +293,12 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {
     const tmo_status found = find_iteration(run);
     if (found != TMO_MORE) return found;
-#if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
-    if (most > 1 && run->depth > 0 && tmo_is_tiled(run->group) && iterate_along_row(run, most)) return after_iteration(run);
-#endif
   }
 #ifdef TMO_WITHIN_CORES
   (void)most;
 #else
-  const bool quick = tmo_is_tiled(run->group) && *run->at < TMO_LOOP_NEAR && !is_streamed(run);
-  if (quick && tmo_input_of(run->program) != TMO_INPUT_LINK) return iterate_tiles(run, most);
+  const bool quick = *run->at < TMO_LOOP_NEAR && !is_streamed(run) && tmo_input_of(run->program) != TMO_INPUT_LINK;
+  if (quick) return iterate_group(run, most);
 #endif
   const iteration_code code = read_iteration(run->at);
   run->op = (uint16_t)(run->group->first_op + code.op);

@@ -11,8 +11,8 @@ tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, u
   const int32_t last = inside < kernel ? inside : kernel;
   tmo_taps taps = {0, 0, 0};
   if (first < last) {
-    taps.first = (uint16_t)first;
-    taps.count = (uint16_t)(last - first);
+    taps.first = (uint32_t)first;
+    taps.count = (uint32_t)(last - first);
     taps.start = (uint32_t)(start + first * (int32_t)dilation);
   }
   return taps;
@@ -28,8 +28,8 @@ tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x) { return columns_under(k, 
 tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x) {
   const tmo_taps taps = columns_under(k, x);
   tmo_window window = *rows;
-  window.columns = taps.count;
-  window.first_column = taps.first;
+  window.columns = (uint16_t)taps.count;
+  window.first_column = (uint16_t)taps.first;
   window.offset = taps.start * k->in_channels;
   window.area = (uint32_t)(k->sums ? k->op->kernel_h : rows->count) * taps.count;
   return window;

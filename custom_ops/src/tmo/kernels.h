@@ -90,6 +90,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKU
 TMO_LINKAGE tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
 TMO_LINKAGE tmo_kernel_s8 tmo_leaky_relu_s16, tmo_curve_s16;            /* LEAKY_RELU_S16, CURVE_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_logistic_s16, tmo_tanh_s16;               /* CURVE_S16 */
+TMO_LINKAGE tmo_kernel_s8 tmo_product_s8, tmo_transposed_product_s8;    /* BATCH_MATMUL */
 TMO_LINKAGE tmo_kernel_s8 tmo_product_s16, tmo_transposed_product_s16;  /* BATCH_MATMUL_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
 TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kernels whose output has another type */
@@ -140,8 +141,8 @@ static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->fl
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {
-  uint16_t first; /* tap */
-  uint16_t count;
+  uint32_t first; /* tap */
+  uint32_t count;
   uint32_t start; /* input coordinate under the first tap */
 } tmo_taps;
 
@@ -237,6 +238,9 @@ void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 
 /* Whether these functions compute the outputs of a pixel. */
 static inline bool tmo_dsp_makes_outputs(const tmo_kernel *k) { return k->sums == NULL && k->bias != NULL && k->out_channels >= 4; }
+
+/* Computes a pixel of a convolution from one run of bytes. w: the first channel's weights. */
+TMO_LINKAGE void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out);
 
 /* Four times the only scale of an operator whose channels all have the same. */
 typedef struct {

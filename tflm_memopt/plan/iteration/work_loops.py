@@ -25,8 +25,11 @@ RUNS_AT_ONCE = 4
 """Most runs of pixels in one call of tmo_dsp_nine()."""
 SIX, SIX_RUNS = 6, 3
 """Adjacent outputs that tmo_dsp_3x3() computes at once, and the most runs of these in a call."""
-GATHERED_BYTES, FEW_BYTES, MANY_CHANNELS = 144, 80, 16
-"""Limits of the windows that conv_small() of tmo_conv_ref.c gathers on cores with the DSP extension."""
+FEW_BYTES = 80
+GATHERED_ROWS_BYTES, MANY_CHANNELS = 144, 16
+GATHERED_BYTES, SOME_CHANNELS = 200, 8
+"""Limits of the windows that conv_small() of tmo_conv_ref.c gathers on cores with the DSP extension: of all windows, of
+those in whole rows, and of those whose pixels are listed."""
 SHORT_ROW = 16
 """Maximum bytes of a window row, in whole words, that gather_short() of tmo_conv_dsp.c gathers."""
 _RANGE = -128, 127
@@ -391,8 +394,9 @@ def _conv(w: Windows, done: Work) -> Work:
 def _is_gathered(w: Windows) -> bool:
     """Return whether conv_small() of tmo_conv_ref.c gathers the taps of a window."""
     taps = w.op.window.kernel_h * w.op.window.kernel_w
+    most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if w.in_one_piece else (GATHERED_BYTES, SOME_CHANNELS)
     nbytes = taps * w.in_channels
-    return taps > 1 and (nbytes <= FEW_BYTES or (nbytes <= GATHERED_BYTES and w.out_channels >= MANY_CHANNELS))
+    return taps > 1 and (nbytes <= FEW_BYTES or (nbytes <= most and w.out_channels >= least))
 
 
 def _sums(w: Windows, done: Work) -> Work:
