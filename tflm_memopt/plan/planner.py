@@ -52,8 +52,8 @@ class Options:
     ops: Ops = PER_REGION
     """Operators of the rewritten model. With a custom operator per group, every tensor between groups is TFLM's."""
     seconds: float = EXACT
-    """Limit of the exact layout of the whole model in deterministic seconds (plan/layout/offsets.py). All orders share
-    it, and a single group gets an eighth.
+    """Limit of the exact layout of the whole model in deterministic seconds (plan/layout/offsets.py), which all orders
+    share.
     """
     overlap: bool = True
     """Whole tensors of one group may share bytes: its output may grow into bytes that its input frees."""
@@ -352,25 +352,22 @@ class Planner:
         self._placing.spend(_work(draft))
         return draft
 
-    def _place(self, number: int, candidate: Candidate, enough: int, hasty: bool) -> int:
+    def _place(self, number: int, candidate: Candidate, enough: int) -> int:
         """Return the bytes of a group with placed buffers (cuts.Place)."""
-        part, seconds = SearchPart.GROUP_LAYOUTS, 0.0 if hasty else self._options.seconds / 8
-        if not self._placing.allows(part):
+        if not self._placing.allows(SearchPart.GROUP_LAYOUTS):
             return candidate.nbytes
         backward = self._reversed(number, candidate.geometry) if candidate.is_reversed else None
-        _, problem = self._placer.problem([backward or self._draft(number, candidate.geometry)])
-        self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
-        problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
-        return layout.place(problem, seconds=seconds, budget=self._placing, part=part).top
+        return self._top(backward or self._draft(number, candidate.geometry), enough)
 
     def _place_fast(self, number: int) -> PlaceFast:
-        def place(group: Candidate, slow: Slow) -> int:
-            draft = without(self._draft(number, group.geometry), slow)
-            _, problem = self._placer.problem([draft])
-            self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
-            return layout.place(problem, seconds=0, budget=self._placing, part=SearchPart.GROUP_LAYOUTS).top
+        return lambda group, slow: self._top(without(self._draft(number, group.geometry), slow))
 
-        return place
+    def _top(self, draft: Draft, enough: int = 0) -> int:
+        """Return the height of a quick layout of one step. Any height up to `enough` is good enough."""
+        _, problem = self._placer.problem([draft])
+        self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
+        problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
+        return layout.place(problem, seconds=0, budget=self._placing, part=SearchPart.GROUP_LAYOUTS).top
 
 
 def planners(graph: RowGraph, options: Options = Options(), log: Log | None = None) -> tuple[Planner, ...]:

@@ -24,14 +24,14 @@ UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)
 
 
-def alive(group: Candidate, _enough: int, _hasty: bool) -> int:
+def alive(group: Candidate, _enough: int) -> int:
     """A placement that takes exactly the live bytes."""
     return group.nbytes
 
 
-def with_gaps(salt: int) -> Callable[[Candidate, int, bool], int]:
+def with_gaps(salt: int) -> Callable[[Candidate, int], int]:
     """A placement that adds a different number of bytes for each group."""
-    return lambda group, _enough, _hasty: group.nbytes + hash((salt, group.first, group.last)) % 40
+    return lambda group, _enough: group.nbytes + hash((salt, group.first, group.last)) % 40
 
 
 def best_partition(chain: Chain, place: Place) -> CutLabel:
@@ -58,10 +58,10 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     s = random_sketch(number, most=7)
     chain = s.chain(*s.unread())
     place = with_gaps(number) if gaps else alive
-    cost = {edge: place(group, 0, False) for edge, group in all_groups(chain).items()}
+    cost = {edge: place(group, 0) for edge, group in all_groups(chain).items()}
     least = min(max(cost[e] for e in edges) for edges in partitions(len(chain.ops)) if cost.keys() >= set(edges))
     with mock.patch("tflm_memopt.plan.search.cuts.SHORT", short):
-        best = best_partition(chain, lambda group, _enough, _hasty: cost[group.first, group.last])
+        best = best_partition(chain, lambda group, _enough: cost[group.first, group.last])
     assert best.nbytes == least
     assert max(cost[group.first, group.last] for group in best.groups()) == least
 

@@ -35,10 +35,8 @@ SLACK = 16
 """Groups in all orders are searched up to a limit that is higher by 1 / SLACK."""
 FRONT_SECONDS = 1e-5
 """Work (effort.py) to consider a group when labels are set."""
-Place = Callable[[Candidate, int, bool], int]
-"""Function that returns the bytes of a group with placed buffers. Any figure up to the second argument is good enough.
-With the third argument only the quick heuristic is used, which may overestimate.
-"""
+Place = Callable[[Candidate, int], int]
+"""Function that returns the bytes of a group with placed buffers. Any figure up to the second argument will do."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function that returns the group with the bytes of its reversed form (reverse.py), or None unless they are below the
 second argument.
@@ -141,8 +139,6 @@ class Cuts:
         self._front: Sequence[CutLabel] | None = None
         """Front of the groups in the table, or None if they have changed."""
         self._placed: set[Candidate] = set()
-        self._hasty: list[tuple[Candidate, Candidate]] = []
-        """Groups placed by the heuristic only, before and after."""
 
     def _tiled_groups(self, like: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
         """Return tiled groups by their end."""
@@ -159,7 +155,7 @@ class Cuts:
 
     def _placed_bytes(self, label: CutLabel) -> int:
         """Return the bytes of a partition with placed groups."""
-        return max(self._place(group, label.nbytes, False) for group in label.groups())
+        return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
         """Search longer groups, more orders and reversed groups if cheaper ones without recomputation can be extended.
@@ -231,30 +227,15 @@ class Cuts:
             self._front = chain_front(self.chain, self._table, low=self._low) or [self._rough]
         return self._front
 
-    def settle(self, label: CutLabel, enough: int, *, hasty: bool = False) -> bool:
-        """Place the groups of a partition; return False if all were placed before, so that its bytes are exact.
-
-        hasty: use the heuristic only, until reconsider() is called.
-        """
+    def settle(self, label: CutLabel, enough: int) -> bool:
+        """Place the groups of a partition; return False if all were placed before, so that its bytes are exact."""
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
-            known = replace(group, nbytes=self._place(group, enough, hasty))
-            self._put(group, known)
+            known = replace(group, nbytes=self._place(group, enough))
+            self._table[group.last] = tuple(known if c is group else c for c in self._table[group.last])
             self._placed |= {group, known}
-            if hasty and known.nbytes > max(enough, group.nbytes):
-                self._hasty.append((group, known))
+            self._front = None
         return bool(new)
-
-    def reconsider(self) -> None:
-        """Reset groups that only the heuristic has placed to their lower bounds."""
-        for group, known in self._hasty:
-            self._put(known, group)
-            self._placed -= {group, known}
-        self._hasty.clear()
-
-    def _put(self, old: Candidate, new: Candidate) -> None:
-        self._table[old.last] = tuple(new if c is old else c for c in self._table[old.last])
-        self._front = None
 
     def _add(self, last: int, groups: tuple[Candidate, ...]) -> None:
         """Add groups that end there."""
@@ -269,36 +250,21 @@ def least_bytes(
 ) -> tuple[CutLabel, ...]:
     """Return one partition per chain, so that the largest needs the fewest bytes within `macs` multiply-accumulates.
 
-    If none is within `macs`, the one with the fewest is returned. First all groups are placed by the heuristic only;
-    the result bounds the bytes, and is the answer if nothing is better or the budget `budget` is spent. bar: bytes of
-    an existing plan; the search ends when it cannot get below.
-    """
-    hasty = _settled(cuts, macs, budget, bar)
-    for cut in cuts:
-        cut.reconsider()
-    found = _settled(cuts, macs, budget, bar, hasty)
-    return found.labels
-
-
-def _settled(cuts: Sequence[Cuts], macs: int, budget: Budget, bar: int, known: Joint | None = None) -> Joint:
-    """Return the best partitions found and the placement of their groups.
-
-    The search is exact if `known` must be beaten; otherwise it is the heuristic.
+    If none is within `macs`, the one with the fewest is returned. bar: bytes of an existing plan; the search ends when
+    it cannot get below.
     """
     joint = _JointFront(cuts)
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
         options = joint.front()
         best = next((j for j in options if j.macs <= macs), options[-1])
-        if known and (best[:2] >= known[:2] or not budget.allows(SearchPart.GROUP_LAYOUTS)):
-            return known
         if best.nbytes >= bar:
-            return best
+            return best.labels
         chosen = list(zip(cuts, best.labels, strict=True))
-        if any(cut.settle(label, best.nbytes, hasty=known is None) for cut, label in chosen):
+        if any(cut.settle(label, best.nbytes) for cut, label in chosen):
             continue
         if not any(cut.refine(best.nbytes) for cut, label in chosen if label.nbytes == best.nbytes):
-            return best
+            return best.labels
 
 
 def front(cuts: Sequence[Cuts]) -> list[Joint]:
