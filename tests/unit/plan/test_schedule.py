@@ -10,9 +10,8 @@ from conftest import ROOT, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tflm_memopt.plan.schedule.exact import exact
-from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
-from tflm_memopt.plan.schedule.problem import OrderProblem, Task, peak
+from tflm_memopt.plan.schedule.least_peak import schedule
+from tflm_memopt.plan.schedule.problem import OrderProblem, Task, contiguous, peak
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers.fused_tiling import schedules
@@ -89,9 +88,9 @@ def two_paths() -> OrderProblem:
 
 
 def test_two_paths_of_the_thesis() -> None:
-    """The optimum is 110, in polynomial time; depth first, with either branch first, gives 120."""
+    """The optimum is 110; depth first, with either branch first, gives 120."""
     problem = two_paths()
-    found = schedule(problem, seconds=0)
+    found = schedule(problem, seconds=SECONDS)
     assert (found.peak, found.lower_bound, found.proven) == (110, 110, True)
     assert bytes_at_worst(problem, found.order) == 110
     assert peak(problem, (0, 1, 2, 3, 4, 5, 6)) == peak(problem, (3, 4, 5, 0, 1, 2, 6)) == 120
@@ -108,14 +107,6 @@ def test_the_best_of_all_orders(seed: int, draw: type) -> None:
     assert found.order in orders
     assert bytes_at_worst(problem, found.order) == found.peak == found.lower_bound == least
     assert contiguous(problem) in orders
-
-
-@settings(max_examples=examples(20), deadline=None)
-@given(SEEDS, st.sampled_from([random_dag, random_flow]))
-def test_the_search_finds_the_best_of_all_orders(seed: int, draw: type) -> None:
-    problem: OrderProblem = draw(seed)
-    order, bound, _ = exact(problem, range(len(problem.tasks)), 0, SECONDS)
-    assert bytes_at_worst(problem, order) == bound == min(bytes_at_worst(problem, o) for o in all_orders(problem))
 
 
 def test_the_search_and_the_thesis_program_agree() -> None:

@@ -1,21 +1,34 @@
-"""Memory-aware operator scheduling: finds the operator order with the fewest live bytes.
+"""Finds the order with the lowest peak by dynamic programming over sets of completed tasks.
 
-It works on any graph of tasks and whole tensors. The fallbacks are those of the fused tiling thesis (Stahl, Figure
-4.7): the graph is cut where everything before must precede everything after, and the pieces are scheduled alone; a
-series-parallel piece is solved in polynomial time (series_parallel.py); other or unsolved pieces are searched by
-dynamic programming within a time limit (exact.py), where the thesis uses a mixed integer program (Eq. 4.1-4.9). The
-result is the best known order, at worst the graph's own.
+The live bytes depend only on the set of completed tasks, not on their order (Ahn et al., Ordering Chaos: Memory-Aware
+Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). So an order is a path through such
+sets, and its peak is the maximum along it. Sets are visited by ascending peak, largest set first, which is Serenity's
+budget raised only as far as needed. Two rules limit the number of sets:
+
+- A task that fits into the budget and leaves no more live bytes than before runs at once. This loses nothing: the more
+  is done, the more a task frees.
+- Beam searches find an order first, and sets that do not lead to a better one are not visited.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import heapq
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
-from tflm_memopt.plan.schedule.exact import exact
-from tflm_memopt.plan.schedule.problem import OrderProblem, lower_bound, peak
-from tflm_memopt.plan.schedule.series_parallel import decompose, hill_valley, in_series
+from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, peak
+
+STEP_SECONDS = 2e-6
+"""Work (effort.py) to consider a task that could run next."""
+WIDTHS = (1, 16, 256)
+"""Numbers of sets of equal size that the successive beam searches keep."""
+BEAM = 0.25
+"""Fraction of the time for the beam searches."""
+
+State = tuple[int, int, int]
+"""Completed tasks and tasks that can run next, both as bit sets, and the live bytes between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,65 +47,110 @@ class Schedule:
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:
-    """Return the order of lowest peak, proven or with its gap, or the best one found in the time.
-
-    seconds: work (effort.py) on pieces that are not solved in polynomial time, in total. budget: the budget.
-    """
-    pieces = list(_pieces(problem))
-    quick = [_polynomial(piece) for _, piece in pieces]
-    floor = max((s.lower_bound for s in quick), default=0)
-    left = [i for i, s in enumerate(quick) if s.peak > floor]
-    for i in left if seconds > 0 else ():
-        if not budget.allows(SearchPart.ORDERS):
-            continue
-        limit = min(seconds / len(left), budget.left)
-        order, bound, spent = exact(pieces[i][1], quick[i].order, max(floor, quick[i].lower_bound), limit)
-        budget.spend(spent)
-        quick[i] = Schedule(order, peak(pieces[i][1], order), max(bound, quick[i].lower_bound))
-    order = tuple(tasks[i] for (tasks, _), s in zip(pieces, quick, strict=True) for i in s.order)
-    return Schedule(order, max((s.peak for s in quick), default=0), max((s.lower_bound for s in quick), default=0))
-
-
-def contiguous(problem: OrderProblem) -> tuple[int, ...]:
-    """Return an order that finishes each parallel branch before the next, so that operators that can be fused stay
-    adjacent.
-
-    This is the thesis' heuristic: hill-valley order of the branches, "used as is, instead of merging them" (section
-    4.3.1).
-    """
-    return hill_valley(problem, decompose(problem), _last, merged=False).order
-
-
-def _pieces(problem: OrderProblem) -> Iterator[tuple[Sequence[int], OrderProblem]]:
-    """Yield pieces that can be scheduled alone, in order: tasks and problem of each."""
-    pieces = list(in_series(problem))
-    yield from zip(pieces, problem.parts(pieces), strict=True)
-
-
-def _polynomial(problem: OrderProblem) -> Schedule:
-    """Return the best of the graph's own order and the orders that are optimal for series-parallel graphs.
-
-    In a series-parallel problem each task frees a fixed number of bytes, but a tensor with several readers is freed by
-    whichever runs last. Here each reader frees a part of it. That is too early, so the peak is a lower bound.
-    """
-    own = tuple(range(len(problem.tasks)))
-    best, bound = own, lower_bound(problem)
-    if len(own) > 1 and peak(problem, own) > bound:
-        tree = decompose(problem)
-        for share in (_evenly, _first, _last):
-            found = hill_valley(problem, tree, share)
-            best = min(best, found.order, key=lambda order: peak(problem, order))
-            bound = max(bound, found.lower_bound)
+    """Return the best order found, at worst the problem's own. seconds: limit of the work (effort.py)."""
+    best: tuple[int, ...] = tuple(range(len(problem.tasks)))
+    least, bound = peak(problem, best), lower_bound(problem)
+    if least <= bound or seconds <= 0 or not budget.allows(SearchPart.ORDERS):
+        return Schedule(best, least, bound)
+    space, most = _Space(problem), int(min(seconds, budget.left) / STEP_SECONDS)
+    for width in WIDTHS:
+        if least > bound and (order := _beam(space, width, bound, least, int(BEAM * most))):
+            best, least = order, peak(problem, order)
+    if least > bound:
+        order, bound = _by_rising_peak(space, bound, least, most)
+        best = order or best
+    budget.spend(STEP_SECONDS * space.steps)
     return Schedule(best, peak(problem, best), bound)
 
 
-def _evenly(nbytes: int, readers: int, reader: int) -> int:
-    return nbytes * (reader + 1) // readers - nbytes * reader // readers
+class _Space:
+    """The sets of completed tasks of a problem, and how many have been visited."""
+
+    def __init__(self, problem: OrderProblem) -> None:
+        nbytes, before = problem.nbytes, problem.before
+        readers = {t: sum(1 << i for i in tasks) for t, tasks in problem.readers.items()}
+        self.made = [sum(nbytes[t] for t in task.outputs) for task in problem.tasks]
+        self.dying = [[(readers.get(t, 0), nbytes[t]) for t in problem.freed_by(task)] for task in problem.tasks]
+        """For each task the tensors that may be freed after it, each as its readers and bytes."""
+        self.waiting: list[list[tuple[int, int]]] = [[] for _ in problem.tasks]
+        """For each task its possible successors, each with all tasks that it waits for."""
+        for j, tasks in enumerate(before):
+            for i in bits(tasks & ~reduce(or_, (before[i] for i in bits(tasks)), 0)):
+                self.waiting[i].append((j, tasks))
+        ready = sum(1 << i for i, tasks in enumerate(before) if not tasks)
+        self.start: State = (0, ready, problem.across + sum(nbytes[t] for t in problem.given))
+        self.steps = 0
+        self.last: dict[int, int] = {}
+        """For each set of completed tasks, the last task on the best path to it."""
+
+    def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
+        """Return the tasks that can run next, each with the resulting state and the live bytes while it runs.
+
+        These are all tasks, or one that fits into the budget and leaves no more live bytes than before.
+        """
+        done, ready, alive = state
+        found = []
+        for i in bits(ready):
+            during, after, following = alive + self.made[i], done | 1 << i, ready ^ 1 << i
+            missing, rest = ~after, during
+            for readers, nbytes in self.dying[i]:
+                if not readers & missing:
+                    rest -= nbytes
+            for j, tasks in self.waiting[i]:
+                if not tasks & missing:
+                    following |= 1 << j
+            found.append((i, (after, following, rest), during))
+            self.steps += 1
+            if rest <= alive and during <= budget:
+                return found[-1:]
+        return found
+
+    def order(self, done: int) -> tuple[int, ...]:
+        """Return the tasks of a set in the order of completion."""
+        found = []
+        while done:
+            found.append(self.last[done])
+            done ^= 1 << found[-1]
+        return tuple(reversed(found))
 
 
-def _first(nbytes: int, _readers: int, reader: int) -> int:
-    return nbytes if reader == 0 else 0
+def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple[int, ...] | None:
+    """Return an order with a peak below `least`, if beam search finds one within `most` steps."""
+    space.last = {}
+    level = {space.start: bound}
+    while level and space.steps <= most:
+        following: dict[State, int] = {}
+        for state, worst in level.items():
+            if not state[1]:
+                return space.order(state[0])
+            for i, reached, during in space.next(state, worst):
+                top = max(worst, during)
+                if top < following.get(reached, least):
+                    following[reached] = top
+                    space.last[reached[0]] = i
+        level = dict(sorted(following.items(), key=lambda item: (item[1], item[0][2]))[:width])
+    return None
 
 
-def _last(nbytes: int, readers: int, reader: int) -> int:
-    return nbytes if reader == readers - 1 else 0
+def _by_rising_peak(space: _Space, bound: int, least: int, most: int) -> tuple[tuple[int, ...] | None, int]:
+    """Return the order of lowest peak and the peak if it is below `least`, or otherwise None and a lower bound."""
+    space.last = {}
+    waiting = [(bound, 0, space.start)]
+    seen, visited = {0: bound}, set[int]()
+    while waiting:
+        worst, _, state = heapq.heappop(waiting)
+        done, ready, _ = state
+        if not ready:
+            return space.order(done), worst
+        if space.steps > most:
+            return None, worst
+        if done in visited:
+            continue
+        visited.add(done)
+        for i, reached, during in space.next(state, worst):
+            top = max(worst, during)
+            if top < seen.get(reached[0], least):
+                seen[reached[0]] = top
+                space.last[reached[0]] = i
+                heapq.heappush(waiting, (top, -reached[0].bit_count(), reached))
+    return None, least

@@ -15,13 +15,13 @@ from itertools import groupby, pairwise
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.plan.effort import UNBOUNDED, Budget
-from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
-from tflm_memopt.plan.schedule.problem import OrderProblem, Task
+from tflm_memopt.plan.schedule.least_peak import schedule
+from tflm_memopt.plan.schedule.problem import OrderProblem, Task, contiguous
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, state_order, tensor_use
 
 SECONDS = 0.4
-"""Limit of the work (effort.py) on a schedule that is not solved in polynomial time."""
+"""Limit of the work (effort.py) on the order with the fewest live bytes."""
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:

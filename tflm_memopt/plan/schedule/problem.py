@@ -45,7 +45,7 @@ class OrderProblem:
         return {t: i for i, task in enumerate(self.tasks) for t in task.outputs}
 
     @cached_property
-    def _direct(self) -> Sequence[Sequence[int]]:
+    def direct(self) -> Sequence[Sequence[int]]:
         """For each task its direct predecessors, by tensors or by `after`."""
         direct: list[list[int]] = [[self.made[t] for t in task.inputs if t in self.made] for task in self.tasks]
         for first, second in self.after:
@@ -56,20 +56,11 @@ class OrderProblem:
     def before(self) -> tuple[int, ...]:
         """For each task all its predecessors, as a bit set."""
         closure: list[int] = []
-        for tasks in self._direct:
+        for tasks in self.direct:
             known = 0
             for j in tasks:
                 known |= closure[j] | 1 << j
             closure.append(known)
-        return tuple(closure)
-
-    @cached_property
-    def behind(self) -> tuple[int, ...]:
-        """For each task all its successors, as a bit set."""
-        closure = [0] * len(self.tasks)
-        for i in reversed(range(len(self.tasks))):
-            for j in self._direct[i]:
-                closure[j] |= closure[i] | 1 << i
         return tuple(closure)
 
     @cached_property
@@ -81,36 +72,6 @@ class OrderProblem:
         """Return the tensors that may be freed after a task."""
         unread = (t for t in task.outputs if t not in self.readers)
         return (t for t in dict.fromkeys((*task.inputs, *unread)) if t not in self.outputs)
-
-    def parts(self, pieces: Sequence[Sequence[int]]) -> Iterator[OrderProblem]:
-        """Yield the problem of each piece: earlier pieces are done, later ones are not.
-
-        The pieces cover all tasks.
-        """
-        piece_of = {task: p for p, tasks in enumerate(pieces) for task in tasks}
-        last = {t: max(piece_of[i] for i in readers) for t, readers in self.readers.items()}
-        last |= dict.fromkeys(self.outputs, len(pieces))
-        bound: list[list[tuple[int, int]]] = [[] for _ in pieces]
-        for a, b in self.after:
-            if piece_of[a] == piece_of[b]:
-                bound[piece_of[a]].append((a, b))
-        there = {t for t in self.given if t in last}
-        alive = sum(self.nbytes[t] for t in there)
-        for p, tasks in enumerate(pieces):
-            number = {task: i for i, task in enumerate(tasks)}
-            touched = {t for i in tasks for t in (*self.tasks[i].inputs, *self.tasks[i].outputs)}
-            yield OrderProblem(
-                self.nbytes,
-                tuple(self.tasks[i] for i in tasks),
-                frozenset(t for t in touched if last.get(t, 0) > p),
-                tuple((number[a], number[b]) for a, b in bound[p]),
-                self.across + alive - sum(self.nbytes[t] for t in touched & there),
-            )
-            made = {t for i in tasks for t in self.tasks[i].outputs if last.get(t, 0) > p} - there
-            gone = {t for t in touched & there if last[t] <= p}
-            alive += sum(self.nbytes[t] for t in made) - sum(self.nbytes[t] for t in gone)
-            there |= made
-            there -= gone
 
 
 def peak(problem: OrderProblem, order: Iterable[int]) -> int:
@@ -129,20 +90,35 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of the peak: the most bytes that are live at some task in every order."""
-    after = problem.behind
-    tensors = {*problem.given, *problem.made}
-    readers = {t: sum(1 << i for i in problem.readers.get(t, ())) for t in tensors}
-    worst = problem.across + sum(problem.nbytes[t] for t in problem.given)
-    for i, task in enumerate(problem.tasks):
-        own = {*task.inputs, *task.outputs}
-        alive = problem.across
-        for t in tensors:
-            there = t not in problem.made or problem.before[i] >> problem.made[t] & 1
-            if t in own or (there and (t in problem.outputs or readers[t] & after[i])):
-                alive += problem.nbytes[t]
-        worst = max(worst, alive)
-    return worst
+    """Return a lower bound of the peak of any order: the most bytes that one task needs by itself, or that are live at
+    the start.
+    """
+    start = sum(problem.nbytes[t] for t in problem.given)
+    own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
+    return problem.across + max(start, *own, 0)
+
+
+def contiguous(problem: OrderProblem) -> tuple[int, ...]:
+    """Return an order that finishes each branch before the next, so that operators that can be fused stay adjacent.
+
+    Of the branches that a task needs, the one that takes the most bytes beyond its result comes first (Sethi and
+    Ullman, The generation of optimal code for arithmetic expressions, 1970).
+    """
+    most, rank = list[int](), list[int]()
+    for task, needed in zip(problem.tasks, problem.direct, strict=True):
+        made = sum(problem.nbytes[t] for t in task.outputs)
+        own = made + sum(problem.nbytes[t] for t in {*task.inputs})
+        most.append(max((own, *(most[j] for j in needed))))
+        rank.append(most[-1] - made)
+    order: dict[int, None] = {}
+    waiting = sorted({*range(len(problem.tasks))}.difference(*problem.direct), reverse=True)
+    while waiting:
+        missing = [j for j in problem.direct[waiting[-1]] if j not in order]
+        if missing:
+            waiting += sorted(missing, key=lambda j: rank[j])
+        else:
+            order[waiting.pop()] = None
+    return tuple(order)
 
 
 def bits(tasks: int) -> Iterator[int]:
