@@ -28,10 +28,10 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.effort import Budget, allowance
 from tflm_memopt.plan.iteration.live_out import live_out
-from tflm_memopt.plan.iteration.pauses import live_at, surely_live
+from tflm_memopt.plan.iteration.pauses import live_at
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.layout.joint import Shared, Tenant, least_paused, settled, share
+from tflm_memopt.plan.layout.joint import Shared, Tenant, settled, share
 from tflm_memopt.plan.plan_map import UNNAMED
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
@@ -326,19 +326,7 @@ class Layouts:
             if not limits:
                 raise too_long(self.app, one, self.members, apart)
         tried = [self.at(apart, limits, budget) for limits in zip_longest_last(each)]
-        best = min(tried, key=lambda found: found.shared.head)
-        bound = max(best.shared.lower_bound, self._least(apart))
-        return replace(best, shared=replace(best.shared, lower_bound=bound))
-
-    def _least(self, apart: float) -> int:
-        """Return a lower bound of the head for any choice of pauses."""
-        least = 0
-        for one in self.pausing:
-            tenant = self.tenants[self.planned.index(one.number)]
-            sure = replace(tenant, paused=surely_live(tenant.planned, one.moments, apart))
-            others = [self.tenants[self.planned.index(j)] for j in one.shorter]
-            least = max(least, least_paused(sure, others, seconds=self.seconds, budget=Budget(HASTE)))
-        return least
+        return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
         """Return the heads for other times between pauses, up to no pause, found with less effort than the

@@ -90,26 +90,3 @@ def live_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Rang
         waits = found.iteration[chosen][found.step[chosen] == number]
         live = joined(live, at_waits(planned.groups[number], waits))
     return live
-
-
-def surely_live(planned: Planned, found: Moments, apart: float) -> Mapping[int, Range]:
-    """Return, by buffer number, bytes that live_at() contains for any choice of pauses at most `apart` apart.
-
-    Every span of that length contains a chosen pause; bytes that are live in all its moments must stay.
-    """
-    plan = planned.plan
-    low = np.full((len(found.time), len(plan.buffers)), max((b.nbytes for b in plan.buffers), default=0))
-    high = np.zeros_like(low)
-    for number in np.unique(found.step).tolist():
-        here = np.flatnonzero(found.step == number)
-        for i, (bottom, top) in at_each_wait(planned.groups[number], found.iteration[here]).items():
-            some = top > bottom
-            low[here[some], i], high[here[some], i] = bottom[some], top[some]
-    starts = np.append(0.0, found.time)
-    first = np.flatnonzero(found.total - starts > apart)
-    end = np.searchsorted(found.time, starts[first] + apart, side="right")
-    last = np.diff(end, append=-1) != 0  # the shortest of the spans that end at the same moment
-    spans = [slice(a, b) for a, b in zip(first[last].tolist(), end[last].tolist(), strict=True)]
-    bottoms = np.min([low[span].max(axis=0) for span in spans], axis=0, initial=low.max(initial=0))
-    tops = np.max([high[span].min(axis=0) for span in spans], axis=0, initial=0)
-    return {i: (int(bottoms[i]), int(tops[i])) for i in np.flatnonzero(tops > bottoms).tolist()} if spans else {}

@@ -90,23 +90,6 @@ def share(
     )
 
 
-def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, budget: Budget) -> int:
-    """Return a lower bound of the head if the first model pauses for the others, one at a time.
-
-    pausing.paused: the bytes reserved for any choice of pauses. Buffers that are reserved whole take at least as much
-    as their lowest stack, because a gap in a layout can be closed; another model's buffers cannot be in it.
-    """
-    buffers = pausing.plan.buffers
-    whole = [i for i, live in pausing.paused.items() if live == (0, buffers[i].nbytes)]
-    number = {i: k for k, i in enumerate(whole)}
-    own = within(pausing) if pausing.own is None else pausing.own
-    kept = {(number[u], number[v]): d for (u, v), d in own.items() if u in number and v in number}
-    problem = LayoutProblem(tuple(buffers[i].nbytes for i in whole), (1,) * len(whole), kept, 0)
-    found = layout.place(problem, seconds=seconds, budget=budget)
-    below = [t.plan.lower_bound - sum(b.align - 1 for b in t.plan.buffers) for t in others]
-    return found.top + max(0, *below) if found.proven else 0
-
-
 def settled(tenant: Tenant) -> Tenant:
     """Return the tenant with its distances computed, for use in several layouts."""
     return replace(tenant, own=within(tenant))
