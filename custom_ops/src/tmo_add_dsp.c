@@ -18,14 +18,13 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
   const bool apart = k->out_width > 1 && (k->pixel_step[0] != k->out_channels || k->pixel_step[1] != k->out_channels);
   const uint32_t other = is_half(k, 0) ? 1 : 0;
   if (k->op->kind != TMO_OP_ADD || repeated || apart || !is_half(k, 1 - other) || !is_scaled_right(k, other) || !is_scaled_right(k, 2)) return false;
-  const int32_t left = k->op->left_shift;
   int32_t scales[12];
-  for (uint32_t i = 0; i < 3; ++i) {
-    int32_t *const scale = scales + 4 * i - (i == 2); /* the output's has no left shift */
-    if (i < 2) scale[0] = left;
-    scale[1] = (int32_t)((uint32_t)k->multipliers[i] << 1);
-    scale[2] = 0;
-    scale[3] = -k->shifts[i];
+  scales[0] = scales[4] = k->op->left_shift; /* the output's scale has none */
+  TMO_UNROLLED for (uint32_t i = 0; i < 3; ++i) {
+    int32_t *const scale = scales + 4 * i + (i < 2 ? 1 : 0);
+    scale[0] = (int32_t)((uint32_t)k->multipliers[i] << 1);
+    scale[1] = 0;
+    scale[2] = -k->shifts[i];
   }
   tmo_packed_add(a, b, out, k->out_width * k->out_channels, scales, k->op);
   return true;

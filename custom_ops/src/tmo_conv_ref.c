@@ -120,7 +120,12 @@ static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window 
 
 /* Copies n runs of `bytes` bytes, each at `offset` from its pointer. Their copies are `step` bytes apart. */
 static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
-  for (const int8_t *const *const end = at + n; at != end; to += step) {
+  const int8_t *const *const end = at + n;
+  if (bytes == 1) {
+    for (; at != end; to += step) *to = (*at++)[offset];
+    return;
+  }
+  for (; at != end; to += step) {
     const int8_t *from = *at++ + offset;
     int8_t *next = to;
     uint32_t left = bytes;
@@ -134,10 +139,12 @@ static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
   to += tmo_first_tap(k, v);
   if (!tmo_reads_rows(k)) {
-    const bool wide = v->columns == k->op->kernel_w;
-    const uint32_t n = wide ? v->count : v->columns;
     const int8_t *const *at = v->pixels;
-    for (uint32_t r = wide ? 1 : rows; r > 0; --r, at += n, to += row) copy_runs(to, at, n, 0, pixel, pixel);
+    if (v->columns == k->op->kernel_w) {
+      copy_runs(to, at, v->count, 0, pixel, pixel);
+    } else {
+      for (; rows > 0; --rows, at += v->columns, to += row) copy_runs(to, at, v->columns, 0, pixel, pixel);
+    }
   } else if (apart == pixel) {
     copy_runs(to, v->pixels, rows, v->offset, v->columns * pixel, row);
   } else {

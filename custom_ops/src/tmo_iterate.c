@@ -241,10 +241,12 @@ TMO_OWN_FRAME static void list_pixels(const iteration *f, tmo_taps rows, tmo_tap
 
 /* Lists the first pixel of each row under a window. */
 static void list_rows(const iteration *f, tmo_taps rows, const int8_t **pixels) {
-  const bool whole = has_whole_rows(f->run, f->in.tensor);
-  for (; rows.count > 0; --rows.count, rows.start += f->kernel.op->dilation_h) {
-    *pixels++ = whole ? f->in.base + tmo_row_offset(f->in.tensor, rows.start) : pixel_at(f, &f->in, rows.start, 0);
+  const uint32_t step = f->kernel.op->dilation_h;
+  if (has_whole_rows(f->run, f->in.tensor)) {
+    tmo_list_lines(f->in.tensor, f->in.base, rows.start, step, rows.count, 1, 0, pixels);
+    return;
   }
+  for (; rows.count > 0; --rows.count, rows.start += step) *pixels++ = pixel_at(f, &f->in, rows.start, 0);
 }
 
 /* Rows under the unit's window. */

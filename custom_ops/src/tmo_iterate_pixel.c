@@ -143,22 +143,6 @@ static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) 
 }
 
 static TMO_ALWAYS_INLINE bool is_backwards(const tmo_tensor *t) { return tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED; }
-static TMO_ALWAYS_INLINE bool is_upside_down(const tmo_tensor *t) { return tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_ROWS_REVERSED; }
-
-/* Lists `columns` pixels of each row under a window, beginning at byte `first` of the row, in a tensor with whole rows. */
-static TMO_ALWAYS_INLINE void list_lines(const tmo_run_state *run, const pixel_window *w, uint32_t first, uint32_t columns, const int8_t **pixels) {
-  const tmo_tensor *const in = w->in;
-  const bool backwards = is_backwards(in), upwards = backwards || is_upside_down(in);
-  const int8_t *const base = tmo_base_of(run, in) + in->offset + first;
-  const uint32_t bytes = tmo_row_bytes(in), depth = in->depth, down = upwards ? 0u - w->op->dilation_h : w->op->dilation_h;
-  const uint32_t apart = w->op->dilation_w * in->channels, step = backwards ? 0u - apart : apart;
-  uint32_t row = upwards ? in->height - 1u - w->rows.start : tmo_remainder(w->rows.start, depth);
-  for (uint32_t r = w->rows.count; r > 0; --r, row += down) {
-    if (row >= depth) row %= depth;
-    const int8_t *pixel = base + row * bytes;
-    for (const int8_t *const *const end = pixels + columns; pixels != end; pixel += (int32_t)step) *pixels++ = pixel;
-  }
-}
 
 static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
@@ -201,12 +185,14 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
     const bool backwards = is_backwards(in);
     const uint32_t first = (backwards ? in->width - 1u - w.columns.start : w.columns.start) * k.in_channels;
     if (!k.whole_rows) k.whole_rows = !backwards && takes_rows(op, &k);
+    const int8_t *const base = tmo_base_of(run, in);
     if (k.whole_rows) {
       window.count = (uint16_t)w.rows.count;
       window.offset = first;
-      list_lines(run, &w, 0, 1, taps);
+      tmo_list_lines(in, base, w.rows.start, op->dilation_h, w.rows.count, 1, 0, taps);
     } else {
-      list_lines(run, &w, first, w.columns.count, taps);
+      const int32_t apart = (int32_t)(op->dilation_w * k.in_channels);
+      tmo_list_lines(in, base + first, w.rows.start, op->dilation_h, w.rows.count, w.columns.count, backwards ? -apart : apart, taps);
     }
   }
   int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
@@ -262,9 +248,9 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 }
 #endif
 
-/* Whether a kernel above supports the operator's window. With the DSP extension, convolutions of whole rows have their own path. */
+/* Whether a kernel above supports the operator's window. With the DSP extension, convolutions of whole rows of several pixels have their own path. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
-  const bool one = op->kernel_h == 1 && op->kernel_w == 1;
+  const bool one = op->kernel_w == 1 && (op->kernel_h == 1 || (tmo_by_row(op) && in->channels >= 4));
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || tmo_has_column_windows(in))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
          tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
 }

@@ -42,10 +42,17 @@ TMO_OWN_FRAME void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, c
   uint32_t column = place.column + columns->start;
   for (uint32_t n = rows->count;;) {
     const tmo_column_window *const column_window = place.column_window;
-    const uint32_t at = tmo_remainder(column * column_window->rows + place.row, column_window->depth) * pixel;
-    pixels = tmo_list_rolling_buffer(in->base + column_window->offset, column_window->depth * pixel, at, column_window->rows * op->dilation_w * pixel, columns->count, pixels);
-    if (--n == 0) return;
-    pixels += gap;
+    const int8_t *const first = in->base + column_window->offset;
+    const uint32_t bytes = column_window->depth * pixel, step = column_window->rows * op->dilation_w * pixel;
+    uint32_t at = tmo_remainder(column * column_window->rows + place.row, column_window->depth) * pixel;
+    for (;;) { /* adjacent rows of a column window begin at adjacent pixels */
+      pixels = tmo_list_rolling_buffer(first, bytes, at, step, columns->count, pixels);
+      if (--n == 0) return;
+      pixels += gap;
+      if (op->dilation_h != 1 || place.row + 1 == column_window->rows) break;
+      ++place.row;
+      at = at + pixel < bytes ? at + pixel : 0;
+    }
     for (uint32_t d = op->dilation_h; d > 0; --d) {
       for (++place.row; place.row >= place.column_window->rows; place.row = 0) {
         if (++place.column_window < place.end) continue;

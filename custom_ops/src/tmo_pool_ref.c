@@ -57,7 +57,7 @@ static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int
   }
 #endif
 #if TMO_CORE_DSP
-  if (k->sums == NULL && k->out_channels >= 4 && is_extreme(k->op) && !k->op->smallest) {
+  if (is_extreme(k->op) && k->sums == NULL && k->out_channels >= 4 && !k->op->smallest) {
     max_pool_words(k, v, out + i);
     return;
   }

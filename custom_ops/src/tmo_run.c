@@ -244,45 +244,44 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
     return true;
   }
   uint16_t *const next = (uint16_t *)(void *)counters + number;
-  const uint16_t row = *next;
-  run->unit.row = row;
-  run->unit.stripe = row;
+  const uint32_t row = *next;
+  run->unit.row = run->unit.stripe = (uint16_t)row;
   *next = (uint16_t)(row + 1);
-  return row < nest->stripes;
+  return row < nest->tensor->height;
 }
 
 /* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. For programs without messages
  * that do not get rows during a run. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
+  const uint8_t *const program = run->program;
   const bool is_tiled = tmo_is_tiled(group);
-  const tmo_op *const ops = tmo_ops(run->program) + group->first_op;
+  const tmo_op *const ops = tmo_ops(program) + group->first_op;
   uint8_t *const counters = run->workspace + group->counters;
+  tmo_status status = TMO_OK;
   if (most > run->iterations) most = run->iterations;
+  const uint32_t after = run->iterations - most; /* iterations left if none stops early */
   run->unit.channel_group = run->unit.tile = 0;
   do {
     const uint32_t number = *run->at;
     const tmo_op *const op = &ops[number];
-    uint32_t done = 1;
     run->op = (uint16_t)(group->first_op + number);
 #if TMO_RUNS_PACKED
-    const bool repeats = run->at[1] == TMO_LOOP_END && run->depth > 0 && is_tiled && most > 1 && op->packing != TMO_PACKING_NONE;
+    const bool repeats = op->packing != TMO_PACKING_NONE && run->at[1] == TMO_LOOP_END && run->depth > 0 && is_tiled && most > 1;
     const uint32_t at_once = repeats ? iterate_along_row(run, most) : 0;
-    if (at_once > 0) {
-      done = at_once;
-    } else
+#else
+    const uint32_t at_once = 0;
 #endif
-    {
-      const tmo_nest nest = tmo_nest_of(run->program, group, op);
-      if (!count_next(run, &nest, counters, number, is_tiled)) return TMO_ERROR_ITERATIONS;
-      const tmo_status status = tmo_iterate(run, op);
+    if (at_once == 0) {
+      const tmo_nest nest = {op, tmo_iterated(program, op), group->stripes};
+      status = count_next(run, &nest, counters, number, is_tiled) ? tmo_iterate(run, op) : TMO_ERROR_ITERATIONS;
       if (status != TMO_OK) return status;
     }
-    run->iterations -= done;
-    most -= done;
+    most -= at_once > 0 ? at_once : 1;
     ++run->at;
     skip_loop_codes(run);
   } while (most > 0 && *run->at < TMO_LOOP_NEAR);
+  run->iterations = after + most;
   return after_iteration(run);
 }
 #endif

@@ -32,7 +32,8 @@ static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op)
   if (tmo_has_part(TMO_PART_TILES) && op->tile == 1 && (TMO_RUNS_DSP || op->packing != TMO_PACKING_NONE)) return tmo_iterate_pixel(run, op);
 #endif
 #if TMO_RUNS_DSP
-  if (op->tile == 0 && op->packing == TMO_PACKING_NONE && tmo_tensors(run->program)[op->output].width == 1) return tmo_iterate_pixel(run, op);
+  const bool packed = op->packing != TMO_PACKING_NONE, by_dsp = tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
+  if (op->tile == 0 && (!packed || by_dsp) && tmo_tensors(run->program)[op->output].width == 1) return tmo_iterate_pixel(run, op);
 #endif
   return tmo_iterate_any(run, op);
 }

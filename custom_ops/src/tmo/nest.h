@@ -178,6 +178,20 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
   return pixels;
 }
 
+/* Lists `columns` pixels of each of n rows of a tensor without column windows. The rows are `step_h` rows apart, the pixels `step` bytes. base: of the
+ * tensor, and the bytes before the first pixel of a row. */
+static TMO_ALWAYS_INLINE void tmo_list_lines(const tmo_tensor *t, const int8_t *base, uint32_t y, uint32_t step_h, uint32_t n, uint32_t columns,
+                                             int32_t step, const int8_t **pixels) {
+  const bool upwards = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
+  const uint32_t bytes = tmo_row_bytes(t), depth = t->depth, down = upwards ? 0u - step_h : step_h;
+  uint32_t row = upwards ? t->height - 1u - y : y;
+  for (base += t->offset; n > 0; --n, row += down) {
+    row = tmo_remainder(row, depth);
+    const int8_t *pixel = base + row * bytes;
+    for (const int8_t *const *const end = pixels + columns; pixels != end; pixel += step) *pixels++ = pixel;
+  }
+}
+
 static inline uint32_t tmo_pixel_offset(const tmo_line *l, uint32_t x) {
   return l->offset + tmo_remainder(l->first + x * l->step, l->depth) * l->pixel;
 }
