@@ -6,10 +6,8 @@ between their buffers is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +17,6 @@ from conftest import KEYWORDS, WAKE_WORD, WINDOW
 from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
-from tflm_memopt.apps.results import AppOptimized
 
 STEPS, BOTH = 300, 255
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
@@ -89,39 +86,4 @@ def test_trained_models(machine: Machine) -> None:
     models = {"words": AppModel(KEYWORDS), "wake": AppModel(WAKE_WORD), "window": AppModel(WINDOW)}
     result = optimize(App(models, (("wake", "window"),)))
     order, runs = interleaved(result, 120)
-    compare(machine, result, order, runs)
-
-
-IN_TIME = {"clock": "180MHz", "core": "cortex-m4", "target": "cortex-m4"}
-
-
-FILES = {"vww": "mlperf_tiny_vww_96_int8", "kws": "mlperf_tiny_kws_dscnn_int8", "okay_nabu": "mww_okay_nabu_v2"}
-
-
-@cache
-def of_vww(short: str, yields: float | None, outside: Callable[[str], Path]) -> AppOptimized:
-    """Vww and a shorter model that may run at the same time."""
-    models = {name: AppModel(outside(f"{FILES[name]}.tflite")) for name in ("vww", short)}
-    return optimize(App(models, (("vww", short),), yields, options=IN_TIME))
-
-
-@pytest.mark.parametrize(
-    ("short", "side_by_side", "paused", "least"),
-    [("okay_nabu", 32_948, 32_164, 32_150)],
-)
-def test_vww_pauses_every_20_ms(
-    machine: Machine, short: str, side_by_side: int, paused: int, least: int, outside: Callable[[str], Path]
-) -> None:
-    """Arena bytes match taking turns: a tenth less than side by side with kws, and less than one head with
-    okay_nabu.
-    """
-    apart, result = of_vww(short, None, outside).report, of_vww(short, 20.0, outside)
-    report = result.report
-    assert (apart.arena.total, report.arena.total) == (side_by_side, paused)
-    assert report.lower_bound_head + report.arena.tail == least
-    assert report.arena.head == result.models["vww"].report.arena.head
-    assert (paused <= 0.9 * side_by_side) == (short == "kws")
-    assert all(one.milliseconds <= 20 for one in report.pausing)
-    assert paused <= dict(report.curve)[10.0] < side_by_side
-    order, runs = interleaved(result, 60)
     compare(machine, result, order, runs)

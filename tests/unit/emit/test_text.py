@@ -23,8 +23,10 @@ import tflm_memopt
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.border import Border, border, image_of
 from tflm_memopt.emit.kernels import Part, needs
+from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
+from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
 from tflm_memopt.format.codes import RowLayout
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
@@ -132,3 +134,23 @@ def test_a_reversed_tensor_is_a_part() -> None:
 
 def text(kind: str, where: str, file: str) -> str:
     return emitted(kind, where)[file].decode()
+
+
+def test_an_arena_is_aligned() -> None:
+    assert "static _Alignas(16) uint8_t arena[" in text("c", "arena", "net.c")
+    assert "alignas(16) extern const unsigned char net_model[net_model_len];" in text("cpp", "arena", "net_model.h")
+
+
+def test_calls_stop_at_the_first_that_fails() -> None:
+    assert _until_wrong(["a()", "b()", "c()"]).splitlines() == [
+        "  tmo_status status = a();",
+        "  if (status == TMO_OK) status = b();",
+        "  if (status != TMO_OK) return status;",
+        "  return c();",
+    ]
+    assert _until_wrong(["a()"]) == "  return a();"
+
+
+def test_the_large_ram_of_stm32h7_is_on_another_bus() -> None:
+    for board, chip in CHIPS.items():
+        assert (chip.ram_origin == AXI_SRAM) == chip.mcu.startswith("STM32H7"), board

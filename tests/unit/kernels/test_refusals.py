@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from conftest import ROOT
 from kernels_cases import (
+    described,
     executed,
     refused,
 )
@@ -93,3 +94,16 @@ def pooled(b: Builder) -> None:
     with b.loop("r", n) as r:
         b.update("add", total, b.ram_load(x, r, 0))
     b.ram_store(y, total, 0)
+
+
+def test_registers_that_would_say_what_is_accessed() -> None:
+    """Accessed elements must not depend on values, which planner and checker do not know."""
+
+    def describe(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            value = b.ram_load(x, i)
+            with b.inside(value, 3):
+                b.ram_store(y, value, i)
+
+    refused("bad_kernel", lambda: described(describe))
