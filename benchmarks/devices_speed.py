@@ -31,6 +31,7 @@ from tflm_memopt.devices.network import Network, computed, together
 from tflm_memopt.plan.iteration.planned import Planned
 
 CORE, MHZ = "cortex-m4", 80
+DEVICES = (1, 2, 4, 6)
 NAMED = ("kws", "vww_96")
 SPLITS: Mapping[str, tuple[str, ...]] = {"FDTO": ("fan-in",), "OWP": ()}
 """Ways of splitting weights, with the techniques that --without switches off for each."""
@@ -88,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
     parser.add_argument("--only", nargs="+", default=NAMED, metavar="STEM", help="names contain one of these")
-    parser.add_argument("--devices", type=int, nargs="+", default=[1, 2, 3, 4, 5, 6], metavar="N")
+    parser.add_argument("--devices", type=int, nargs="+", default=DEVICES, metavar="N")
     parser.add_argument("--json", action="store_true", help="one object a line")
     parser.add_argument("--update", type=Path, metavar="PAGE.md", help="rewrite the table there")
     args = parser.parse_args(arguments)

@@ -131,7 +131,7 @@ def tilings(_: Sequence[Path]) -> Iterator[bytes]:
 def on_devices(paths: Sequence[Path]) -> Iterator[bytes]:
     """Yield the models of the devices and the basis of the estimates, without the milliseconds."""
     yield (ROOT / "tflm_memopt/analysis/costs.json").read_bytes()
-    for path, n, split in product(paths, range(1, 7), devices_speed.SPLITS.values()):
+    for path, n, split in product(paths, devices_speed.DEVICES, devices_speed.SPLITS.values()):
         yield from (one.model for one in devices_speed.shares(path, n, split))
 
 

@@ -51,9 +51,8 @@ def executor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "touches"
 
 
-@pytest.mark.slow
 def test_two_cores(executor: Path) -> None:
-    for seed in seeds(2):
+    for seed in seeds(8):
         found = two_cores.planned(build(mobile(seed)), two_cores.drawn(seed))
         assert found
         assert not surprises(by_executor(executor, *found, 2), by_two_cores(found[0]))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import examples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from models import Net
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from tflm.test_indices import arg_max
 
 import tflm_memopt
 from tflm_memopt.convert.pipeline import ConversionOptions
-from tflm_memopt.errors import ModelError
+from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import FLOATS
@@ -155,6 +155,7 @@ def test_casts_between_float32_and_int32(dtype: str) -> None:
 
 
 @EXAMPLES
+@example(size=(2, 6, 2), axis=1, dtype="INT8", smallest=False, streamed=False, seed=0)  # smaller in reverse
 @given(size=sizes, axis=st.integers(-4, 3), dtype=st.sampled_from(["INT8", "FLOAT32"]), smallest=st.booleans(),
        streamed=st.booleans(), seed=seeds)  # fmt: skip
 def test_places_along_any_axis(
@@ -165,6 +166,13 @@ def test_places_along_any_axis(
     if streamed:
         x = net.unary("RELU", x, dtype=dtype, out=net.affine(x) if dtype == "INT8" else None)
     assert_rewritten(net.model(moving.arg_max(net, x, axis=axis, smallest=smallest)), seed)
+
+
+def test_the_checker_refuses_places_in_reverse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RowOp, "needs_order", False)
+    net = Net()
+    with pytest.raises(PlanError, match="depends on the order"):
+        converted(net.model(moving.arg_max(net, net.input((1, 2, 6, 2)), axis=1)))
 
 
 @pytest.mark.parametrize("dtype", ["INT8", "FLOAT32"])

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
+from tflm_memopt.check.in_place import can_be_reversed
 from tflm_memopt.check.kernel import KernelReplay
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.reads import check_reads
@@ -104,6 +105,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             replay.run(number, builtins[step.op])
             done.append(step.op)
         else:
+            _check_order(step, graph)
             arena.is_reversed = step.is_reversed
             running = RunningGroup(arena, number, step, graph.ops, source)
             states.enter(step, graph.ops)
@@ -128,6 +130,14 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             replay.read(tensor, "the model's output, retained")
     _check_tensors(plan, graph, replay)
     return states.crossed
+
+
+def _check_order(group: Group, graph: RowGraph) -> None:
+    """Raise PlanError if a group runs from the last row to the first, but a result depends on the order."""
+    for stage in group.stages if group.is_reversed else ():
+        op = graph.ops[stage.op]
+        if not can_be_reversed(op, pixels=group.stripes > 0):
+            raise PlanError(f"{op.name} cannot run from the last row to the first: its result depends on the order")
 
 
 def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:

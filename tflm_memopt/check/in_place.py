@@ -17,9 +17,12 @@ ELEMENT_BY_ELEMENT = frozenset({
 PIXEL_BY_PIXEL = frozenset({"CONV"})
 """Kernels that write an iteration's last byte after all reads."""
 
-
 PLACES = frozenset({"ARG_MAX_ALONG", "ARG_MAX_F32"})
 """Kernels that accumulate values with their indices."""
+IN_ORDER = PLACES | {
+    "AVERAGE_POOL_F32", "CONV_F32", "DEPTHWISE_F32", "MAX_POOL_F32", "MIN_POOL_F32", "SUM_F32", "TRANSPOSE_CONV_F32",
+}  # fmt: skip
+"""Kernels whose results depend on the order of a window's rows and columns."""
 
 
 def accumulators(op: RowOp) -> int:
@@ -35,3 +38,9 @@ def reads_first(op: RowOp) -> bool:
 def ends_last(op: RowOp) -> bool:
     """Return whether the last byte is written after all reads, which does not hold for packed kernels and two cores."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.second
+
+
+def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
+    """Return whether results stay the same if rows are counted in reverse, and with `pixels` those of each row."""
+    height, width = op.window.kernel_h, op.window.kernel_w
+    return op.kind.name not in IN_ORDER or (height == 1 and (width == 1 or not pixels))

@@ -81,8 +81,7 @@ def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
     builtins = _builtin_ops(conversion)
     if not builtins or conversion.rows is None:
         return 0
-    counts = builtin_cost.of_operators(conversion.rows.model, builtins, core, ours)
-    return None if counts is None else round(sum(counts.values()))
+    return _total(builtin_cost.of_operators(conversion.rows.model, builtins, core, ours))
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
@@ -137,20 +136,24 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 def on_board(result: Optimized, board: Board) -> Time | None:
     """Return the time of a result on a board, or None if its cycles are unknown there."""
-    time = result.report.time
     clock = board.clock(board.measured_core or board.core)
-    if time is None or not clock.known or (clock.esp is None and time.core != board.measured_core):
+    if not clock.known:
         return None
     original, rewritten = read(result.original).graph, read(result.model).graph
-    known = () if clock.esp else (time.original, time.rewritten)
-    before, after = [one.instructions if one else None for one in known] or (None, None)
-    was = cycles_today(original, clock)
+    was, before = cycles_today(original, clock), builtin_cost.instructions(original, clock.core)
     if not result.work:
-        return timing.time_of(clock, clock.core, (before, after), (was, cycles_today(rewritten, clock)))
-    ours = 0 if clock.esp else costs.tables()[clock.core].instructions(result.work)
-    outside = _of_operators(rewritten, [op for op in rewritten.ops if not is_region(op)], clock, ours)
-    taken = _sum(clock.cycles(result.work, _slow_moved(result)), outside)
+        taken, after = cycles_today(rewritten, clock), builtin_cost.instructions(rewritten, clock.core)
+        return timing.time_of(clock, clock.core, (before, after), (was, taken))
+    ours = None if clock.esp else costs.tables()[clock.core].known(result.work)
+    ops = [op for op in rewritten.ops if not is_region(op)]
+    taken = _sum(clock.cycles(result.work, _slow_moved(result)), _of_operators(rewritten, ops, clock, ours or 0))
+    rest = _total(builtin_cost.of_operators(rewritten, ops, clock.core, ours or 0))
+    after = None if ours is None or rest is None else ours + rest
     return timing.time_of(clock, clock.core, (before, after), (was, taken), result.work)
+
+
+def _total(counts: builtin_cost.Counts | None) -> int | None:
+    return None if counts is None else round(sum(counts.values()))
 
 
 def _slow_moved(result: Optimized) -> tuple[int, int]:

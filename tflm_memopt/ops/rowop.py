@@ -362,9 +362,11 @@ class RowOp:
         return sums and whole and w.pad_left == 0 and self.writes.w == 1 and w.kernel_w == self.reads[0].w
 
     @property
-    def rounds_sums(self) -> bool:
-        """Whether it sums float32 values or compares them in an order that matters."""
-        return self.traits.slides and self.element_bytes == FLOAT_BYTES
+    def needs_order(self) -> bool:
+        """Whether a result depends on the order of a window's rows and columns: sums and extremes of float32, and
+        indices.
+        """
+        return self.traits.slides and (self.element_bytes == FLOAT_BYTES or self.traits.accumulators > 1)
 
     @property
     def rolling_buffers(self) -> tuple[StateRollingBuffer, ...]:

@@ -20,7 +20,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> str:
     before, after = result.original_arena, result.arena
     arena = f"arena {after.figure(after.total)} B instead of {before.figure(before.total)} B"
     flash = f"`.tflite` {result.flash.rewritten:,} B instead of {result.flash.original:,} B"
-    notes = [result.convention, *dict.fromkeys(times.rests_on(row.time) for row in shown if row.time)]
+    notes = [result.convention, *times.rest_on(row.time for row in shown if row.time)]
     if len(shown) < asked:
         notes.append(f"these boards are the closest to its needs, --all shows all {asked}")
     return f"""\

@@ -181,7 +181,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
         table.add_row(row.board.id, row.board.name, before, after, *cells, *_milliseconds(row, times_known))
     what = "RAM, slow memory and flash" if slow else "RAM and flash"
     notes = [f"{what}: bytes that the rewritten model needs, and bytes left; flash is estimated"]
-    notes += dict.fromkeys(map(times.rests_on, times_known))
+    notes += times.rest_on(times_known)
     if len(shown) < len(result.boards):
         notes.append(f"the boards closest to its needs; --all shows all {len(result.boards)}")
     counts = (("rewritten", result.fitting), ("original", result.original_fitting))

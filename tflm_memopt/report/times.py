@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tflm_memopt.analysis.timing import Inference, Span, Time
@@ -89,10 +90,13 @@ def most(milliseconds: tuple[float, float] | None) -> list[str]:
     return [_digits(milliseconds[1])] if milliseconds else []
 
 
-def rests_on(time: Time) -> str:
-    """Describe the basis of the milliseconds in a table."""
-    models = f"original with {time.library} -> rewritten" if time.original else "rewritten"
-    return f"ms: at most, estimated: {models}, cycles modelled on {time.core}"
+def rest_on(times: Iterable[Time]) -> list[str]:
+    """Describe the basis of the milliseconds in a table, with a line for each library of the originals."""
+    cores: dict[str, dict[str, None]] = {}
+    for time in times:
+        models = f"original with {time.library} -> rewritten" if time.original else "rewritten"
+        cores.setdefault(models, {})[time.core] = None
+    return [f"ms: at most, estimated: {models}, cycles modelled on {', '.join(on)}" for models, on in cores.items()]
 
 
 def place(time: Time) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.vmcu.access import accesses, footprint, segments
-from papers.vmcu.bottleneck import bottleneck_without_add, inverted_bottleneck
+from papers.vmcu.inverted_bottleneck import bottleneck_without_add, inverted_bottleneck
 from tables import markdown, update
 
 WINDOW = {

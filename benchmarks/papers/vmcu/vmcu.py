@@ -1,11 +1,11 @@
-"""vMCU's evaluation, planned here: single layers, inverted bottlenecks, and how much larger they may grow.
+"""vMCU's evaluation as int8 models that the package rewrites: layers, bottlenecks, and how much larger they may grow.
 
     python benchmarks/papers/vmcu/vmcu.py [--json] [--update docs/benchmarks.md]
 
-Bytes are in vMCU's convention: input, output and workspace of one layer or module, without loop counters; kB = 1000.
-"Formula" is the paper's closed form (section 4), "paper" a figure that its text gives. Bottlenecks have the least bytes
-without recomputation, and with as much as in vMCU, whose kernel recomputes each pixel of the depthwise layer's window
-(section 5.2).
+Bytes of ours are those of the arena's head: input, output, rolling buffers, sums and loop counters of the whole model.
+Bytes of vMCU and TinyEngine follow from formulas, and kB = 1000. "Formula" is the paper's closed form (section 4),
+"paper" a figure that its text gives. Bottlenecks have the least bytes without recompute, and with as much as in vMCU,
+whose kernel recomputes each pixel of the depthwise layer's window (section 5.2).
 """
 
 from __future__ import annotations
@@ -19,22 +19,18 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+import int8_models
+from papers.vmcu.access import accesses, footprint, segments
+from papers.vmcu.dense import dense
 from tables import markdown, update
 
-from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
-from tflm_memopt.plan.iteration.liveness import constraints, live_ranges, most_alive
-from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.plan import Role
-from tflm_memopt.plan.search import groups
-from tflm_memopt.plan.search.groups import Candidate, Chain
-from tflm_memopt.plan.search.tiles import tiled_candidates
-from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
+import tflm_memopt
+from tflm_memopt.answers.optimized import Optimized
 
-UNLIMITED = 1 << 40
-SECONDS = 1.0
-"""Limit of a layout's search."""
-SETTINGS = (Settings(), NO_RECOMPUTE)
+ANY = 4.0
+"""Limit of F with recompute."""
+ALIGNMENT = 16
+"""Tensors that TFLM places start at multiples of this, which the formulas leave out."""
 FIGURE_1C = (2, 3, 2)
 """M, K, N in segments: rows, input and output segments of a row."""
 NAMED_CASE = (80, 16, 16)
@@ -85,64 +81,39 @@ TABLE_2 = tuple(
 )  # fmt: skip
 
 
-# ---- what this planner makes of a module ----
+# ---- models ----
 
 
-def chain(layers: Sequence[tuple[Kind, int, int, int, tuple[int, ...]]], size: tuple[int, int], c_in: int) -> Chain:
-    """Layers (kind, channels, kernel, stride, more inputs) on a map of this size; tensor i is what layer i reads."""
-    ops, rows = [], Rows(*size, c_in)
-    for i, (kind, channels, kernel, stride, more) in enumerate(layers):
-        out = Rows(-(-rows.h // stride), -(-rows.w // stride), channels)
-        pads = [max(0, (o - 1) * stride + kernel - n) // 2 for o, n in ((out.h, rows.h), (out.w, rows.w))]
-        window = UNIT if kind is Kind.ADD else Window(kernel, kernel, stride, stride, 1, 1, *pads)
-        taps = {Kind.CONV: kernel * kernel * rows.c, Kind.DEPTHWISE: kernel * kernel}.get(kind, 0)
-        inputs = (i, *more)
-        ops.append(
-            RowOp(
-                kind=kind, name=kind.name, sources=(i,), inputs=inputs, output=i + 1, reads=(rows,) * len(inputs),
-                writes=out, input_zero_points=(0,) * len(inputs), output_zero_point=0, window=window,
-                macs=out.nbytes * taps,
-            )
-        )  # fmt: skip
-        rows = out
-    return Chain(tuple(range(len(ops))), tuple(ops), frozenset({len(ops)}), 0)
+def _layer(
+    net: int8_models.Builder, x: int, channels: int, kernel: int = 1, stride: int = 1, *, depthwise: bool = False
+) -> int:
+    _, h, w, _ = net.shape(x)
+    out = -(-h // stride), -(-w // stride)
+    return net.conv(x, channels, (kernel, kernel), (stride, stride), (0, 0), out, depthwise=depthwise, same=True)
 
 
-def bottleneck(m: Module) -> Chain:
-    first, middle, last = m.strides
-    layers: list[tuple[Kind, int, int, int, tuple[int, ...]]] = [
-        (Kind.CONV, m.c_mid, m.kernel if m.stem else 1, first, ()),
-        (Kind.DEPTHWISE, m.c_mid, m.kernel, middle, ()),
-        (Kind.CONV, m.c_out, 1, last, ()),
-    ]
-    if m.residual:
-        layers.append((Kind.ADD, m.c_out, 1, 1, (0,)))
-    return chain(layers, (m.size, m.size), m.c_in)
+def pointwise(size: tuple[int, int], c: int, k: int) -> bytes:
+    """Return a model of one 1x1 convolution."""
+    net = int8_models.Builder()
+    return net.model(_layer(net, net.input((1, *size, c)), k))
 
 
-def least(net: Chain, settings: Settings) -> tuple[int, float]:
-    """Bytes of the best single group of all layers, its buffers placed one by one; and its F."""
-    last, macs = len(net.ops), sum(op.macs for op in net.ops)
-    found = [*groups.candidates(net, last, UNLIMITED), *tiled_candidates(net, settings, UNLIMITED)[last]]
-    whole = sorted((c for c in found if c.first == 0), key=lambda c: c.nbytes)
-    best = UNLIMITED, 0.0
-    for candidate in whole:
-        if candidate.nbytes - 8 * last >= best[0]:  # counters are left out
-            break
-        best = min(best, (placed(net, candidate), candidate.macs / macs))
-    return best
+def model(m: Module) -> bytes:
+    """Return a model of a module."""
+    net, (first, middle, last) = int8_models.Builder(), m.strides
+    x = net.input((1, m.size, m.size, m.c_in))
+    expanded = _layer(net, x, m.c_mid, m.kernel if m.stem else 1, first)
+    filtered = _layer(net, expanded, m.c_mid, m.kernel, middle, depthwise=True)
+    projected = _layer(net, filtered, m.c_out, stride=last)
+    return net.model(net.add(projected, x) if m.residual else projected)
 
 
-def placed(net: Chain, group: Candidate) -> int:
-    """Bytes of a group's layout, from the constraints of its buffers; without loop counters, and unaligned."""
-    border = groups.border(net, group.first, group.last)
-    ranges = live_ranges(*groups.rebuild(net, group), border, net.sizes)
-    ranges = tuple(r for r in ranges if r.buffer.role is not Role.COUNTERS)
-    align = tuple(4 if r.buffer.role is Role.ACCUMULATOR else 1 for r in ranges)
-    problem = layout.LayoutProblem(
-        tuple(r.buffer.nbytes for r in ranges), align, constraints(ranges), most_alive(ranges)
-    )
-    return layout.place(problem, seconds=SECONDS).top
+def rewritten(data: bytes, most: float) -> Optimized:
+    """Return the plan of least RAM with at most this F. Raises RuntimeError if an output byte differs under TFLM."""
+    result = tflm_memopt.optimize(data, max_macs=most)
+    if not tflm_memopt.verify(data, result.model, runs=2).bit_exact:
+        raise RuntimeError("outputs differ")
+    return result
 
 
 # ---- single layers ----
@@ -162,21 +133,18 @@ class Layer:
     formula: int
     """Bytes by vMCU's formula with segments of one byte, its best case."""
     ours: int
-    saved: float
-
-
-def layer(name: str, size: tuple[int, int], c: int, k: int) -> Layer:
-    net = chain([(Kind.CONV, k, 1, 1, ())], size, c)
-    pixels = size[0] * size[1]
-    ours, separate = least(net, NO_RECOMPUTE)[0], pixels * (c + k)
-    return Layer(name, separate, formula(pixels, c, k), ours, 1 - ours / separate)
 
 
 def layers() -> list[Layer]:
-    """The named case, and all pointwise layers of Table 2; then two dense ones."""
-    cases = dict.fromkeys([NAMED_CASE, *(case for m in TABLE_2 for case in _pointwise(m))])
-    found = [layer(f"{size}x{size}, {c} to {k}", (size, size), c, k) for size, c, k in cases]
-    return [*found, layer("dense, 640 to 128", (1, 1), 640, 128), layer("dense, 8 to 128", (1, 1), 8, 128)]
+    """Return the named case, all pointwise layers of Table 2, and two dense layers."""
+    cases = dict.fromkeys([NAMED_CASE, *(case for m in TABLE_2 for case in _pointwise(m)), (1, 640, 128), (1, 8, 128)])
+    return [
+        Layer(
+            f"{size}x{size}, {c} to {k}", size**2 * (c + k), formula(size**2, c, k),
+            rewritten(pointwise((size, size), c, k), 1.0).report.arena.head,
+        )
+        for size, c, k in cases
+    ]  # fmt: skip
 
 
 def _pointwise(m: Module) -> list[tuple[int, int, int]]:
@@ -186,10 +154,11 @@ def _pointwise(m: Module) -> list[tuple[int, int, int]]:
 
 
 def figure_1c() -> dict[str, int]:
-    """The motivational example: 2 rows of 3 segments make 2 rows of 2; a segment is a byte."""
+    """Return the segments of the motivational example: a dense layer's 2 rows of 3 segments make 2 rows of 2."""
     m, k, n = FIGURE_1C
-    found = layer("Figure 1c", (m, 1), k, n)
-    return {"separate": found.separate, "formula": found.formula, "ours": found.ours}
+    values = {"rows": m, "depth": k, "units": n, "zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
+    ours = footprint(list(accesses(dense, values)), "x", "y", segments(dense, values))
+    return {"separate": m * (k + n), "formula": formula(m, k, n), "ours": ours}
 
 
 # ---- bottlenecks ----
@@ -247,12 +216,13 @@ def _sizes(m: Module) -> tuple[int, int, int]:
 def bottlenecks() -> list[Bottleneck]:
     found = []
     for m in TABLE_2:
-        net = bottleneck(m)
-        again, overhead = least(net, Settings())
-        once = least(net, NO_RECOMPUTE)[0]
-        if once <= again:
-            again, overhead = once, 1.0
-        found.append(Bottleneck(m.name, tinyengine(m), vmcu(m), PUBLISHED_KB.get(m.name), once, again, overhead))
+        once, again = (rewritten(model(m), most).report for most in (1.0, ANY))
+        found.append(
+            Bottleneck(
+                m.name, tinyengine(m), vmcu(m), PUBLISHED_KB.get(m.name), once.arena.head, again.arena.head,
+                again.overhead,
+            )
+        )  # fmt: skip
     return found
 
 
@@ -275,17 +245,17 @@ class Headroom:
 
 def headroom() -> list[Headroom]:
     return [
-        Headroom(m.name, *(_growth(m, settings, what) for settings in SETTINGS for what in ("size", "channels")))
+        Headroom(m.name, *(_growth(m, most, what) for most in (ANY, 1.0) for what in ("size", "channels")))
         for m in TABLE_2[:8]
     ]
 
 
-def _growth(m: Module, settings: Settings, what: str) -> float:
+def _growth(m: Module, most: float, what: str) -> float:
     start, ram = (m.size if what == "size" else m.c_in), tinyengine(m)
 
     def fits(n: int) -> bool:
         larger = _scaled(m, size=n) if what == "size" else _scaled(m, times=n / start)
-        return least(bottleneck(larger), settings)[0] <= ram
+        return rewritten(model(larger), most).report.arena.head <= ram
 
     return _largest(start, fits) / start
 

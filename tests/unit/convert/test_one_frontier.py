@@ -1,4 +1,4 @@
-"""Every plan of optimize() is matched by a point of explore() in both RAM and cost."""
+"""Every plan of optimize() is matched by a point of explore() in both RAM and cost, and all commands agree on times."""
 
 from __future__ import annotations
 
@@ -92,3 +92,12 @@ def test_the_original_is_compared_with_the_points(name: str) -> None:
     assert explored.original_milliseconds == time.original.milliseconds
     assert explored.original_instructions == time.original.instructions
     assert all(point.milliseconds for point in explored.points)
+
+
+def test_a_model_without_a_target_is_timed_on_each_board_with_modelled_cycles() -> None:
+    rows = tflm_memopt.fit(tflm_memopt.optimize(narrowing()), ["pico", "bluepill", "nano33ble", "esp32c3"]).boards
+    for row in rows:
+        assert row.time, row.board.id
+        assert row.time.original and row.time.original.milliseconds
+        assert row.time.rewritten and row.time.rewritten.milliseconds
+    assert [row.time.core for row in rows if row.time][:3] == ["cortex-m0", "cortex-m3", "cortex-m4"]

@@ -25,8 +25,8 @@ def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
     alike = all((r.h, r.w) == (seen.h, seen.w) for r in op.reads)
     axes = op.traits.constants.kernel_axes
     known = op.weights is None or bool(axes) or w.kernel_h == w.kernel_w == 1
-    if op.rounds_sums and (w.kernel_h > 1 or (pixels and w.kernel_w > 1)):
-        return None  # the sums would be rounded in another order
+    if op.needs_order and (w.kernel_h > 1 or (pixels and w.kernel_w > 1)):
+        return None
     if op.access or op.stateful or not (alike and known) or not (0 <= top < w.extent_h and 0 <= left < w.extent_w):
         return None
     weights = op.weights
