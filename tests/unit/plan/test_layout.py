@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import random
 
+import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ortools.sat.python import cp_model
 
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
@@ -148,6 +150,19 @@ def test_a_reversed_form_with_larger_rolling_buffers_keeps_off_what_lives_throug
     rolling_buffer, tensor = (next(i for i, b in enumerate(buffers) if b.key == key) for key in (1, 5))
     assert [problem.decided(forms).constraints[rolling_buffer, tensor] for forms in ((), (0,))] == [16, 20]
     assert problem.decided((0,)).constraints[tensor, rolling_buffer] == 8
+
+
+def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = cp_model.CpSolver.solve
+
+    def stopped(self: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
+        solve(self, model)
+        return cp_model.FEASIBLE
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", stopped)
+    layout, _ = exact(hard_problem(), climb(hard_problem()), seconds=SECONDS)
+    assert is_valid(hard_problem(), layout)
+    assert not layout.proven
 
 
 def test_inputs_live_from_the_start_and_outputs_to_the_end() -> None:

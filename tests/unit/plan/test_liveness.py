@@ -155,3 +155,10 @@ def test_a_pixel_is_not_written_on_a_later_one_of_its_tile(distance: int, why: s
     s, chain, group, at = tiled_relu()
     found = judge(s, chain, group, at[0], at[1], distance)
     assert why in found if why else not found
+
+
+def test_an_output_does_not_start_above_the_row_that_it_replaces() -> None:
+    s = Sketch()
+    x = s.input(1, 6, 3)
+    y = s.relu(x)
+    assert constraint(s, y, x, y) == 0
