@@ -275,6 +275,8 @@ static bool check_shares(const tmo_checker *c, const tmo_group *group, const tmo
     const tmo_op *op = &c->ops[i];
     const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
     const bool helium = op->packing == TMO_PACKING_MVE_CONV || op->packing == TMO_PACKING_MVE_DEPTHWISE;
+    const bool has_one_scratch = op->packing == TMO_PACKING_ESP_DEPTHWISE; /* ESP-NN keeps it in a static variable */
+    if (has_one_scratch && shares[i].how != TMO_SHARDING_CORE_0) return false;
     if (helium || shares[i].how > TMO_SHARDING_CHANNELS || !check_scratch(c, &o, &shares[i])) return false;
     if (shares[i].how > TMO_SHARDING_CORE_1 && !check_both(&o, &shares[i])) return false;
   }
@@ -286,7 +288,6 @@ tmo_status tmo_check_cores(const void *program) {
   if (tmo_cores_of(program) == NULL) return TMO_OK;
   const tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), NULL, 0, 0, 0};
   const tmo_cores *cores = tmo_cores_of(program);
-  if (h->target == TMO_TARGET_ESP) return TMO_ERROR_TABLE; /* ESP-NN has one scratch, for one core */
   if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, h->cores, sizeof *cores, 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->shares, tmo_times(sizeof(tmo_share), h->n_ops), 4)) return TMO_ERROR_TABLE;
   if (!tmo_has_constant(&c, cores->barriers, h->iterations / 8 + 1, 1)) return TMO_ERROR_TABLE;

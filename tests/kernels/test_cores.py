@@ -24,11 +24,11 @@ from tflm_memopt.format.codes import Sharding
 from tflm_memopt.lower.program import Program, ProgramCores, ProgramGroup, ProgramOp, ProgramShare, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import Family
+from tflm_memopt.ops.packing import Packing
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
-TARGETS = ("cortex-m33", "generic")
+TARGETS = ("cortex-m33", "esp-nn", "generic")
 RACE_RUNS = 100
 NETWORKS, RUNS = 12, 10
 """Number of random networks, and runs of each under ThreadSanitizer."""
@@ -97,13 +97,25 @@ def one_share(program: Program, how: int, cut: int, accumulator: int | None = No
         (lambda p, c: replace(p, cores=replace(c, counters=1 << 31)), Status.TABLE),
         (lambda p, c: replace(p, cores=replace(c, counters=c.counters + 1)), Status.TABLE),
         (lambda p, _: replace(p, state=4), Status.TABLE),
-        (lambda p, _: replace(p, target=Family.ESP), Status.TABLE),
     ],
 )
 def test_what_would_leave_the_buffers_is_refused(
     change: Callable[[Program, ProgramCores], Program], status: Status
 ) -> None:
     assert damaged(change) is status
+
+
+@pytest.mark.parametrize("how", [Sharding.CORE_1, Sharding.COLUMNS])
+def test_esp_nn_has_one_scratch_for_depthwise_convolutions(how: Sharding) -> None:
+    """Another share than core 0's is refused."""
+    program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
+    assert program.cores
+    shares = [*program.cores.shares]
+    i = next(i for i, op in enumerate(program.ops) if op.packing is Packing.ESP_DEPTHWISE)
+    assert host.check_cores(pack(program)) is Status.OK
+    shares[i] = replace(shares[i], how=how, cut=1)
+    changed = replace(program, cores=replace(program.cores, shares=tuple(shares)))
+    assert host.check_cores(pack(changed)) is Status.OP
 
 
 def lookup_by_columns(width: int) -> Status:

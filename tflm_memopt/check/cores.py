@@ -22,6 +22,7 @@ from tflm_memopt.check.in_place import accumulators
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import Sharding
+from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Group, Plan, Role, Share, Sharing, Stage
 
@@ -55,6 +56,8 @@ class CoresReplay:
         self.stages: Mapping[int, Stage] = {stage.op: stage for stage in group.stages}
         for share in sharing.shares:
             _check_cut(share, self.stages[share.op], self.ops[share.op])
+            if self.ops[share.op].packing is Packing.ESP_DEPTHWISE and share.how is not Sharding.CORE_0:
+                raise PlanError(f"operator {share.op}: ESP-NN's depthwise convolutions have one scratch, for core 0")
         if any(number == call[0] for call in self.plan.calls()):
             self.stretch += 1
 

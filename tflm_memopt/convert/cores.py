@@ -39,7 +39,7 @@ def speeds(
         return None
     barred = {
         f"--input {where}": where != IN_ARENA,
-        f"--target {target}": family(target) not in (Family.GENERIC, Family.DSP),
+        f"--target {target}": family(target) not in (Family.GENERIC, Family.DSP, Family.ESP),
         f"--ops {ops}": ops != PER_REGION,
     }
     for flag in (name for name, wrong in barred.items() if wrong):

@@ -17,7 +17,7 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.packing import GENERIC, Family, family
+from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.options import complete
 from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT
@@ -219,16 +219,12 @@ def _only_builtin(target: str, where: InputMode) -> None:
 
 
 def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, Abi]:
-    """Return the board and its settings. Explicit options override the board's.
-
-    Two cores cannot share ESP-NN, whose kernels have one scratch.
-    """
+    """Return the board and its settings. Explicit options override the board's."""
     target, core = said["target"], said["core"]
     if said["board"] is None:
         return None, target or GENERIC, core, said["abi"]
     on = board_named(said["board"])
-    alone = said["cores"] > 1 and family(on.target) is Family.ESP
-    target = target or (GENERIC if alone else on.target)
+    target = target or on.target
     return on, target, core or (on.measured_core if costs.runs(on.measured_core, target) else None), on.abi
 
 

@@ -88,6 +88,10 @@ OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 """Packings of convolutions that multiply bytes directly."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 """Packings of depthwise convolutions."""
+ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
+"""Packings whose kernels only one core may run, because a library keeps their scratch in a static variable."""
+OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
+"""Packings whose kernels copy rows that do not begin at a multiple of VECTOR."""
 LEAST_DEPTH = 4
 """Minimum number of channels with the DSP extension. With Helium it is VECTOR, except for windows of 3x3 taps."""
 

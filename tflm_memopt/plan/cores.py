@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.format.limits import MAX_TAPS
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.packing import ON_CORE_0, Packing
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.iteration.trace import Member
@@ -269,6 +269,8 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
         times = ((mine + again) * work / speeds[0], (1 - mine + again) * work / speeds[1])
         return _Possible(share, alone, times)
 
+    if op.packing in ON_CORE_0:
+        return [candidate(Share(member.key, Sharding.CORE_0))]
     candidates = []
     for again, share in cuts(member, speeds[0] / sum(speeds)):
         alone = tuple(_collisions(group, share, marks))

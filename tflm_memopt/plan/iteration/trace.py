@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.packing import ON_CORE_0
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.nest import Ints, LoopNest, Units, units
 from tflm_memopt.plan.plan import Stage
@@ -269,9 +270,10 @@ class Trace:
     def core_1_scratch(self, member: Member) -> int:
         """Return the offset of the second core's scratch while this operator runs, or 0 with one core.
 
-        A small scratch follows the largest one; otherwise each core would have to wait for the other.
+        A small scratch follows the largest one; otherwise each core would have to wait for the other. Core 1 never runs
+        operators of ON_CORE_0.
         """
-        if not member.op.second or not member.scratch_bytes:
+        if not member.op.second or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
         small = member.op.is_depthwise
         most = max(m.scratch_bytes for m in self.members) if small else member.scratch_bytes
