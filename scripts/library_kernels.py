@@ -225,7 +225,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     "binary": (
         LibraryKernel("tmo_add_scalars_s8", elementwise.add_each, BINARY | _sign("SUB")),
         LibraryKernel("tmo_squared_difference_s8", elementwise.square_difference, BINARY),
-        LibraryKernel("tmo_mul_s8", elementwise.multiply, BINARY | _scales("out")),
+        LibraryKernel("tmo_mul_scalars_s8", elementwise.multiply, BINARY | _scales("out")),
         LibraryKernel("tmo_prelu_s8", elementwise.prelu, BINARY | _scales("positive", "negative")),
         LibraryKernel("tmo_greater_s8", elementwise.greater, BINARY | _sign("MINIMUM")),
         LibraryKernel("tmo_add_s16", elementwise.add_s16, BINARY_S16 | _sign("SUB_S16")),

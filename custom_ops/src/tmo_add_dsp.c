@@ -14,10 +14,8 @@ static bool is_scaled_right(const tmo_kernel *k, uint32_t i) {
 }
 
 bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out) {
-  const bool repeated = k->channel_step[0] != 1 || k->channel_step[1] != 1;
-  const bool apart = k->out_width > 1 && (k->pixel_step[0] != k->out_channels || k->pixel_step[1] != k->out_channels);
   const uint32_t other = is_half(k, 0) ? 1 : 0;
-  if (k->op->kind != TMO_OP_ADD || repeated || apart || !is_half(k, 1 - other) || !is_scaled_right(k, other) || !is_scaled_right(k, 2)) return false;
+  if (k->op->kind != TMO_OP_ADD || !tmo_is_elementwise(k) || !is_half(k, 1 - other) || !is_scaled_right(k, other) || !is_scaled_right(k, 2)) return false;
   int32_t scales[12];
   scales[0] = scales[4] = k->op->left_shift; /* the output's scale has none */
   TMO_UNROLLED for (uint32_t i = 0; i < 3; ++i) {

@@ -54,7 +54,29 @@ static void multiply_values(const tmo_kernel *k, const int8_t *bytes, uint32_t v
 #endif
 }
 
-/* Copies the values under a window. Padding counts as the zero point, which the biases contain. In a damaged program they may overlap the scratch. */
+#if defined(__GNUC__)
+static TMO_ALWAYS_INLINE void copy_word(int8_t *to, const int8_t *from) {
+  uint32_t word;
+  memcpy(&word, __builtin_assume_aligned(from, 4), sizeof word);
+  memcpy(__builtin_assume_aligned(to, 4), &word, sizeof word);
+}
+#endif
+
+/* Copies n bytes, four at a time where both are aligned. A library's memmove() may copy bytes only, and is called for every tap. In a damaged program
+ * the bytes may overlap. */
+static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32_t n) {
+#if defined(__GNUC__)
+  if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
+    for (; n >= 16; n -= 16, to += 16, from += 16) {
+      TMO_UNROLLED for (uint32_t i = 0; i < 16; i += 4) copy_word(to + i, from + i);
+    }
+    for (; n >= 4; n -= 4, to += 4, from += 4) copy_word(to, from);
+  }
+#endif
+  for (; n > 0; --n) *to++ = *from++;
+}
+
+/* Copies the values under a window. Padding counts as the zero point, which the biases contain. */
 static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -64,11 +86,11 @@ static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   to += w->first_row * row + w->first_column * pixel;
   for (uint32_t r = 0; r < rows; ++r, to += row) {
     if (by_row && op->dilation_w == 1) {
-      memmove(to, w->pixels[r] + w->offset, columns * pixel);
+      copy_values(to, w->pixels[r] + w->offset, columns * pixel);
       continue;
     }
     for (uint32_t c = 0; c < columns; ++c) {
-      memmove(to + c * pixel, by_row ? w->pixels[r] + w->offset + c * op->dilation_w * pixel : w->pixels[r * columns + c], pixel);
+      copy_values(to + c * pixel, by_row ? w->pixels[r] + w->offset + c * op->dilation_w * pixel : w->pixels[r * columns + c], pixel);
     }
   }
 }
@@ -76,6 +98,19 @@ static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
 void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *w) { take_values(k, w, to_vector(k->scratch)); }
 
 void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out) { multiply_values(k, to_vector(k->scratch), tmo_packed_values(k->op, k->in_channels), out); }
+
+void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const tmo_op *op = k->op;
+  const uint32_t values = tmo_packed_values(op, k->in_channels);
+  const bool whole = op->kernel_h == 1 && op->kernel_w == 1 && window->count == 1 && values == k->in_channels;
+  const int8_t *bytes = to_vector(k->scratch);
+  if (whole && (uintptr_t)window->pixels[0] % ESP_VECTOR == 0) { /* whole vectors, read in place */
+    bytes = window->pixels[0];
+  } else {
+    tmo_conv_esp_gather(k, window);
+  }
+  multiply_values(k, bytes, values, out);
+}
 
 void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
   const tmo_op *op = k->op;
@@ -103,10 +138,10 @@ void tmo_conv_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 /* Copies n pixels whose channels are at distances of `step` and `to_step` bytes. */
 static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32_t step, uint32_t channels, uint32_t n) {
   if (to_step == step) {
-    memmove(to, from, n * step);
+    copy_values(to, from, n * step);
     return;
   }
-  for (; n > 0; --n, to += to_step, from += step) memmove(to, from, channels);
+  for (; n > 0; --n, to += to_step, from += step) copy_values(to, from, channels);
 }
 
 /* Copies the input under the windows of n adjacent pixels. The taps of the first one are at taps[i] + offset. Values in the channels' padding and in
@@ -119,7 +154,7 @@ static void take_image(const tmo_kernel *k, const int8_t *const *taps, uint32_t 
       copy_pixels(image, padded, taps[0] + offset, pixel, pixel, (n - 1) * op->stride_w + op->kernel_w);
       continue;
     }
-    for (uint32_t x = 0; x < op->kernel_w; ++x) memmove(image + x * padded, taps[x] + offset, pixel);
+    for (uint32_t x = 0; x < op->kernel_w; ++x) copy_values(image + x * padded, taps[x] + offset, pixel);
   }
 }
 
@@ -136,7 +171,6 @@ static bool call_esp_depthwise(const tmo_kernel *k, const int8_t *const *taps, u
   int8_t *const made = to_vector(image + op->kernel_h * wide * padded);
   const bool direct = padded == k->out_channels && (uintptr_t)out % ESP_VECTOR == 0;
   if (esp_nn_get_depthwise_conv_scratch_size(&input, &filter, &output, &params) > (int)room) return false;
-  memset(k->scratch, op->input_zero_point[0], k->in_channels); /* the padding's pixel, over which an earlier call has written */
   take_image(k, taps, offset, n, padded, image);
   esp_nn_set_depthwise_conv_scratch_buf(own);
   esp_nn_depthwise_conv_s8(&input, image, &filter, k->weights, k->bias, &output, direct ? out : made, &params, &scales);
@@ -164,13 +198,15 @@ static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, u
 
 void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step) {
 #ifdef TMO_ESP_NN
-  const uint32_t most = tmo_esp_pixels(k->op, esp_scales(k), tmo_by_row(k->op) ? k->out_width : k->op->tile);
+  const bool alone = pixels == 1 && !tmo_by_row(k->op); /* the caller has just written the padding's pixel, if it is needed */
+  const uint32_t most = pixels == 1 ? 1 : tmo_esp_pixels(k->op, esp_scales(k), tmo_by_row(k->op) ? k->out_width : k->op->tile);
 #else
   const uint32_t most = pixels;
 #endif
   for (uint32_t p = 0, n; p < pixels; p += n, out += n * k->out_channels) {
     n = pixels - p < most ? pixels - p : most;
 #ifdef TMO_ESP_NN
+    if (!alone) memset(k->scratch, k->op->input_zero_point[0], k->in_channels); /* the padding's pixel, over which an earlier call has written */
     if (call_esp_depthwise(k, taps, p * step, n, out)) continue;
 #endif
     esp_depthwise_in_c(k, taps, p * step, n, out);

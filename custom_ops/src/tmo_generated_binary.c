@@ -95,7 +95,7 @@ void tmo_squared_difference_s8(const tmo_kernel *k, const tmo_window *window, in
   }
 }
 
-void tmo_mul_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+void tmo_mul_scalars_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;

@@ -82,19 +82,30 @@ static TMO_ALWAYS_INLINE void list_window(const tmo_run_state *run, const pixel_
   if (w->rows.count > 0 && w->columns.count > 0) tmo_list_pixels(run, w->op, &in, &w->rows, &w->columns, gap, taps);
 }
 
-#if TMO_RUNS_DSP
+#if TMO_FAST_PIXELS
 static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const int8_t *const *taps) {
   const uint32_t n = w->rows.count * w->columns.count;
   const tmo_window window = {taps, (uint16_t)n, (uint16_t)w->columns.count, (uint16_t)w->rows.first, (uint16_t)w->columns.first, 0, n};
   return window;
 }
+#endif
 
+#if TMO_RUNS_DSP
 TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
   const int8_t *taps[TMO_MAX_TAPS];
   const tmo_window window = listed_window(w, taps);
   list_window(run, w, 0, taps);
   tmo_conv_dsp_gather(k, &window, 0, 1);
   tmo_conv_dsp_multiply(k, 1, to, 0);
+}
+#endif
+
+#if TMO_RUNS_ESP
+TMO_OWN_FRAME static void convolve_esp(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
+  const int8_t *taps[TMO_MAX_TAPS];
+  const tmo_window window = listed_window(w, taps);
+  list_window(run, w, 0, taps);
+  tmo_conv_esp_pixel(k, &window, to);
 }
 #endif
 
@@ -128,10 +139,16 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
     return;
   }
 #endif
+#if TMO_RUNS_ESP
+  if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) {
+    convolve_esp(run, w, &k, to);
+    return;
+  }
+#endif
   convolve_channels(run, w, &k, to);
 }
 
-#if TMO_RUNS_DSP
+#if TMO_FAST_PIXELS
 /* Whether the kernel of an operator that is not packed takes whole input rows as well as pixels. */
 static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) {
 #if TMO_CORE_DSP
@@ -252,7 +269,8 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 || (tmo_by_row(op) && in->channels >= 4));
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || tmo_has_column_windows(in))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
-         tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
+         tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) ||
+         tmo_is_packed_as(op, TMO_PACKING_ESP_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }
 
 TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
@@ -283,7 +301,7 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
 /* It has no frame, because the functions that it calls have large ones. */
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
-#if TMO_RUNS_DSP
+#if TMO_FAST_PIXELS
   if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) return call_plain_kernel(run, op, in, out);
   if (adds_pixels(run, op)) return add_pixels(run, op);
 #endif

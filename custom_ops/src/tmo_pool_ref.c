@@ -3,6 +3,7 @@
 
 #include "tmo/dsp.h"
 #include "tmo/packed.h"
+#include "tmo/vectors.h"
 
 static bool is_extreme(const tmo_op *op) { return tmo_has_kind(TMO_OP_MAX_POOL) && op->kind == TMO_OP_MAX_POOL; }
 
@@ -65,7 +66,9 @@ static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int
   pool_of(k->op)(k, v, i, out);
 }
 
-void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, pool_pixel); }
+void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  if (!tmo_pool_row_vectors(k, window, out)) tmo_make_row(k, window, out, pool_pixel);
+}
 
 void tmo_pool_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_pixel(k, window, 0, out); }
 

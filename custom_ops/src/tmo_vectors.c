@@ -80,10 +80,8 @@ bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i,
 bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t n = k->out_width * k->out_channels;
-  const bool repeated = k->channel_step[0] != 1 || k->channel_step[1] != 1;
-  const bool apart = k->out_width > 1 && (k->pixel_step[0] != k->out_channels || k->pixel_step[1] != k->out_channels);
   const bool left = k->shifts[0] > 0 || k->shifts[1] > 0 || k->shifts[2] > 0;
-  if (repeated || apart || left || op->left_shift != TMO_ADD_LEFT_SHIFT) return false;
+  if (!tmo_is_elementwise(k) || left || op->left_shift != TMO_ADD_LEFT_SHIFT) return false;
   const tmo_add_operands o = {.x = a, .other = b, .y = out, .n = n, .zero_a = op->input_zero_point[0],
                               .zero_b = op->input_zero_point[1], .zero_out = op->output_zero_point, .low = op->act_min,
                               .high = op->act_max, .scale_a = k->multipliers[0], .scale_b = k->multipliers[1],

@@ -17,6 +17,7 @@ from cores.core import CORES, missing_tools
 from kernels import networks
 from kernels.conftest import LIBRARY, ROOT, compiled
 from kernels.drawn import pixels, tiled
+from kernels.families import BINARY
 from kernels.networks import random_shape
 from kernels.packings import packed
 from kernels.programs import lower
@@ -84,6 +85,20 @@ def test_packed_operators_call_esp_nn(backend: Path) -> None:
         network = single(op, shape, out)
         agree(network, packed(lower(network, [], set(), rng), Family.ESP), rng, seed)
     assert calls(backend) > examples(250)
+
+
+@pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
+@pytest.mark.parametrize("kind", [Kind.ADD, Kind.MUL, Kind.MAX_POOL, Kind.AVERAGE_POOL])
+def test_operators_without_weights_call_esp_nn(kind: Kind, backend: Path) -> None:
+    """Rows of whole vectors, and others, which stay with our kernels."""
+    for seed in range(examples(60)):
+        rng = np.random.default_rng((int(kind), seed))
+        height, width, channels = random_shape(rng)
+        shape = (height, width, 16 * int(rng.integers(1, 4)) if seed % 2 else channels)
+        op, out = networks.operator(rng, kind, (0, 1) if kind in BINARY else (0,), shape, 2)
+        network = single(op, shape, out)
+        agree(network, lower(network, [], set(), rng), rng, seed)
+    assert calls(backend) > examples(30)
 
 
 @pytest.mark.parametrize("flag", ["TMO_ESP_NN", "ESP_PLATFORM"])

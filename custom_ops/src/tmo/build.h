@@ -66,6 +66,8 @@
 #define TMO_RUNS_ESP 0
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
+/* Single pixels of operators that are not packed have a short path. It takes flash, so builds for small cores do without it. */
+#define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
 /* Parts of the executor that not every program needs. */
 enum {

@@ -33,6 +33,7 @@
 #include "../tmo_depthwise_packed.c"
 #include "../tmo_depthwise_ref.c"
 #include "../tmo_esp.c"
+#include "../tmo_esp_plain.c"
 #include "../tmo_generated.c"
 #include "../tmo_generated_arm.c"
 #include "../tmo_generated_binary.c"

@@ -21,17 +21,17 @@ TMO_LINKAGE void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *o
 #endif
 
 #if TMO_RUNS_PACKED
-/* The same as tmo_iterate_any(), faster for packed operators, and with the DSP extension for convolutions,
- * whose tiles or rows are single pixels. */
+/* The same as tmo_iterate_any(), faster for operators whose tiles or rows are single pixels: packed ones and, in builds with TMO_FAST_PIXELS,
+ * convolutions, pools, additions and tables. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 #endif
 
 /* Computes run->unit with the fastest function that supports the operator. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op) {
 #if TMO_RUNS_PACKED
-  if (tmo_has_part(TMO_PART_TILES) && op->tile == 1 && (TMO_RUNS_DSP || op->packing != TMO_PACKING_NONE)) return tmo_iterate_pixel(run, op);
+  if (tmo_has_part(TMO_PART_TILES) && op->tile == 1 && (TMO_FAST_PIXELS || op->packing != TMO_PACKING_NONE)) return tmo_iterate_pixel(run, op);
 #endif
-#if TMO_RUNS_DSP
+#if TMO_FAST_PIXELS
   const bool packed = op->packing != TMO_PACKING_NONE, by_dsp = tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
   if (op->tile == 0 && (!packed || by_dsp) && tmo_tensors(run->program)[op->output].width == 1) return tmo_iterate_pixel(run, op);
 #endif

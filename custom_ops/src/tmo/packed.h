@@ -198,6 +198,7 @@ TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *tap
 /* The same for TMO_PACKING_ESP_CONV, one pixel at a time. */
 TMO_LINKAGE void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *window);
 TMO_LINKAGE void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out);
+TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* both, or without a copy */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 

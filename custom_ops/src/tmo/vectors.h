@@ -31,8 +31,14 @@ static inline bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *
 }
 #endif
 
-/* Adds all elements of a call. */
-#if TMO_RVV || TMO_CORE_DSP
+/* Whether each element of the output is made of one element of both operands, in the same order. */
+static inline bool tmo_is_elementwise(const tmo_kernel *k) {
+  if (k->channel_step[0] != 1 || k->channel_step[1] != 1) return false;
+  return k->out_width == 1 || (k->pixel_step[0] == k->out_channels && k->pixel_step[1] == k->out_channels);
+}
+
+/* Compute all elements of a call. */
+#if TMO_RVV || TMO_CORE_DSP || defined(TMO_ESP_NN)
 TMO_LINKAGE bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
 #else
 static inline bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out) {
@@ -41,9 +47,27 @@ static inline bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const i
 }
 #endif
 
-/* ADD, with vectors where possible. */
+#ifdef TMO_ESP_NN
+TMO_LINKAGE bool tmo_mul_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
+/* Computes a row of a pool from whole input rows. */
+TMO_LINKAGE bool tmo_pool_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
+#else
+static inline bool tmo_mul_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out) {
+  (void)k, (void)a, (void)b, (void)out;
+  return false;
+}
+static inline bool tmo_pool_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  (void)k, (void)rows, (void)out;
+  return false;
+}
+#endif
+
+/* ADD and MUL, with vectors where possible. */
 static inline void tmo_add_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_add_vectors(k, window->pixels[0], window->pixels[1], out)) tmo_add_scalars_s8(k, window, out);
+}
+static inline void tmo_mul_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  if (!tmo_mul_vectors(k, window->pixels[0], window->pixels[1], out)) tmo_mul_scalars_s8(k, window, out);
 }
 
 #ifdef __cplusplus

@@ -6,6 +6,10 @@
 #include "vendor.h"
 
 #define esp_nn_fully_connected_per_ch_s8 esp_nn_fully_connected_per_ch_s8_test
+#define esp_nn_add_elementwise_s8 esp_nn_add_elementwise_s8_test
+#define esp_nn_mul_elementwise_s8 esp_nn_mul_elementwise_s8_test
+#define esp_nn_max_pool_s8 esp_nn_max_pool_s8_test
+#define esp_nn_avg_pool_s8 esp_nn_avg_pool_s8_test
 #define esp_nn_set_depthwise_conv_scratch_buf vendor_scratch
 #define esp_nn_get_depthwise_conv_scratch_size esp_nn_get_depthwise_conv_scratch_size_test
 #define esp_nn_depthwise_conv_s8 esp_nn_depthwise_conv_s8_test
@@ -60,6 +64,43 @@ static inline void esp_nn_depthwise_conv_s8_test(const data_dims_t *input_dims, 
   const vendor_image image = {input_dims->width, input_dims->channels, filter_dims->width, filter_dims->height, params->stride.width,
                               output_dims->width};
   vendor_depthwise(&layer, &image, input, filter, esp_nn_get_depthwise_conv_scratch_size_test(input_dims, filter_dims, output_dims, params), out);
+}
+
+static inline void esp_nn_add_elementwise_s8_test(const int8_t *input1, const int8_t *input2, const int32_t offset1, const int32_t offset2,
+                                                  const int32_t mult1, const int32_t mult2, const int32_t shift1, const int32_t shift2,
+                                                  const int32_t left_shift, int8_t *out, const int32_t out_offset, const int32_t out_mult,
+                                                  const int32_t out_shift, const int32_t activation_min, const int32_t activation_max,
+                                                  const int32_t size) {
+  const int32_t offsets[] = {offset1, offset2}, mults[] = {mult1, mult2, out_mult}, shifts[] = {shift1, shift2, out_shift};
+  const vendor_layer layer = {0, 0, out_offset, activation_min, activation_max, offsets, mults, shifts};
+  vendor_add(&layer, input1, input2, left_shift, size, out);
+}
+
+static inline void esp_nn_mul_elementwise_s8_test(const int8_t *input1, const int8_t *input2, const int32_t offset1, const int32_t offset2,
+                                                  int8_t *out, const int32_t out_offset, const int32_t out_mult, const int32_t out_shift,
+                                                  const int32_t activation_min, const int32_t activation_max, const int32_t size) {
+  const vendor_layer layer = {offset1, offset2, out_offset, activation_min, activation_max, 0, &out_mult, &out_shift};
+  vendor_multiply(&layer, input1, input2, size, out);
+}
+
+static inline void esp_nn_max_pool_s8_test(const int8_t *input, const uint16_t input_wd, const uint16_t input_ht, int8_t *out,
+                                           const uint16_t output_wd, const uint16_t output_ht, const uint16_t stride_wd,
+                                           const uint16_t stride_ht, const uint16_t filter_wd, const uint16_t filter_ht, const uint16_t pad_wd,
+                                           const uint16_t pad_ht, const int32_t activation_min, const int32_t activation_max,
+                                           const uint16_t channels) {
+  const vendor_image image = {input_wd, channels, filter_wd, filter_ht, stride_wd, output_wd};
+  (void)input_ht, (void)output_ht, (void)stride_ht, (void)pad_ht; /* one row, without padding above or below */
+  vendor_pool(&image, input, pad_wd, activation_min, activation_max, 1, out);
+}
+
+static inline void esp_nn_avg_pool_s8_test(const int8_t *input, const uint16_t input_wd, const uint16_t input_ht, int8_t *out,
+                                           const uint16_t output_wd, const uint16_t output_ht, const uint16_t stride_wd,
+                                           const uint16_t stride_ht, const uint16_t filter_wd, const uint16_t filter_ht, const uint16_t pad_wd,
+                                           const uint16_t pad_ht, const int32_t activation_min, const int32_t activation_max,
+                                           const uint16_t channels) {
+  const vendor_image image = {input_wd, channels, filter_wd, filter_ht, stride_wd, output_wd};
+  (void)input_ht, (void)output_ht, (void)stride_ht, (void)pad_ht;
+  vendor_pool(&image, input, pad_wd, activation_min, activation_max, 0, out);
 }
 
 #endif /* TESTS_ESP_NN_H_ */

@@ -50,3 +50,48 @@ void vendor_depthwise(const vendor_layer *layer, const vendor_image *image, cons
     }
   }
 }
+
+/* Elementwise kernels round differently in the elements after the last vector. */
+static void need_vectors(const int8_t *a, const int8_t *b, const int8_t *out, int32_t n) {
+  need_alignment(a);
+  need_alignment(b);
+  need_alignment(out);
+  if (n % 16 != 0) abort();
+}
+
+void vendor_add(const vendor_layer *layer, const int8_t *a, const int8_t *b, int32_t left_shift, int32_t n, int8_t *out) {
+  ++calls;
+  need_vectors(a, b, out, n);
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t left = tmo_rescale((a[i] + layer->bias[0]) * (1 << left_shift), layer->multipliers[0], layer->shifts[0]);
+    const int32_t right = tmo_rescale((b[i] + layer->bias[1]) * (1 << left_shift), layer->multipliers[1], layer->shifts[1]);
+    out[i] = scaled(layer, 2, (uint32_t)left + (uint32_t)right);
+  }
+}
+
+void vendor_multiply(const vendor_layer *layer, const int8_t *a, const int8_t *b, int32_t n, int8_t *out) {
+  ++calls;
+  need_vectors(a, b, out, n);
+  for (int32_t i = 0; i < n; ++i) out[i] = scaled(layer, 0, (uint32_t)((a[i] + layer->input_offset) * (b[i] + layer->filter_offset)));
+}
+
+void vendor_pool(const vendor_image *image, const int8_t *input, int32_t pad, int32_t least, int32_t most, int is_maximum, int8_t *out) {
+  ++calls;
+  need_vectors(input, input, out, image->channels);
+  for (int32_t x = 0; x < image->out_width; ++x) {
+    for (int32_t c = 0; c < image->channels; ++c) {
+      int32_t sum = 0, largest = INT8_MIN, taps = 0;
+      for (int32_t t = 0; t < image->kernel_h * image->kernel_w; ++t) {
+        const int32_t column = x * image->stride - pad + t % image->kernel_w, row = t / image->kernel_w;
+        if (column < 0 || column >= image->width) continue;
+        const int32_t value = input[(row * image->width + column) * image->channels + c];
+        sum += value;
+        largest = value > largest ? value : largest;
+        ++taps;
+      }
+      if (taps == 0) abort();
+      const int32_t mean = (sum + (sum > 0 ? taps / 2 : -(taps / 2))) / taps;
+      out[x * image->channels + c] = tmo_clamp(is_maximum ? largest : mean, (int8_t)least, (int8_t)most);
+    }
+  }
+}

@@ -92,6 +92,8 @@ class Placer:
     outputs: Collection[TensorId]
     known: Collection[TensorId] | None
     """Tensors that TFLM knows and aligns, or None for all; others are inside a workspace."""
+    vectors: int = 1
+    """Alignment of rows that kernels read and write in whole vectors."""
 
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
@@ -151,7 +153,7 @@ class Placer:
         if buffer.role is Role.TENSOR:
             return self._tensor(buffer.key, lives, buffers, tensors)
         key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key
-        align = TFLM_ALIGN if by_tflm else _ALIGN[buffer.role]
+        align = TFLM_ALIGN if by_tflm else self._align(buffer.role)
         buffers.append(replace(buffer, key=key, first=step, last=step + 1, align=align))
         return len(buffers) - 1
 
@@ -164,10 +166,14 @@ class Placer:
     ) -> int:
         if tensor not in tensors:
             tensors[tensor] = len(buffers)
-            align = TFLM_ALIGN if self.known is None or tensor in self.known else _ALIGN[Role.TENSOR]
+            align = TFLM_ALIGN if self.known is None or tensor in self.known else self._align(Role.TENSOR)
             first, last = lives[tensor]
             buffers.append(Buffer(Role.TENSOR, tensor, self.sizes[tensor], first, last, align))
         return tensors[tensor]
+
+    def _align(self, role: Role) -> int:
+        """Return the alignment of a buffer in a workspace."""
+        return max(_ALIGN[role], self.vectors if role in (Role.TENSOR, Role.ROLLING_BUFFER) else 1)
 
     def _lives(self, drafts: Sequence[Draft]) -> Mapping[TensorId, tuple[int, int]]:
         """Return the steps [first, last) in which each whole tensor is live."""
