@@ -93,8 +93,8 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #if TMO_RUNS_DSP
 TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
   const int8_t *taps[TMO_MAX_TAPS];
-  const tmo_window window = listed_window(w, taps);
   list_window(run, w, 0, taps);
+  const tmo_window window = listed_window(w, taps);
   tmo_conv_dsp_gather(k, &window, 0, 1);
   tmo_conv_dsp_multiply(k, 1, to, 0);
 }
@@ -103,8 +103,8 @@ TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window 
 #if TMO_RUNS_ESP
 TMO_OWN_FRAME static void convolve_esp(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
   const int8_t *taps[TMO_MAX_TAPS];
-  const tmo_window window = listed_window(w, taps);
   list_window(run, w, 0, taps);
+  const tmo_window window = listed_window(w, taps);
   tmo_conv_esp_pixel(k, &window, to);
 }
 #endif
