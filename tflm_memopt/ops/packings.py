@@ -5,7 +5,7 @@ Generic kernels run the other operators; programs normally mix both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from tflm_memopt.format.limits import PACKED_SHIFT, PACKED_TAPS
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import (
     LEAST_DEPTH,
+    OF_VECTORS,
     QUAD,
     VECTOR,
     Family,
@@ -40,6 +41,11 @@ def packing(op: RowOp, wanted: Family) -> Packing:
         if all(refuses(op) is None for refuses in constraints):
             return found
     return Packing.NONE
+
+
+def alignment(ops: Iterable[RowOp]) -> int:
+    """Return the alignment that the kernels of these operators want for rows, in bytes."""
+    return VECTOR if any(op.packing in OF_VECTORS for op in ops) else 1
 
 
 def is_convolution(op: RowOp) -> str | None:

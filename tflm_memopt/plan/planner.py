@@ -9,7 +9,8 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.packing import GENERIC, OF_VECTORS, VECTOR
+from tflm_memopt.ops.packing import GENERIC
+from tflm_memopt.ops.packings import alignment
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, Log, SearchPart, allowance
@@ -92,9 +93,8 @@ class Planner:
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
         self._graph, self._options = graph, options
-        vectors = VECTOR if any(op.packing in OF_VECTORS for op in graph.ops.values()) else 1
         by_tflm = None if options.ops == PER_GROUP else known
-        self._placer = Placer(sizes, model.inputs, model.outputs, by_tflm, vectors)
+        self._placer = Placer(sizes, model.inputs, model.outputs, by_tflm, alignment(graph.ops.values()))
         self._lives, self._whole = (lives := _lives(graph)), _across(graph, lives)
         self._chains = {
             number: _chain(graph, number, sum(sizes[t] for t in self._whole[number]), self._lives)
