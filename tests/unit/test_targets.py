@@ -34,12 +34,21 @@ CONV = RowOp(
 )  # fmt: skip
 
 
+def _column(height: int, channels: int) -> dict[str, object]:
+    """Return the changes that make CONV a convolution along a column of pixels."""
+    read, written = Rows(height, 1, channels), Rows(height, 1, 2)
+    return {"reads": (read,), "writes": written, "window": Window(kernel_h=9)}
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
         ({}, None),
         ({"kind": Kind.ADD}, "ADD"),
         ({"reads": (Rows(4, 4, 2312),)}, "2312 values"),
+        ({**_column(8, 1), "weights": np.ones((2, 9, 1, 1), np.int8)}, "9 of 40 values"),
+        ({**_column(8, 2), "weights": np.ones((2, 9, 1, 2), np.int8)}, "18 of 40 values"),
+        ({**_column(8, 3), "weights": np.ones((2, 9, 1, 3), np.int8)}, None),
         ({"weights": np.full((2, 1, 1, 8), -128, np.int8)}, "a weight is -128"),
         ({"shifts": np.array([0, 0], np.int8)}, "shift 0"),
         ({"shifts": np.array([-23, 0], np.int8)}, "shift -23"),

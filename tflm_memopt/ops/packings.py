@@ -63,6 +63,14 @@ def tile_fits(op: RowOp, packing: Packing = Packing.DSP_CONV) -> str | None:
     return None if values <= tile_limit(packing) or direct else f"{values} values"
 
 
+def is_not_mostly_padding(op: RowOp) -> str | None:
+    """Padding must not outnumber the values of the only pixel of a row"""
+    kernel, channels = (op.window.kernel_h, op.window.kernel_w), op.reads[0].c
+    values = packed_values(Packing.DSP_CONV, kernel, channels)
+    padded = op.writes.w == 1 and values > 2 * kernel[0] * kernel[1] * channels
+    return f"{kernel[0] * kernel[1] * channels} of {values} values" if padded else None
+
+
 def mve_tile_fits(op: RowOp) -> str | None:
     """The values of one pixel must fit into the tile"""
     return tile_fits(op, Packing.MVE_CONV)
@@ -159,6 +167,7 @@ SCALES: tuple[Refusal, ...] = (shifts_in_range, multipliers_are_normal)
 DSP_CONV: tuple[Refusal, ...] = (
     is_convolution,
     tile_fits,
+    is_not_mostly_padding,
     weights_are_symmetric,
     *SCALES,
     sums_fit,
