@@ -73,14 +73,7 @@ def verify(
 ) -> Verification:
     """Run both models on random inputs, three extreme ones and the user's `inputs`, and compare every byte.
 
-    runs: how many random inputs. None: as many inputs as take about two seconds, at least ten random ones; if there is
-    time for 256 more, each byte of the input takes every value in them.
-    inputs: one array per model input and inference (stimuli.from_files). steps: more inferences, in a row, with
-    resets, for models with state; a window slides in each. how: the official wheel (default where it exists) or our
-    own kernels. c: the folder, or NAME.c, of a C module of the rewritten model, to compare as well.
-
-    Raises InterfaceError if the models cannot be compared, ModelError if one cannot be read or the original does not
-    run, RuntimeUnavailable if something has to be installed first, and UsageError for arrays that do not fit.
+    convert/verify.py describes the parameters and errors, and compares constants in addition.
     """
     how, module = how or _usual(), c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
