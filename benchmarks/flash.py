@@ -30,8 +30,9 @@ from size import image
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.core import LIBRARY, MEASURED, Core, missing_tools
 
-from tflm_memopt.emit.kernels import Needs, Part
+from tflm_memopt.emit.kernels import Needs
 from tflm_memopt.emit.methods import BUILTIN
+from tflm_memopt.format.codes import Part
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packings import PACKINGS
 

@@ -25,6 +25,7 @@ from tflm_memopt.format.codes import (
     FloatRange,
     InputPlace,
     LoopCode,
+    Part,
     ResizeForm,
     RowLayout,
     SelectForm,
@@ -45,6 +46,7 @@ C_TYPES = {"u1": "uint8_t", "i1": "int8_t", "<u2": "uint16_t", "<i2": "int16_t",
 CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
     "TARGET": Family, "PACKING": Packing, "LAYOUT": RowLayout, "INPUT": InputPlace, "FLAG": Flags, "LOOP": LoopCode,
     "SHARDING": Sharding, "RANGE": FloatRange, "FUNCTION": FloatFunction, "RESIZE": ResizeForm, "SELECT": SelectForm,
+    "PART": Part,
 }  # fmt: skip
 """Enumerations by the middle part of their names in C."""
 GLUE = "\0"

@@ -85,15 +85,13 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-enum { SHORT_ROW = 16 }; /* bytes */
-
 /* Gathers a pixel from whole rows if a row of its window is short: padding is put around the bytes of a row, then all are widened together. */
 static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;
   const uint32_t rows = taps > 0 ? w->count : 0;
   const int8_t zero = op->input_zero_point[0];
-  int8_t padded[SHORT_ROW];
+  int8_t padded[TMO_SHORT_ROW];
   int16_t *to = c->at;
   for (uint32_t i = 0; i < row; ++i) padded[i] = zero;
   for (uint32_t r = 0 - w->first_row, end = op->kernel_h - w->first_row; r != end; ++r) {
@@ -123,10 +121,11 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
   const column c = {(int16_t *)k->scratch + 2 * pixel, 2 * pixels};
   const int8_t zero = op->input_zero_point[0];
   const uint32_t row = (op->kernel_w * k->in_channels + 3) / 4 * 4;
-  if (row <= SHORT_ROW && tmo_reads_rows(k) && op->dilation_w == 1) {
+  if (row <= TMO_SHORT_ROW && tmo_reads_rows(k) && op->dilation_w == 1) {
     gather_short(k, w, &c, row);
     return;
   }
+  if (!tmo_has_part(TMO_PART_DSP_GATHER)) return;
   const uint32_t rows = tmo_reads_rows(k) ? w->count : w->columns > 0 ? w->count / w->columns : 0;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels, all = op->kernel_w * k->in_channels;
   for (uint32_t ky = 0, at = 0; ky < op->kernel_h; ++ky, at += row) {
@@ -147,10 +146,10 @@ static void pairs_of(uint32_t pixels, const int16_t *tile, const int8_t *weights
   tmo_dsp_pairs_in_c(pixels, tile, weights, scales, out, values, pairs, (int32_t)step);
 #else
   switch (pixels) {
-    case 1: tmo_dsp_pairs_1(tile, weights, scales, out, values, pairs, step); break;
-    case 2: tmo_dsp_pairs_2(tile, weights, scales, out, values, pairs, step); break;
-    case 3: tmo_dsp_pairs_3(tile, weights, scales, out, values, pairs, step); break;
-    default: tmo_dsp_pairs_4(tile, weights, scales, out, values, pairs, step); break;
+    TMO_CASE_PART(1, TMO_PART_DSP_PAIRS_1, tmo_dsp_pairs_1(tile, weights, scales, out, values, pairs, step));
+    TMO_CASE_PART(2, TMO_PART_DSP_PAIRS_2, tmo_dsp_pairs_2(tile, weights, scales, out, values, pairs, step));
+    TMO_CASE_PART(3, TMO_PART_DSP_PAIRS_3, tmo_dsp_pairs_3(tile, weights, scales, out, values, pairs, step));
+    default: if (tmo_has_part(TMO_PART_DSP_PAIRS_4)) tmo_dsp_pairs_4(tile, weights, scales, out, values, pairs, step);
   }
 #endif
 }
@@ -171,6 +170,7 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
 
 /* An odd last channel is computed together with the one before it again, into another place. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
   const int8_t *const bytes = window->pixels[0];
   const uint32_t values = k->in_channels, pairs = k->out_channels / 2;
   tmo_dsp_direct(bytes, k->weights, k->bias, out, values, pairs);
@@ -186,7 +186,7 @@ void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const int8_t *const bytes = window->pixels[0];
   const uint32_t values = k->in_channels, pairs = k->out_channels / 2, triples = tmo_dense_triples(pairs), done = 3 * triples;
   if (triples > 0) tmo_dsp_dense(bytes, k->weights, k->bias, out, values, triples);
-  if (done < pairs) {
+  if (tmo_has_part(TMO_PART_DSP_DIRECT) && done < pairs) {
     tmo_dsp_direct(bytes, k->weights + (size_t)2 * done * values, k->bias + TMO_PACKED_SCALES * done, out + 2 * done, values, pairs - done);
   }
   tmo_packed_clamp(k->op, out, k->out_channels);
@@ -261,7 +261,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
     const uint32_t last = inside.first + inside.count; /* after the last window inside */
-    if (n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
+    if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t channel_groups = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
       if (channel_groups * TMO_PACKED_PIXELS + 1 == end - x && channel_groups > 1) --channel_groups; /* the last five are three and two */
       inside_fours(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, channel_groups, out, step);
@@ -270,7 +270,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
     }
     if (x >= inside.first && x + n <= inside.first + inside.count) {
       gather_inside(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, n);
-    } else if (n == TMO_PACKED_PIXELS && k->in_channels % 4 == 0) {
+    } else if (tmo_has_part(TMO_PART_DSP_CLIPPED) && n == TMO_PACKED_PIXELS && k->in_channels % 4 == 0) {
       gather_four(k, rows, x);
     } else {
       for (uint32_t p = 0; p < n; ++p) {

@@ -101,15 +101,13 @@ void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, cons
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-enum { GATHERED_BYTES = 200, GATHERED_ROWS_BYTES = 144, FEW_BYTES = 80, SOME_CHANNELS = 8, MANY_CHANNELS = 16 };
-
 /* Whether conv_small() computes a pixel: the bytes under its window fit on the stack, and gathering them costs less than it saves. Bytes in whole rows
  * are gathered less often, because they are few runs anyway. */
 static bool is_small(const tmo_kernel *k) {
   const uint32_t bytes = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->in_channels;
   const bool by_row = tmo_reads_rows(k);
-  const bool fits = bytes <= (by_row ? GATHERED_ROWS_BYTES : GATHERED_BYTES) && k->out_channels >= (by_row ? MANY_CHANNELS : SOME_CHANNELS);
-  return (bytes <= FEW_BYTES || fits) && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
+  const bool fits = bytes <= (by_row ? TMO_GATHERED_ROWS_BYTES : TMO_GATHERED_BYTES) && k->out_channels >= (by_row ? TMO_MANY_CHANNELS : TMO_SOME_CHANNELS);
+  return (bytes <= TMO_FEW_BYTES || fits) && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
 }
 
 /* Whether the bytes of one pixel, or of one row of pixels, are all that is read. */
@@ -159,7 +157,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, i
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
   const uint32_t rows = v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns);
   const bool whole = rows == op->kernel_h && v->columns == op->kernel_w;
-  int8_t gathered[GATHERED_BYTES];
+  int8_t gathered[TMO_GATHERED_BYTES];
   const uint32_t before = op->weights >= 4 ? (0 - filter) % 4 : 0;
   if (whole) {
     const uint32_t four = (uint8_t)op->input_zero_point[0] * 0x01010101u;
@@ -225,6 +223,7 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
     conv_small(k, v, out + i);
     return;
   }
+  if (!tmo_has_part(TMO_PART_CONV_SUMS)) return;
 #endif
   conv_large(k, v, i, out);
 }

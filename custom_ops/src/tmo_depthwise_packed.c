@@ -9,6 +9,12 @@
 enum { CHANNELS_AT_ONCE = 4 };                             /* in the core for the DSP extension */
 enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of a vector, and of its constants: biases, ten taps, scales */
 
+/* Whether this build has a core for any taps. */
+#define HAS_ANY_TAPS                                                                                                           \
+  ((tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && tmo_has_part(TMO_PART_DSP_TAPS)) ||                                          \
+   (tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) && tmo_has_part(TMO_PART_TAPS)) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) || \
+   tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE))
+
 /* Number of taps that a core processes at once. */
 static uint32_t turn_of(const tmo_op *op) {
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) return 1;
@@ -152,7 +158,7 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
   }
 #endif
 #if TMO_RUNS_DSP
-  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE)) return; /* another packing */
+  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || !tmo_has_part(TMO_PART_DSP_TAPS)) return;
   tmo_dsp_depthwise(taps, k->weights, out, pixels, turns, channels, step);
   tmo_packed_clamp(op, out, pixels * channels);
 #else
@@ -244,13 +250,13 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
   tmo_packed_clamp(op, first, k->out_width * channels);
 }
 
-enum { SIX_RUNS = 3, SIX = 6, COLUMNS = 8 }; /* most runs in one call of the core, outputs of a block, and columns under them */
+enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 }; /* most runs in one call of the core, and columns under a block */
 
 /* Whether the core for 3x3 taps computes the row. A block takes as long as at least four single pixels. */
 static bool has_3x3(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
-  return fits && k->out_width >= SIX - 1 && k->out_width != SIX + 1;
+  return fits && k->out_width >= TMO_BLOCK_PIXELS - 1 && k->out_width != TMO_BLOCK_PIXELS + 1;
 }
 
 /* Lists the columns from input column `start` on, which may be outside the row. */
@@ -270,18 +276,18 @@ static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t s
 TMO_OWN_FRAME static void dsp_3x3_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const uint32_t channels = k->out_channels;
   int8_t *const first = out;
-  tmo_dsp_blocks runs[SIX_RUNS];
+  tmo_dsp_blocks runs[BLOCK_RUNS];
   for (uint32_t x = 0; x < k->out_width;) {
     const uint32_t before = x;
     uint32_t n = 0;
-    for (; n < SIX_RUNS && x < k->out_width; ++n) {
+    for (; n < BLOCK_RUNS && x < k->out_width; ++n) {
       tmo_dsp_blocks *const run = &runs[n];
       const uint32_t start = x - k->op->pad_left, left = k->out_width - x;
-      run->outputs = left < SIX ? left : SIX;
+      run->outputs = left < TMO_BLOCK_PIXELS ? left : TMO_BLOCK_PIXELS;
       run->blocks = 1;
-      if (rows->count == 3 && left >= SIX && start < k->in_width && k->in_width - start >= COLUMNS) {
-        const uint32_t inside = (k->in_width - start - (COLUMNS - SIX)) / SIX;
-        run->blocks = left / SIX < inside ? left / SIX : inside;
+      if (rows->count == 3 && left >= TMO_BLOCK_PIXELS && start < k->in_width && k->in_width - start >= COLUMNS) {
+        const uint32_t inside = (k->in_width - start - (COLUMNS - TMO_BLOCK_PIXELS)) / TMO_BLOCK_PIXELS;
+        run->blocks = left / TMO_BLOCK_PIXELS < inside ? left / TMO_BLOCK_PIXELS : inside;
       }
       list_columns(k, rows, start, run);
       x += run->blocks * run->outputs;
@@ -302,16 +308,16 @@ void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_
   }
 #endif
 #if TMO_RUNS_DSP
-  if (tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && has_3x3(k)) {
+  if (tmo_has_part(TMO_PART_DSP_3X3) && tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && has_3x3(k)) {
     dsp_3x3_row(k, rows, out);
     return;
   }
-  if (tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && k->op->kernel_h * k->op->kernel_w == 9) {
+  if (tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && k->op->kernel_h * k->op->kernel_w == 9) {
     dsp_nine_row(k, rows, out);
     return;
   }
 #endif
-  any_row(k, rows, out);
+  if (HAS_ANY_TAPS) any_row(k, rows, out);
 }
 
 #if TMO_TWINS

@@ -55,6 +55,7 @@ static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
   }
 #endif
   const bool repeated = k->out_channels != k->in_channels;
+  if (repeated ? !tmo_has_part(TMO_PART_DEPTHWISE_REPEATED) : TMO_CORE_DSP && !tmo_has_part(TMO_PART_DEPTHWISE_SUMS)) return;
   const uint32_t all = repeated ? k->out_channels / k->in_channels : k->out_channels;
   for (uint32_t x = 0, m = 0, n, oc = 0; oc < k->out_channels; oc += n) {
     uint32_t sums[TMO_STACK_SUMS];

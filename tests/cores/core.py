@@ -168,6 +168,13 @@ ESP = Core(
 )  # fmt: skip
 """A core like the ESP32-P4's, on which ESP-NN takes no time."""
 
+
+def with_listed_parts(core: Core) -> Core:
+    """The same core with a library that has, for each program, only the optional parts that the program lists."""
+    flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
+    return replace(core, flags=(*core.flags, *flags))
+
+
 PAIR = replace(
     CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
     options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),

@@ -50,6 +50,10 @@ typedef struct {
   uint32_t stack;
 } measured;
 
+#ifdef CORE_PARTS
+unsigned core_parts; /* parts.h */
+#endif
+
 static const uint8_t *const blob = (const uint8_t *)CORE_BLOB;
 
 static void write_number(const char *name, int64_t value) {
@@ -178,6 +182,9 @@ static void run_case(const blob_case *c) {
   memset(behind, CANARY, CANARY_BYTES);
   fill_inputs(c, io, arena);
   measured m = {0, 0, 0};
+#ifdef CORE_PARTS
+  core_parts = tmo_header_of(program)->parts;
+#endif
   m.status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
   if (m.status == TMO_OK && c->core != RUN_ALL) m.status = tmo_check_cores(program);
   if (m.status == TMO_OK && c->core == RUN_SECOND) { /* core 0 runs first, because it sets what core 1 runs */

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import EXAMPLE, examples, optimized
 from cores.cases import TOO_LARGE, Case, blob, model_cases, run
-from cores.core import CORES, Core, missing_tools
+from cores.core import CORES, Core, missing_tools, with_listed_parts
 from cores.draws import DRAWS, converted_cases, program_case
 from models import Net
 
@@ -22,6 +22,8 @@ from tflm_memopt.runtime import host
 QUICK = ("m4",)
 WHOLE = ("m0", "m4")
 """Cores that run all trained models."""
+LISTED = ("m0-large", "m4", "m55")
+"""Cores that run programs without the parts that these do not list."""
 DSP = ("m4", "m7", "m33")
 """Cores that run convolutions packed for the DSP extension."""
 
@@ -31,6 +33,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         marks = {name: () if name in QUICK else (pytest.mark.slow,) for name in CORES}
         some = {
             test_whole_models: WHOLE,
+            test_listed_parts_are_enough: LISTED,
             test_convolutions_with_wide_tiles: DSP,
             test_depthwise_rows: DSP,
             test_a_wrong_byte_is_seen: QUICK,
@@ -70,6 +73,14 @@ def test_random_networks(core: Core, family: Family) -> None:
     outcomes = run(core, list(cases.values()))
     wrong = {name: o for name, o in zip(cases, outcomes, strict=True) if not o.right or o.stack > core.most_stack}
     assert not wrong
+
+
+def test_listed_parts_are_enough(core: Core) -> None:
+    """Programs compute the same without the parts of the library that they do not list."""
+    cases = [case for family in core.families for case in network_cases(family).values()]
+    cases += [case for target in {core.target, "generic"} for _, case in converted_models(target)]
+    outcomes = run(with_listed_parts(core), cases)
+    assert not [n for n, o in enumerate(outcomes) if not o.right]
 
 
 @pytest.mark.slow

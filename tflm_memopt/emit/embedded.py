@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 
-from tflm_memopt.emit.kernels import Needs, Part, needs
+from tflm_memopt.emit.kernels import Needs, needs
 from tflm_memopt.emit.names import comment, file_stem, identifier
 from tflm_memopt.emit.own_text import definitions
-from tflm_memopt.format.codes import InputPlace
+from tflm_memopt.format.codes import InputPlace, Part
 from tflm_memopt.ops.custom import OwnKernel
 from tflm_memopt.ops.kinds import USING_LIBM, Kind
 from tflm_memopt.ops.packing import Packing

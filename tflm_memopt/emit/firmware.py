@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tflm_memopt.analysis.flash import Firmware
-from tflm_memopt.format.codes import InputPlace
+from tflm_memopt.format.codes import InputPlace, Part
 from tflm_memopt.model.reader import CUSTOM, Model, is_region, read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
@@ -81,7 +81,7 @@ def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
 
 def _of_programs(programs: Sequence[bytes]) -> tuple[tuple[str, ...], frozenset[Family]]:
     """Return the names of the library parts that programs need, and the families that they are packed for."""
-    from tflm_memopt.emit.kernels import Part, needs  # noqa: PLC0415 (slow to import, and original models need no part)
+    from tflm_memopt.emit.kernels import needs  # noqa: PLC0415 (slow to import, and original models need no part)
     from tflm_memopt.lower.program import HEADER  # noqa: PLC0415 (the same)
 
     needed = needs(programs)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from tflm_memopt.emit.border import Border, border, scales
 from tflm_memopt.emit.embedded import file_name, symbol
-from tflm_memopt.emit.kernels import Part, needs
+from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, guard, identifier
+from tflm_memopt.format.codes import Part
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model

@@ -158,3 +158,56 @@ class Sharding(enum.IntEnum):
     CHANNELS = 3
     """The same for channels: int8 CONV, and DEPTHWISE with equally many input and output channels. Packed operators are
     split at a multiple of 4, dense ones of 6."""
+
+
+class Part(enum.IntEnum):
+    """Optional parts of the library, numbered by their bits in `parts`. lower/parts.py determines those of a program.
+    DSP_*: kernels of the DSP extension for packed operators.
+    """
+
+    TILES = 0
+    """Tiled groups."""
+    CHANNEL_GROUPS = 1
+    ITERATIVE = 2
+    """TMO_FLAG_ITERATIVE."""
+    STREAM = 3
+    """TMO_INPUT_STREAM."""
+    EXTERNAL = 4
+    """TMO_INPUT_EXTERNAL."""
+    REVERSED = 5
+    """Layouts other than TMO_LAYOUT_HWC."""
+    TAPS = 6
+    """Depthwise convolutions for Helium other than tmo_mve_has_nine()."""
+    STATE = 7
+    """Rows that outlive a run."""
+    LINK = 8
+    """TMO_INPUT_LINK."""
+    NIBBLES = 9
+    """TMO_FLAG_NIBBLES."""
+    PIXELS = 10
+    """The faster way to run iterations of a single pixel. A library without it runs them in the general way."""
+    CONV_SUMS = 11
+    """CONV with windows that the DSP extension neither reads in place nor gathers. Other cores always have it."""
+    CONV_STEPS = 12
+    """The same for windows whose bytes are not adjacent."""
+    DEPTHWISE_SUMS = 13
+    """DEPTHWISE that the DSP extension does not complete at once. Other cores always have it."""
+    DEPTHWISE_REPEATED = 14
+    """DEPTHWISE with several output channels for each input channel."""
+    DSP_PAIRS_1 = 15
+    """Convolutions that compute one pixel at once."""
+    DSP_PAIRS_2 = 16
+    DSP_PAIRS_3 = 17
+    DSP_PAIRS_4 = 18
+    DSP_DIRECT = 19
+    """Convolutions of a single pixel that is read in place."""
+    DSP_CLIPPED = 20
+    """Four windows of which some leave the input."""
+    DSP_GATHER = 21
+    """Windows with long rows that leave the input, or of tiled groups."""
+    DSP_3X3 = 22
+    """Depthwise rows with blocks of 3x3 taps."""
+    DSP_NINE = 23
+    """Other depthwise rows with nine taps."""
+    DSP_TAPS = 24
+    """Other depthwise convolutions."""

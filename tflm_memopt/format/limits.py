@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MAGIC = 0x314F4D54
 """The first four bytes of a program: "TMO1"."""
-VERSION = 2
+VERSION = 3
 NONE = 0xFFFF
 """Entry of an access' table: the iteration reads no row of the operand."""
 MAX_INPUTS = 4
@@ -59,5 +59,19 @@ PACKED_SCALES = 8
 """int32 values for each pair of channels."""
 PACKED_SHIFT = 22
 """Largest right shift of a packed operator."""
+SHORT_ROW = 16
+"""Most bytes of a window row, in whole words, that TMO_PACKING_DSP_CONV gathers through a copy with its padding."""
+BLOCK_PIXELS = 6
+"""Adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once from 3x3 taps."""
+GATHERED_BYTES = 200
+"""Most bytes of a window that CONV gathers on cores with the DSP extension."""
+GATHERED_ROWS_BYTES = 144
+"""The same for a window in whole rows."""
+FEW_BYTES = 80
+"""The same for any number of output channels."""
+SOME_CHANNELS = 8
+"""Fewest output channels for more bytes."""
+MANY_CHANNELS = 16
+"""The same for a window in whole rows."""
 ALIGNMENT = 16
 """Alignment of a program's first byte."""

@@ -78,6 +78,8 @@ class Header:
     """Bytes of the state, which outlives the run; 0: none."""
     rolling_buffers: U32 = 0
     """tmo_rolling_buffer[], ended by one with depth 0; 0: the program has no state."""
+    parts: U32 = 0
+    """A bit for each TMO_PART_* that the program needs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from tflm_memopt.format.limits import CURVE_WORDS, MAGIC, PROGRAM_BASE, TABLE_BY
 from tflm_memopt.lower.codec import RecordReader, RecordWriter, Shaper, Shapes
 from tflm_memopt.lower.constants import ALIGN, ConstantPool
 from tflm_memopt.lower.pack import constant_sizes
+from tflm_memopt.lower.parts import parts
 from tflm_memopt.lower.program import (
     ROLLING_BUFFER,
     CopyRecord,
@@ -61,7 +62,7 @@ def pack(program: Program) -> bytes:
     header = Header(
         MAGIC, VERSION, program.target, constants.end, program.iterations, program.workspace, program.n_inputs,
         program.n_outputs, len(program.tensors), len(program.ops), len(program.groups), program.input, len(pools),
-        tensors, ops, groups, cores, program.state, rolling_buffers,
+        tensors, ops, groups, cores, program.state, rolling_buffers, parts(program),
     )  # fmt: skip
     head = b"".join(RecordWriter(constants, "header").record(record) for record in (header, *pools))
     return head + data + bytes(constants.data)

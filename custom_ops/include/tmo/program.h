@@ -11,7 +11,7 @@
 #include "tmo/kinds.def"
 
 #define TMO_MAGIC 0x314F4D54u /* The first four bytes of a program: "TMO1". */
-#define TMO_VERSION 2
+#define TMO_VERSION 3
 #define TMO_NONE 0xFFFFu /* Entry of an access' table: the iteration reads no row of the operand. */
 #define TMO_MAX_INPUTS 4 /* Most operands that an operator reads row by row. */
 #define TMO_MAX_IO 16 /* Most inputs and outputs of a program, together. */
@@ -39,6 +39,13 @@
 #define TMO_PACKED_TAPS 51 /* Most taps of a packed depthwise convolution. */
 #define TMO_PACKED_SCALES 8 /* int32 values for each pair of channels. */
 #define TMO_PACKED_SHIFT 22 /* Largest right shift of a packed operator. */
+#define TMO_SHORT_ROW 16 /* Most bytes of a window row, in whole words, that TMO_PACKING_DSP_CONV gathers through a copy with its padding. */
+#define TMO_BLOCK_PIXELS 6 /* Adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once from 3x3 taps. */
+#define TMO_GATHERED_BYTES 200 /* Most bytes of a window that CONV gathers on cores with the DSP extension. */
+#define TMO_GATHERED_ROWS_BYTES 144 /* The same for a window in whole rows. */
+#define TMO_FEW_BYTES 80 /* The same for any number of output channels. */
+#define TMO_SOME_CHANNELS 8 /* Fewest output channels for more bytes. */
+#define TMO_MANY_CHANNELS 16 /* The same for a window in whole rows. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's first byte. */
 
 /* Cores that run the same packed programs. The values are TMO_TARGET_*. */
@@ -178,6 +185,36 @@ enum {
   TMO_SELECT_ONE_CHANNEL = 8, /* Its only channel is repeated. */
 };
 
+/* Optional parts of the library, numbered by their bits in parts. lower/parts.py determines those of a program. DSP_*: kernels of the DSP extension
+ * for packed operators. */
+enum {
+  TMO_PART_TILES = 0, /* Tiled groups. */
+  TMO_PART_CHANNEL_GROUPS = 1,
+  TMO_PART_ITERATIVE = 2, /* TMO_FLAG_ITERATIVE. */
+  TMO_PART_STREAM = 3, /* TMO_INPUT_STREAM. */
+  TMO_PART_EXTERNAL = 4, /* TMO_INPUT_EXTERNAL. */
+  TMO_PART_REVERSED = 5, /* Layouts other than TMO_LAYOUT_HWC. */
+  TMO_PART_TAPS = 6, /* Depthwise convolutions for Helium other than tmo_mve_has_nine(). */
+  TMO_PART_STATE = 7, /* Rows that outlive a run. */
+  TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
+  TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
+  TMO_PART_PIXELS = 10, /* The faster way to run iterations of a single pixel. A library without it runs them in the general way. */
+  TMO_PART_CONV_SUMS = 11, /* CONV with windows that the DSP extension neither reads in place nor gathers. Other cores always have it. */
+  TMO_PART_CONV_STEPS = 12, /* The same for windows whose bytes are not adjacent. */
+  TMO_PART_DEPTHWISE_SUMS = 13, /* DEPTHWISE that the DSP extension does not complete at once. Other cores always have it. */
+  TMO_PART_DEPTHWISE_REPEATED = 14, /* DEPTHWISE with several output channels for each input channel. */
+  TMO_PART_DSP_PAIRS_1 = 15, /* Convolutions that compute one pixel at once. */
+  TMO_PART_DSP_PAIRS_2 = 16,
+  TMO_PART_DSP_PAIRS_3 = 17,
+  TMO_PART_DSP_PAIRS_4 = 18,
+  TMO_PART_DSP_DIRECT = 19, /* Convolutions of a single pixel that is read in place. */
+  TMO_PART_DSP_CLIPPED = 20, /* Four windows of which some leave the input. */
+  TMO_PART_DSP_GATHER = 21, /* Windows with long rows that leave the input, or of tiled groups. */
+  TMO_PART_DSP_3X3 = 22, /* Depthwise rows with blocks of 3x3 taps. */
+  TMO_PART_DSP_NINE = 23, /* Other depthwise rows with nine taps. */
+  TMO_PART_DSP_TAPS = 24, /* Other depthwise convolutions. */
+};
+
 typedef enum {
 #define TMO_ENUMERATOR(with, name, value, ...) TMO_OP_##name = value,
   TMO_EACH_KIND(TMO_ENUMERATOR, )
@@ -201,6 +238,7 @@ typedef struct {
   uint32_t cores; /* tmo_cores; 0: the program is for one core. */
   uint32_t state; /* Bytes of the state, which outlives the run; 0: none. */
   uint32_t rolling_buffers; /* tmo_rolling_buffer[], ended by one with depth 0; 0: the program has no state. */
+  uint32_t parts; /* A bit for each TMO_PART_* that the program needs. */
 } tmo_header;
 
 /* A memory beside the workspace that holds whole tensors: the buffer after the state in io, of at least bytes. */

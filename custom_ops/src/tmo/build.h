@@ -69,20 +69,6 @@
 /* Single pixels of operators that are not packed have a short path. It takes flash, so builds for small cores do without it. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
-/* Parts of the executor that not every program needs. */
-enum {
-  TMO_PART_TILES = 0,     /* tiled groups */
-  TMO_PART_CHANNEL_GROUPS = 1,    /* channel groups */
-  TMO_PART_ITERATIVE = 2, /* TMO_FLAG_ITERATIVE */
-  TMO_PART_STREAM = 3,    /* TMO_INPUT_STREAM */
-  TMO_PART_EXTERNAL = 4,  /* TMO_INPUT_EXTERNAL */
-  TMO_PART_REVERSED = 5,    /* layouts other than TMO_LAYOUT_HWC */
-  TMO_PART_TAPS = 6,      /* depthwise convolutions for Helium other than tmo_mve_has_nine() */
-  TMO_PART_STATE = 7,     /* rows that outlive a run */
-  TMO_PART_LINK = 8,      /* TMO_INPUT_LINK */
-  TMO_PART_NIBBLES = 9,   /* TMO_FLAG_NIBBLES */
-};
-
 /* Those of a set whose operators this build runs unpacked. */
 #define TMO_BUILT(set) tmo_both(set, TMO_BUILT_KINDS)
 
@@ -124,7 +110,7 @@ static inline bool tmo_has_kernel(const tmo_op *op) {
 /* False for packings that this build does not have: the compiler leaves out what it would be for. */
 static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* A case of a switch over kinds or packings. Builds without the kernel leave out its call. */
+/* A case of a switch. Builds without the kernel leave out its call. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \
@@ -132,6 +118,10 @@ static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return
 #define TMO_CASE_PACKING(packing, call)  \
   case packing:                          \
     if (tmo_has_packing(packing)) call;  \
+    break
+#define TMO_CASE_PART(value, part, call)  \
+  case value:                             \
+    if (tmo_has_part(part)) call;         \
     break
 
 #endif /* TMO_BUILD_H_ */

@@ -29,6 +29,7 @@ TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op 
 /* Computes run->unit with the fastest function that supports the operator. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op) {
 #if TMO_RUNS_PACKED
+  if (!tmo_has_part(TMO_PART_PIXELS)) return tmo_iterate_any(run, op);
   if (tmo_has_part(TMO_PART_TILES) && op->tile == 1 && (TMO_FAST_PIXELS || op->packing != TMO_PACKING_NONE)) return tmo_iterate_pixel(run, op);
 #endif
 #if TMO_FAST_PIXELS

@@ -293,6 +293,7 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
     tmo_dsp_sums(r, weights, channels, totals);
     return;
   }
+  if (!tmo_has_part(TMO_PART_CONV_STEPS)) return;
 #endif
   tmo_conv_sums(r, weights, channels, totals);
 }

@@ -4,13 +4,13 @@
 
 #include "tmo/program.h"
 
-_Static_assert(sizeof(tmo_header) == 56 && offsetof(tmo_header, magic) == 0 && offsetof(tmo_header, version) == 4 &&
+_Static_assert(sizeof(tmo_header) == 60 && offsetof(tmo_header, magic) == 0 && offsetof(tmo_header, version) == 4 &&
                offsetof(tmo_header, target) == 6 && offsetof(tmo_header, size) == 8 && offsetof(tmo_header, iterations) == 12 &&
                offsetof(tmo_header, workspace) == 16 && offsetof(tmo_header, n_inputs) == 20 && offsetof(tmo_header, n_outputs) == 22 &&
                offsetof(tmo_header, n_tensors) == 24 && offsetof(tmo_header, n_ops) == 26 && offsetof(tmo_header, n_groups) == 28 &&
                offsetof(tmo_header, input) == 30 && offsetof(tmo_header, pools) == 31 && offsetof(tmo_header, tensors) == 32 &&
                offsetof(tmo_header, ops) == 36 && offsetof(tmo_header, groups) == 40 && offsetof(tmo_header, cores) == 44 &&
-               offsetof(tmo_header, state) == 48 && offsetof(tmo_header, rolling_buffers) == 52, "tmo_header");
+               offsetof(tmo_header, state) == 48 && offsetof(tmo_header, rolling_buffers) == 52 && offsetof(tmo_header, parts) == 56, "tmo_header");
 _Static_assert(sizeof(tmo_pool) == 4 && offsetof(tmo_pool, bytes) == 0, "tmo_pool");
 _Static_assert(sizeof(tmo_rolling_buffer) == 16 && offsetof(tmo_rolling_buffer, offset) == 0 && offsetof(tmo_rolling_buffer, row) == 4 &&
                offsetof(tmo_rolling_buffer, depth) == 8 && offsetof(tmo_rolling_buffer, runs) == 8 && offsetof(tmo_rolling_buffer, advance) == 10 &&

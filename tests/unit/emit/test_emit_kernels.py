@@ -22,7 +22,8 @@ from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.emit.embedded import embedded
-from tflm_memopt.emit.kernels import Needs, Part, needs
+from tflm_memopt.emit.kernels import Needs, needs
+from tflm_memopt.format.codes import Part
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind

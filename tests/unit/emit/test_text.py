@@ -22,12 +22,12 @@ from unit.command import small
 import tflm_memopt
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.border import Border, border, image_of
-from tflm_memopt.emit.kernels import Part, needs
+from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
 from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
-from tflm_memopt.format.codes import RowLayout
+from tflm_memopt.format.codes import Part, RowLayout
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read

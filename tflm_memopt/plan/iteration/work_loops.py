@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.format.limits import PACKED_PIXELS
+from tflm_memopt.format.limits import (
+    BLOCK_PIXELS,
+    FEW_BYTES,
+    GATHERED_BYTES,
+    GATHERED_ROWS_BYTES,
+    MANY_CHANNELS,
+    PACKED_PIXELS,
+    SHORT_ROW,
+    SOME_CHANNELS,
+)
 from tflm_memopt.ops.packing import VECTOR, Packing, is_direct, packed_pixels, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.nest import Ints
@@ -23,15 +32,8 @@ _NINE = 3, 3, 1
 """Kernel and dilation of the window that Helium's depthwise kernel has unrolled."""
 RUNS_AT_ONCE = 4
 """Most runs of pixels in one call of tmo_dsp_nine()."""
-SIX, SIX_RUNS = 6, 3
-"""Adjacent outputs that tmo_dsp_3x3() computes at once, and the most runs of these in a call."""
-FEW_BYTES = 80
-GATHERED_ROWS_BYTES, MANY_CHANNELS = 144, 16
-GATHERED_BYTES, SOME_CHANNELS = 200, 8
-"""Limits of the windows that conv_small() of tmo_conv_ref.c gathers on cores with the DSP extension: of all windows, of
-those in whole rows, and of those whose pixels are listed."""
-SHORT_ROW = 16
-"""Maximum bytes of a window row, in whole words, that gather_short() of tmo_conv_dsp.c gathers."""
+BLOCK_RUNS = 3
+"""Most runs of blocks in one call of tmo_dsp_3x3()."""
 _RANGE = -128, 127
 
 
@@ -300,7 +302,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
     is_3x3 = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
-    if w.rows and is_3x3 and len(w.wide) >= SIX - 1 and len(w.wide) != SIX + 1:
+    if w.rows and is_3x3 and len(w.wide) >= BLOCK_PIXELS - 1 and len(w.wide) != BLOCK_PIXELS + 1:
         return _named(_dsp_3x3(w, done), "3x3")
     if w.rows and taps == 9:
         return _named(_dsp_nine(w, done), "nine")
@@ -325,17 +327,17 @@ def _dsp_nine(w: Windows, done: Work) -> Work:
 
 
 def _dsp_3x3(w: Windows, done: Work) -> Work:
-    """Model dsp_3x3_row(): runs of blocks of six outputs whose columns are inside, SIX_RUNS runs in a call."""
+    """Model dsp_3x3_row(): runs of blocks of six outputs whose columns are inside, BLOCK_RUNS runs in a call."""
     fours, width, inside = -(-w.out_channels // 4), len(w.wide), w.op.reads[0].w
-    blocks = -(-width // SIX)
+    blocks = -(-width // BLOCK_PIXELS)
     whole, x = 0, 0
     while x < width:
         start = x - w.op.window.pad_left
-        fit = (inside - start - 2) // SIX if start >= 0 else 0
-        x += SIX * max(1, min((width - x) // SIX, fit))
+        fit = (inside - start - 2) // BLOCK_PIXELS if start >= 0 else 0
+        x += BLOCK_PIXELS * max(1, min((width - x) // BLOCK_PIXELS, fit))
         whole += 1
     runs = np.where(w.high == w.op.window.kernel_h, whole, blocks)
-    n, calls = int(runs.sum()), int((-(-runs // SIX_RUNS)).sum())
+    n, calls = int(runs.sum()), int((-(-runs // BLOCK_RUNS)).sum())
     return replace(
         done, macs=len(runs) * blocks * fours, loops=calls * fours, pieces=n * fours, quads=w.pixels * fours, runs=n,
         batches=calls,

@@ -1,0 +1,162 @@
+"""Determines which optional parts of the C library a program needs (TMO_PART_*).
+
+The program's header lists them. The library rejects programs that need parts it lacks, and emitted builds of the
+library have only the parts that their programs list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tflm_memopt.format.codes import InputPlace, Part, RowLayout
+from tflm_memopt.format.limits import (
+    BLOCK_PIXELS,
+    FEW_BYTES,
+    GATHERED_ROWS_BYTES,
+    MANY_CHANNELS,
+    PACKED_PIXELS,
+    SHORT_ROW,
+)
+from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.packing import LEAST_DEPTH, QUAD, Packing, is_direct, packed_pixels, packed_values
+
+PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4)
+KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
+"""Parts that depend on the sizes of operators, which two cores divide."""
+IN_PIXELS = frozenset({
+    Kind.CONV, Kind.DEPTHWISE, Kind.ADD, Kind.MAX_POOL, Kind.AVERAGE_POOL, Kind.MEAN, Kind.LOOKUP
+})  # fmt: skip
+"""Kinds that tmo_iterate_pixel() runs if they are not packed."""
+IN_ROWS = (Packing.DSP_CONV, Packing.DSP_ADD)
+"""Packed operators that it also runs in row groups."""
+
+
+def parts(program: Program) -> int:
+    """Return a bit for each part that the program needs."""
+    found = {*_of_tables(program), *(KERNELS if program.cores else ())}
+    for op in program.ops:
+        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # others are rejected
+            found.update(_of_operator(op, program.tensors))
+    return sum(1 << part for part in found)
+
+
+def _of_tables(program: Program) -> Iterator[Part]:
+    asks = {
+        Part.TILES: any(group.stripes > 0 for group in program.groups),
+        Part.STREAM: program.input == InputPlace.STREAM,
+        Part.EXTERNAL: program.input == InputPlace.EXTERNAL,
+        Part.REVERSED: any(RowLayout.HWC < tensor.layout < RowLayout.STATE for tensor in program.tensors),
+        Part.LINK: program.input == InputPlace.LINK,
+        Part.STATE: program.state > 0,
+    }
+    return (part for part, asked in asks.items() if asked)
+
+
+def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Part]:
+    if op.channel_groups > 1 or op.sums:
+        yield Part.CHANNEL_GROUPS
+    if op.iterative:
+        yield Part.ITERATIVE
+    if op.nibbles:
+        yield Part.NIBBLES
+    source, made = tensors[op.inputs[0]], tensors[op.output]
+    if _is_pixel(op, made):
+        yield Part.PIXELS
+    if op.packing is Packing.MVE_DEPTHWISE and not _has_nine(op):
+        yield Part.TAPS
+    if op.packing is Packing.DSP_DEPTHWISE:
+        yield _of_dsp_depthwise(op, made)
+    if op.packing is Packing.DSP_DENSE and made.channels // 2 % 3 != 0:
+        yield Part.DSP_DIRECT
+    if op.packing is Packing.DSP_CONV:
+        yield from _of_dsp_conv(op, source, made)
+    if op.packing is Packing.NONE and op.kind is Kind.CONV and not op.nibbles:
+        yield from _of_conv(op, source, made)
+    if op.packing is Packing.NONE and op.kind is Kind.DEPTHWISE and not op.nibbles:
+        yield from _of_depthwise(op, source, made)
+
+
+def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
+    """Return whether tmo_iterate_pixel() runs the operator. A single iteration of a packed one does not justify its
+    code.
+    """
+    single = op.tile == 1 or (op.tile == 0 and made.width == 1)
+    if op.packing is not Packing.NONE:
+        return single and (op.tile == 1 or (op.packing in IN_ROWS and made.height > 1))
+    return single and op.kind in IN_PIXELS and not op.access and not op.iterative and op.channel_groups <= 1
+
+
+def _has_nine(op: ProgramOp) -> bool:
+    """Return the result of tmo_mve_has_nine()."""
+    window = op.window
+    nine = (window.kernel_h, window.kernel_w, window.dilation_w) == (3, 3, 1)
+    return nine and op.output_zero_point == -128 and op.activation == (-128, 127)
+
+
+def _of_dsp_depthwise(op: ProgramOp, made: ProgramTensor) -> Part:
+    """Return the kernel that tmo_depthwise_packed_row() selects."""
+    window = op.window
+    dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
+    if op.tile == 0 and dense and made.width >= BLOCK_PIXELS - 1 and made.width != BLOCK_PIXELS + 1:
+        return Part.DSP_3X3
+    return Part.DSP_NINE if op.tile == 0 and window.kernel_h * window.kernel_w == 9 else Part.DSP_TAPS
+
+
+def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> Iterator[Part]:
+    kernel, channels = (op.window.kernel_h, op.window.kernel_w), source.channels
+    if is_direct(op.packing, kernel, channels, made.channels, op.tile or made.width):
+        yield Part.DSP_DIRECT
+        return
+    counts = _pixels_at_once(op, packed_values(op.packing, kernel, channels), made.width)
+    yield from (PAIRS[n - 1] for n in counts)
+    if op.tile == 0 and _is_pointwise(op, source, made) and (made.width > 1 or channels % QUAD == 0):
+        return
+    if PACKED_PIXELS in counts and channels % QUAD == 0:
+        yield Part.DSP_CLIPPED
+    if op.tile > 0 or made.width == 1 or op.window.dilation_w > 1 or op.window.kernel_w * channels > SHORT_ROW:
+        yield Part.DSP_GATHER
+
+
+def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
+    """Return the numbers of pixels that a convolution computes at once."""
+    wide = bool(op.param)
+    if op.tile > 0:
+        return set(range(1, packed_pixels(op.packing, values, op.tile, wide=wide) + 1))
+    counts: set[int] = set()
+    while width > 0:
+        n = packed_pixels(op.packing, values, width, wide=wide)
+        counts.add(n)
+        width -= n
+    return counts
+
+
+def _is_pointwise(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> bool:
+    """Return whether each window is one pixel inside the input."""
+    window = op.window
+    if (window.kernel_h, window.kernel_w, window.dilation_w, window.pad_top, window.pad_left) != (1, 1, 1, 0, 0):
+        return False
+    return (made.height - 1) * window.stride_h < source.height and (made.width - 1) * window.stride_w < source.width
+
+
+def _at_once(op: ProgramOp, made: ProgramTensor) -> bool:
+    """Return the result of tmo_dsp_makes_outputs()."""
+    split = op.iterative or op.sums or op.channel_groups > 1
+    return not split and op.bias is not None and made.channels >= LEAST_DEPTH
+
+
+def _of_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> Iterator[Part]:
+    nbytes = op.window.kernel_h * op.window.kernel_w * source.channels
+    small = nbytes <= FEW_BYTES or (nbytes <= GATHERED_ROWS_BYTES and made.channels >= MANY_CHANNELS)
+    if _at_once(op, made) and (small or _is_pointwise(op, source, made)):
+        return
+    yield Part.CONV_SUMS
+    if source.channels == 1 and (op.tile > 0 or op.window.dilation_w > 1):
+        yield Part.CONV_STEPS
+
+
+def _of_depthwise(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> Iterator[Part]:
+    if source.channels != made.channels:
+        yield Part.DEPTHWISE_REPEATED
+    elif not _at_once(op, made):
+        yield Part.DEPTHWISE_SUMS
