@@ -334,7 +334,7 @@ def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
 
 
 NOT_COUNTED = frozenset(("camera", "check", "cores", "frame", "library", "link", "own", "status", "worker"))
-"""Words in names of files whose code is in no counted inference."""
+"""A file with one of these words in its name has no code that the counted inferences run."""
 
 
 def _code(elf: bytes) -> Iterator[bytes]:

@@ -61,7 +61,7 @@ typedef struct {
 
 typedef struct {
   uint64_t line[MOST_LINES], used[MOST_LINES];
-  uint64_t lines, ways, clock, last; /* ways: lines among which an address has to be */
+  uint64_t lines, ways, clock, last; /* ways: number of lines that can hold an address */
 } cache;
 
 typedef struct {

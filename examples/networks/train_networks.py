@@ -210,7 +210,7 @@ def converted(network: Network, model: tf.keras.Model, samples: Floats) -> bytes
 
 
 def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
-    """With int8 state; calibrated on the windows one behind the other."""
+    """Convert the model with int8 state. It is calibrated on consecutive windows."""
     module = Streaming(model)
     with tempfile.TemporaryDirectory() as folder:
         tf.saved_model.save(module, folder, module.step)

@@ -67,8 +67,9 @@ def test_as_the_wheel(operator: str) -> None:
 
 
 def refused(form: Form, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the form with types that no form of the operator has. Biases are not varied, because few kernels check
-    them.
+    """Yield the form with each pair of types that the operator does not accept.
+
+    Biases are not varied, because few kernels check them.
     """
     inputs, outputs = case(form, form.types[0], base)
     for other in TYPES:

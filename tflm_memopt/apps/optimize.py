@@ -433,7 +433,7 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
-        reserved = {r.model for r in report.reserved}.intersection(group)  # beside which the others would run
+        reserved = {r.model for r in report.reserved}.intersection(group)  # the others run while these keep their bytes
         apart = "" if reserved else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(
             what,

@@ -72,7 +72,7 @@ def original_too_large(limits: Limits, arena: Arena, needs: Firmware, why: str) 
 
 
 def too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
-    """Refuse a model for which there is less flash than it needs, within the limit or else on the board."""
+    """Return the error for a model that needs more flash than the limit or the board allows."""
     room = limits.flash_room
     if room is None:
         raise TypeError("the flash is not limited")

@@ -82,7 +82,7 @@ def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow])
 
 
 def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
-    """Return each iteration unit's turn through the column windows, its row in them, and the total number of rows."""
+    """Return for each unit how often the column windows were filled before it, and its row in them; and their rows."""
     nest, u = producer.nest, producer.units
     period = nest.rows if nest.recomputes else nest.advance
     row, stripe = u.row[life.unit], u.stripe[life.unit]
