@@ -238,8 +238,10 @@ def _without_esp_nn(project: Project) -> str:
     if Family.ESP not in project.packed:
         return ""
     return (
-        "\n\nThis project is built without ESP-NN: convolutions run in C and take longer than the report says. To use\n"
-        "ESP-NN 1.1.1 or later, add it to the project and define `TMO_ESP_NN`, or convert with `--emit esp-idf`."
+        "\n\nThis project is built without ESP-NN: convolutions run in C and take longer than the report says.\n"
+        "Espressif's package for Arduino contains ESP-NN since 3.0.0. If it has 1.1.1 or later, define `TMO_ESP_NN`\n"
+        "for all files: by `-DTMO_ESP_NN` in a file `build_opt.h` beside the sketch, or in `build_flags` of\n"
+        "`platformio.ini`. This was not tried on a board. `--emit esp-idf` makes a project that uses ESP-NN as it is."
     )
 
 
