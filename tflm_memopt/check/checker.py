@@ -24,6 +24,7 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.check.in_place import can_be_reversed
 from tflm_memopt.check.kernel import KernelReplay
+from tflm_memopt.check.outliving import check_outliving
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.reads import check_reads
 from tflm_memopt.check.rows import RowReplay
@@ -89,6 +90,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
     Returns the rows that are sent to and received from other devices, in order (together.py).
     """
     check_reads(graph)
+    check_outliving(graph)
     arena = TaggedArena(plan, {t: graph.model.tensors[t].nbytes for t in graph.model.tensors})
     foreign = others.foreign if others else None
     pauses = _Pauses(arena, plan, others.at_pauses if others else None)

@@ -2,8 +2,9 @@
 
 The replay of a plan shows that each row that an iteration reads exists. This module shows once for each operator that
 these are the right rows: the model's operator defines which pixels an output needs (needed.py) or which byte an output
-byte is a copy of (movements.py), and the row operator must read these. Operators on states, messages and parts of
-tensors are left out, since no operator of a model defines them, and so are models with a sliding window.
+byte is a copy of (movements.py), and the row operator must read these. outliving.py has the operators that keep rows,
+read windows of kept rows or exchange messages. Operators on parts of tensors are left out, since no operator of a model
+defines them, and so are models with a sliding window.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]
     alike = all(rows.nbytes == graph.tensors[t].nbytes for rows, t in views)
     folded = op.moves is None and all(n == math.prod(tensor.shape[:-1]) for n, tensor in pixels)
-    return not op.stateful and len(given) == len(op.inputs) and (alike or folded)
+    alone = op.older is None and not op.rolling_buffers and op.message is None
+    return alone and len(given) == len(op.inputs) and (alike or folded)
 
 
 # ---- operators that compute ----

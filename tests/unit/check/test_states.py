@@ -93,8 +93,13 @@ def test_cells_that_two_operators_make() -> None:
     inputs = (parts.ops[second].inputs[0], rolling_buffer.tensor, cells.tensor)
     shared = replace(parts.ops[second], inputs=inputs, updates=(rolling_buffer, cells))
     plan = replace(done.plan, states=tuple(state for state in states if state.tensor != own.tensor))
+    stated = (
+        replace(op, inputs=tuple(rolling_buffer.tensor if t == own.tensor else t for t in op.inputs))
+        for op in parts.model.ops
+    )
+    graph = replace(parts, model=replace(parts.model, ops=tuple(stated)), ops={**parts.ops, second: shared})
     with pytest.raises(PlanError) as caught:
-        check(plan, replace(parts, ops={**parts.ops, second: shared}))
+        check(plan, graph)
     assert "after a reset finds" in str(caught.value)
 
 

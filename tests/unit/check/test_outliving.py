@@ -1,0 +1,119 @@
+"""Operators that keep, read or send other rows than the model's operator are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import memories
+import pytest
+from models import Net
+from streaming import Streaming
+from unit.check.test_reads import row_graph, with_op
+
+from tflm_memopt.check.outliving import check_outliving
+from tflm_memopt.errors import PlanError
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import Access, Message, Move, Moves, RowOp
+from tflm_memopt.rowgraph.graph import RowGraph
+
+
+def streamed() -> RowGraph:
+    """A convolution over time, whose older rows are kept."""
+    net = Net(1)
+    rows = Streaming(net, setup=False).window("a", net.input((1, 2, 1, 8), (0.05, 0)), 3)
+    return row_graph(net, net.conv2d(rows, 6, kernel=(5, 1), stride=(2, 1), padding="VALID"))
+
+
+def remembering() -> RowGraph:
+    net = Net(1)
+    return row_graph(net, memories.svdf(net, net.input((1, 8)), 4, memory=6))
+
+
+def recurrent() -> RowGraph:
+    net = Net(1)
+    return row_graph(net, memories.lstm(net, net.input((1, 5, 8), (0.05, 3)), 4))
+
+
+def found(graph: RowGraph, of: Callable[[RowOp], object]) -> tuple[int, RowOp]:
+    return next((key, op) for key, op in graph.ops.items() if of(op))
+
+
+def older(**changes: int) -> Callable[[RowGraph], RowGraph]:
+    """Return a fault of the window that reads kept rows."""
+
+    def damaged(graph: RowGraph) -> RowGraph:
+        key, op = found(graph, lambda op: op.older is not None)
+        more = {name: getattr(op.window, name) + change for name, change in changes.items()}
+        return with_op(graph, key, replace(op, window=replace(op.window, **more)))
+
+    return damaged
+
+
+def kept(change: Callable[[RowOp], RowOp]) -> Callable[[RowGraph], RowGraph]:
+    """Return a fault of the operator that keeps rows."""
+
+    def damaged(graph: RowGraph) -> RowGraph:
+        key, op = found(graph, lambda op: op.state_write)
+        return with_op(graph, key, change(op))
+
+    return damaged
+
+
+def stepped(change: Callable[[RowOp], RowOp]) -> Callable[[RowGraph], RowGraph]:
+    def damaged(graph: RowGraph) -> RowGraph:
+        key, op = found(graph, lambda op: op.updates)
+        return with_op(graph, key, change(op))
+
+    return damaged
+
+
+FAULTS = (
+    (streamed, older(pad_top=2), "its last window ends at row -1 of 2 new rows"),
+    (streamed, older(pad_top=1, kernel_h=1), "its window has 6 rows, but TFLM's has 5"),
+    (remembering, older(pad_top=-1, kernel_h=-1), "its window has 5 rows, but TFLM's has 6"),
+    (
+        streamed,
+        kept(lambda op: replace(op, access=(Access(op.access[0].add - 1), *op.access[1:]))),
+        "it does not keep the last",
+    ),
+    (
+        streamed,
+        kept(lambda op: replace(op, moves=Moves((Move(0, 1, 0, 0, op.reads[0].row_bytes - 1),)))),
+        "it does not keep rows as they are",
+    ),
+    (streamed, kept(lambda op: replace(op, inputs=(op.inputs[0] + 1, *op.inputs[1:]))), "it keeps another tensor"),
+    (recurrent, stepped(lambda op: replace(op, access=(Access(1), *op.access[1:]))), "the steps in their order"),
+    (recurrent, stepped(lambda op: replace(op, updates=op.updates[::-1])), "it updates other states"),
+)
+
+
+@pytest.mark.parametrize("made", [streamed, remembering, recurrent])
+def test_right_graphs_pass(made: Callable[[], RowGraph]) -> None:
+    check_outliving(made())
+
+
+@pytest.mark.parametrize(("made", "damaged", "says"), FAULTS)
+def test_a_fault_is_refused(made: Callable[[], RowGraph], damaged: Callable[[RowGraph], RowGraph], says: str) -> None:
+    with pytest.raises(PlanError, match=says):
+        check_outliving(damaged(made()))
+
+
+def test_a_window_on_rows_of_another_tensor_is_refused() -> None:
+    graph = streamed()
+    key, op = found(graph, lambda op: op.older is not None)
+    with pytest.raises(PlanError, match="keeps rows of another tensor"):
+        check_outliving(with_op(graph, key, replace(op, inputs=(op.output,))))
+
+
+@pytest.mark.parametrize("kind", [Kind.SEND, Kind.RECEIVE])
+def test_a_message_has_the_rows_in_their_order(kind: Kind) -> None:
+    net = Net(1)
+    graph = row_graph(net, net.unary("RELU", net.input((1, 4, 2, 3))))
+    (key,), message = graph.ops, Message(0, 0, 0, 1)
+    op = replace(graph.ops[key], kind=kind, message=message)
+    check_outliving(with_op(graph, key, op))
+    fewer = replace(op.reads[0], c=2)
+    for wrong in (replace(op, access=(Access(1),)), replace(op, reads=(fewer,), writes=fewer)):
+        with pytest.raises(PlanError, match="rows in their order"):
+            check_outliving(with_op(graph, key, wrong))

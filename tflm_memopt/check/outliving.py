@@ -1,0 +1,97 @@
+"""The checker's proof that operators read and keep the right rows of other inferences and of other devices.
+
+The replay of states shows that each row that is read was kept. This module shows once for each operator that these are
+the rows that the model's operator means: a window on kept and new rows ends at the newest row and covers as many as
+TFLM's kernel, the kept rows are the last ones of the tensor that the window reads, an LSTM takes one step after the
+other, and a message carries each row in its place. check/sums.py covers running sums. Windows of a model whose input
+slides are left out, since its tensors hold some of their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import STATE, TIME, Graph, Op, TensorId
+from tflm_memopt.ops.rowop import Move, RowOp
+from tflm_memopt.rowgraph.graph import RowGraph
+
+LSTM_STATES = (18, 19)
+"""Operands of UNIDIRECTIONAL_SEQUENCE_LSTM that outlive an inference: output and cells (kernels/lstm_shared.h)."""
+WEIGHED = ("CONV_2D", "DEPTHWISE_CONV_2D")
+
+
+def check_outliving(graph: RowGraph) -> None:
+    """Raise PlanError if an operator reads or keeps other rows of a state or message than the model's operator."""
+    stated = {op.index: op for op in graph.model.ops}
+    writers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
+    for key, op in graph.ops.items():
+        of = stated[key]
+        wrong = ""
+        if op.state_write:
+            wrong = _kept(op, of)
+        elif op.older is not None:
+            wrong = "" if graph.window else _history(op, op.older, writers) or _window(op, of, graph.model)
+        elif op.updates and not op.traits.runs_along:
+            wrong = _steps(op, of)
+        elif op.message is not None:
+            wrong = _crossing(op, of, graph.model)
+        if wrong:
+            raise PlanError(f"operator {of.index} {op.name}: {wrong}")
+
+
+def _kept(op: RowOp, of: Op) -> str:
+    """ASSIGN_VARIABLE: the newest rows of a tensor replace the oldest ones of its state."""
+    state, new = op.state_write, op.reads[0]
+    count = min(new.h, state.rows.h) if state else 0
+    if state is None or of.options.get(STATE) != state.tensor or of.inputs[0] != op.inputs[0]:
+        return "it keeps another tensor than the model"
+    if op.writes.h != count or any(op.rows_read(0, y) != (r := new.h - count + y, r + 1) for y in range(count)):
+        return f"it does not keep the last {count} of {new.h} rows"
+    moves = op.moves.moves if op.moves else ()
+    return "" if moves == (Move(0, 0, 0, 0, new.row_bytes),) else "it does not keep rows as they are"
+
+
+def _history(op: RowOp, state: TensorId, writers: Mapping[TensorId, RowOp]) -> str:
+    """The rows before the new ones are kept rows of the same tensor."""
+    writer = writers.get(state)
+    same = writer is not None and writer.inputs[0] == op.inputs[0]
+    return "" if same else f"state {state} keeps rows of another tensor"
+
+
+def _window(op: RowOp, of: Op, model: Graph) -> str:
+    """The last window ends at the newest row. Its height is that of TFLM's kernel: of a filter, of the remembered steps
+    of an SVDF, or of all rows that a dense layer multiplies.
+    """
+    w, new = op.window, op.reads[0].h
+    last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
+    if not new - w.stride_h <= last < new:
+        return f"its last window ends at row {last} of {new} new rows"
+    if of.type in WEIGHED:
+        _, high, wide, _ = model.tensors[of.inputs[1]].shape
+        along_width = high == 1 < wide == w.kernel_h and op.reads[0].w == 1  # the pixels of the only row are rows
+        height, stride = (wide, of.options["strideW"]) if along_width else (high, of.options["strideH"])
+    elif of.type == TIME:
+        height, stride = model.tensors[of.inputs[2]].shape[1], 1
+    elif of.type == "FULLY_CONNECTED":
+        height, stride = model.tensors[of.inputs[1]].shape[1] // op.reads[0].row_bytes, 1
+    else:
+        return ""
+    found = w.kernel_h, w.stride_h if op.writes.h > 1 else stride
+    return "" if found == (height, stride) else f"its window has {found[0]} rows, but TFLM's has {height}"
+
+
+def _steps(op: RowOp, of: Op) -> str:
+    """An LSTM reads one step after the other and updates its own output and cells."""
+    if tuple(state.tensor for state in op.updates) != tuple(of.inputs[k] for k in LSTM_STATES):
+        return "it updates other states than the model"
+    in_order = op.reads[0].h == op.writes.h and all(op.rows_read(0, y) == (y, y + 1) for y in range(op.writes.h))
+    return "" if in_order else "it does not take the steps in their order"
+
+
+def _crossing(op: RowOp, of: Op, model: Graph) -> str:
+    """A message has all rows of a tensor in their order."""
+    rows, tensor = (op.reads[0], of.inputs[0]) if op.sends else (op.writes, of.outputs[0])
+    whole = rows.nbytes == model.tensors[tensor].nbytes and op.reads[0].h == op.writes.h
+    in_order = whole and all(op.rows_read(0, y) == (y, y + 1) for y in range(rows.h))
+    return "" if in_order else "its message does not have the tensor's rows in their order"
