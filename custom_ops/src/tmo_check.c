@@ -234,8 +234,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   const tmo_header *h = tmo_header_of(program);
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
-  if (h->state > 0) {
-    if (!tmo_has_part(TMO_PART_STATE)) return TMO_ERROR_TABLE; /* a damaged program that does not list it */
+  if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
     if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE; /* the link's state is stored where rolling buffers would be */
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }

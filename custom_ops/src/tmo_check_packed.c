@@ -49,7 +49,6 @@ static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* per group */
   const bool deep = channels >= at_once || (!dsp && tmo_mve_has_nine(op) && channels % 4 == 0);
   if (op->kind != TMO_OP_DEPTHWISE || channels != o->out->channels || !deep || taps > TMO_PACKED_TAPS) return false;
-  if (!dsp && !tmo_has_part(TMO_PART_TAPS) && !tmo_mve_has_nine(op)) return false;
   return check_scales(c, op->weights, ceil_div(channels, at_once), words, at_once, dsp);
 }
 

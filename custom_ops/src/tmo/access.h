@@ -30,8 +30,7 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* TMO_INPUT_*. tmo_check_build() refuses programs whose header lists parts that a build lacks. A damaged program may not list them: validator and
- * executor then interpret it in the same way, as if it did not use them. */
+/* TMO_INPUT_*. tmo_check_build() refuses programs that need parts a build lacks, so this and all users of tmo_has_part() can rely on it. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
