@@ -102,6 +102,16 @@ def examine_forced(seed: int) -> None:
     assert_same_bytes(data, new, seed=seed, before=before)
 
 
+def test_an_operator_without_readers_does_not_need_room() -> None:
+    """Nobody reads the first rows of an UNPACK, whose tensor is larger than all buffers."""
+    sizes = {"kernel": (1, 1), "padding": "SAME", "zero_point": 3}
+    layers = (
+        Layer("conv", channels=1, **sizes), Layer("heads", channels=2, **sizes), Layer("stacked", channels=1, **sizes),
+    )  # fmt: skip
+    recipe = Recipe(((1, 3, 5, 1),), layers, seed=1, inside="INT16")
+    assert is_converted(recipe)
+
+
 def test_a_fixed_set_of_forced_plans() -> None:
     for seed in seeds(12):
         examine_forced(seed)
