@@ -57,7 +57,7 @@ class Core:
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096
-    most_stack: int = 1120
+    most_stack: int = 1136
     """Upper bound on the stack of one inference, in bytes."""
     options: tuple[str, ...] = ()
     """Additional options for QEMU."""

@@ -29,10 +29,10 @@ INPUT_AT, OUTPUT_AT = 16, 64
 INT8 = Format("INT8", 0.5, 0)
 
 MAX_POOL, LOOKUP = 5, 8
-HEADER, TENSOR, OP, GROUP = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4HHH9HiIIIIIHHI", "<HHIHHI"
+HEADER, TENSOR, OP, GROUP = "<IHHIIIHHHHHHIIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4HHH9HiIIIIIHHI", "<HHIHHI"
 
 
-def program(*, version: int = 2, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
+def program(*, version: int = 3, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
     """Header, tables, RELU's lookup table, then the loops of both groups."""
     tables = struct.calcsize(HEADER)
     ops_at = tables + 3 * struct.calcsize(TENSOR)
@@ -49,7 +49,7 @@ def program(*, version: int = 2, magic: int = 0x314F4D54, relu_from: int = 0) ->
     ]
     pool = _op(MAX_POOL, tensors=(0, 1), window=(2, 2, 2, 2))
     relu = _op(LOOKUP, tensors=(1, 2), window=(1, 1, 1, 1), table=table_at)
-    counts, places = (1, 1, 3, 2, 2, 0), (tables, ops_at, groups_at, 0, 0, 0)
+    counts, places = (1, 1, 3, 2, 2, 0), (tables, ops_at, groups_at, 0, 0, 0, 0)
     header = struct.pack(HEADER, magic, version, 0, size, 2 * rows, WORKSPACE, *counts, *places)
     groups = b"".join(struct.pack(GROUP, i, 1, COUNTERS_AT + 2 * i, 0, 0, loops_at) for i in range(2))
     constants = struct.pack("<256b", *(max(x, relu_from) for x in range(-128, 128)))

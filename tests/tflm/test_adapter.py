@@ -92,7 +92,7 @@ def test_same_bytes_as_in_the_wheel(adapter: Adapter) -> None:
     ("model", "says"),
     [
         (region_model(program(magic=1)), "not a tflm-memopt program"),
-        (region_model(program(version=3)), "another format version"),
+        (region_model(program(version=4)), "another format version"),
         (region_model(program()[:-8]), "the program is truncated"),
         (misaligned_model(), "not 16-byte aligned"),
     ],
