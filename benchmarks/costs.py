@@ -3,7 +3,6 @@
     python benchmarks/costs.py [--cores m4 m55] [--update docs/frontier.md]
     python benchmarks/costs.py --keep
     python benchmarks/costs.py --missing
-    python benchmarks/costs.py --cores esp --output tflm_memopt/analysis/esp_costs.json
 
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
 random tiling. For each kernel, non-negative least squares of relative errors fit what one of each amount of its work
@@ -41,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import unseen
 from compiling import objects
 from cores.cases import TOO_LARGE, Case, Outcome, blob, model_cases, run
-from cores.core import ESP, LIBRARY, MEASURED, Core, compile_flags, missing_tools, sources
+from cores.core import LIBRARY, MEASURED, Core, compile_flags, missing_tools, sources
 from known import NETWORKS
 from property.forced import forced, random_settings
 from property.oracle import convert
@@ -61,12 +60,10 @@ from tflm_memopt.runtime.host import WAIT, Status
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
-PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v", "esp-nn")
+PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
 """Targets for which plans are made. A core runs those of its own family and of the families below it."""
 KEPT = ROOT / "build/costs"
 """Folder of plans that were made for earlier fits."""
-KNOWN = {**MEASURED, ESP.name: ESP}
-"""Cores that can be chosen."""
 DIGITS = 4
 """Number of digits of a coefficient."""
 CARE = 0.75
@@ -183,7 +180,7 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
         mine = [next(outcomes) for _ in sample.cases]
         if any(o.status in (TOO_LARGE, Status.KERNEL) for o in mine):
             continue
-        if not core.counts_only and not all(o.right or _waits(o) for o in mine):
+        if not all(o.right or _waits(o) for o in mine):
             raise RuntimeError(f"{sample.name} on {core.name}: {[(o.status, o.wrong) for o in mine]}")
         operators = tuple(n for o in mine for n in o.operators)
         total = sum(operators) if _keeps(sample) else sum(o.instructions for o in mine)
@@ -245,7 +242,7 @@ def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cores", nargs="+", choices=(*MEASURED, ESP.name), default=tuple(MEASURED))
+    parser.add_argument("--cores", nargs="+", choices=tuple(MEASURED), default=tuple(MEASURED))
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--missing", action="store_true", help="measure what the table lacks, and nothing else")
     what.add_argument("--keep", action="store_true", help="fit nothing, count the errors anew")
@@ -255,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=TABLE, metavar="FILE", help="instead of the package's")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table of errors in this document")
     args = parser.parse_args(arguments)
-    chosen = {core.known_as: core for core in (KNOWN[name] for name in args.cores)}
+    chosen = {core.known_as: core for core in (MEASURED[name] for name in args.cores)}
     if reason := next(filter(None, map(missing_tools, chosen.values())), ""):
         parser.error(reason)
     try:
@@ -270,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name, fit in fits.items():  # kernels that no drawn plan has keep their costs
                 fit["kernels"] = old["cores"].get(name, fit)["kernels"] | fit["kernels"]
             found = old["cores"] | _with_errors(chosen, fits, args.held_out)
-        ordered = {name: found[name] for name in (core.known_as for core in KNOWN.values()) if name in found}
+        ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
         args.output.write_text(written({"cores": ordered}))
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))

@@ -67,8 +67,6 @@ class Core:
     """Name in tables of costs; empty if no table has this core."""
     spike: int = 0
     """Bits of a vector register if the core runs in Spike; 0 if it runs in QEMU."""
-    counts_only: bool = False
-    """True if the outputs are wrong because a vendor's kernels are replaced by empty functions."""
     pair: bool = False
     """True if the machine has a second core of this kind that shares its memory."""
 
@@ -159,14 +157,6 @@ _CORES = (
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
 """Cores on which benchmarks run whole models. If a core has two machines, the larger one is used."""
-
-ESP = Core(
-    "esp", "virt", ("-march=rv32imafc", "-misa-spec=2.2", "-mabi=ilp32f", "-mcmodel=medany", "--specs=picolibc.specs",
-    "-DTMO_ESP_NN=1", f"-I{HERE / 'esp_nn'}"), 0x80000000, 0x80200000, 2 * _M, 0x80400000, 16 * _M, 0,
-    "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS, target="esp-nn", known_as="esp-nn",
-    counts_only=True,
-)  # fmt: skip
-"""A core like the ESP32-P4's, on which ESP-NN takes no time."""
 
 
 def with_listed_parts(core: Core) -> Core:

@@ -59,9 +59,6 @@ _Noreturn __attribute__((used)) static void begin(void) {
 #if TMO_RVV
   __asm__ volatile("csrs mstatus, %0" : : "r"(0x200)); /* VS: enable the vector unit */
 #endif
-#if __riscv_flen
-  __asm__ volatile("csrs mstatus, %0" : : "r"(0x2000)); /* FS: enable the FPU */
-#endif
   for (uint32_t *to = core_data, *from = core_data_load; to < core_data_end;) *to++ = *from++;
   for (uint32_t *to = core_bss; to < core_bss_end;) *to++ = 0;
   core_exit(main());
