@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 Span = tuple[float, float]
 """Lower and upper bound."""
-
-
 UNIFIED = "for both"
 """End of the key of a timing with a unified cache, as chips with external flash have it."""
 
@@ -117,7 +115,6 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     error: Span = (whole["error"]["least"], whole["error"]["most"])
     keys: list[str] = found["flashes"]
     some = [n for n, key in enumerate(keys) if not key.endswith(UNIFIED)] if flash is None else [keys.index(flash.key)]
-
     certain = flash is not None and not flash.unified_ways
 
     def span(each: list[float]) -> Span:

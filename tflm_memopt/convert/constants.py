@@ -94,7 +94,7 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int, int], Mapping[bytes, set[int]]] = field(
         default_factory=dict, compare=False
     )
-    """Operators by the digest of their numbers, for each form and target, and for parts with so many channels."""
+    """Sets of operators by the digest of their numbers. The key is the form, the target and the channels of a part."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
@@ -145,7 +145,7 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
 
 
 def _parts(op: RowOp, channels: int) -> Iterator[RowOp]:
-    """Yield the parts of an operator that compute so many output channels alone, or the whole operator for 0."""
+    """Yield the parts of an operator with this number of adjacent output channels, or the whole operator for 0."""
     if not channels:
         yield op
     elif op.is_convolution or (
