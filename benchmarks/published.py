@@ -153,7 +153,6 @@ TABLES = (
     Table(FRONTIER, "costs", "costs.py --keep", (), estimates),
     Table("docs/kernel-language.md", "kernels-vmcu", "papers/vmcu/module_accesses.py"),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
-    Table("docs/deploy.md", "specialized", "specialized.py --models {models}"),
     Table(BENCHMARKS, "executed", "papers/msf_cnn/executed.py --nets {nets}"),
     Table(BENCHMARKS, "vmcu-bottlenecks", "papers/vmcu/vmcu.py"),
     Table(BENCHMARKS, "vmcu-headroom", "papers/vmcu/vmcu.py"),

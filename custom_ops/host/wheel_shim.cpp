@@ -126,7 +126,7 @@ extern "C" void TmoLinkBytes(unsigned *sent, unsigned *received) {
 namespace tmo {
 namespace {
 
-const tmo_library kLibrary = {tmo_whole_library_for_two.check, RunWhole, nullptr, tmo_push, tmo_run_paused, nullptr, nullptr};
+const tmo_library kLibrary = {tmo_whole_library_for_two.check, RunWhole, nullptr, tmo_push, tmo_run_paused};
 
 TfLiteStatus PrepareAny(TfLiteContext *context, TfLiteNode *node) { return Prepare(kLibrary, context, node); }
 TfLiteStatus InvokeAny(TfLiteContext *context, TfLiteNode *node) { return Invoke(kLibrary, nullptr, context, node); }

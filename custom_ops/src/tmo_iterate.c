@@ -733,11 +733,3 @@ tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
   }
   return TMO_OK;
 }
-
-#ifndef TMO_WITHIN_CORES
-tmo_status tmo_run_row(tmo_run_state *run, uint16_t op, uint16_t row) {
-  const tmo_unit unit = {row, 0, 0, row};
-  run->unit = unit;
-  return tmo_iterate(run, &tmo_ops(run->program)[op]);
-}
-#endif

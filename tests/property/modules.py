@@ -13,9 +13,8 @@ from property.ports import ported, ports_of
 
 from tflm_memopt.convert import annotation, pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
-from tflm_memopt.emit import specialized
-from tflm_memopt.emit.embedded import STEPPED, embedded, entries
-from tflm_memopt.emit.module import Module, module
+from tflm_memopt.emit.embedded import embedded, entries
+from tflm_memopt.emit.module import module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import METADATA, Changes, changes_of, metadata
@@ -71,21 +70,11 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     new = pipeline.lower(source, border, planned, options)
     whole = module(NAME, read(new), _frame(planned))
     (folder / f"{NAME}.h").write_text(module_header(whole))
-    straight = _own(whole)
-    (folder / f"{NAME}.c").write_text(module_source(whole, sample(data, new), straight))
+    (folder / f"{NAME}.c").write_text(module_source(whole, sample(data, new)))
     operators = regions(read(new))
-    called = STEPPED if straight else entries(operators)
-    for name, text in embedded(NAME, [operator.program for operator in operators], called).items():
+    for name, text in embedded(NAME, [operator.program for operator in operators], entries(operators)).items():
         (folder / name).write_text(text)
     return new
-
-
-def _own(whole: Module) -> str:
-    """Specialized code, if the module can have it."""
-    try:
-        return specialized.run(whole)
-    except UsageError:
-        return ""
 
 
 def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:

@@ -57,9 +57,9 @@ class Optimized:
     ) -> Mapping[str, bytes]:
         """Return the files that optimize writes, by name: model, plan, report and source files.
 
-        emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "c-specialized", the same as code
-        for this model alone; "arduino", "platformio" or "esp-idf", a project; "tflite", only the model. A list, or
-        names separated by commas, selects several. labels: names for the values of a project's first output.
+        emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
+        "esp-idf", a project; "tflite", only the model. A list, or names separated by commas, selects several. labels:
+        names for the values of a project's first output.
         inputs: one array per model input, as verify() takes them, or with real numbers. A project or a C module stores
         the first inference of them instead of a random one.
         """

@@ -94,7 +94,7 @@ def _optimize_one(
     plot.check(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
-        whatever = args.force or not set(args.emit).isdisjoint(bundle.MODULES)
+        whatever = args.force or bundle.MODULE in args.emit
         result = tflm_memopt.optimize(
             source.data, name=shown(model), **given(args), plan=plan,
             if_worthwhile=not whatever, progress=progress,
@@ -146,7 +146,7 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
     """Return the arrays of --inputs, else those of --calibrate. Raises UsageError if --inputs are of no use."""
-    storing = (*bundle.PROJECTS, *bundle.MODULES)
+    storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs needs a project or C module"
         raise UsageError(what, hint=f"--emit {', '.join(storing)}")

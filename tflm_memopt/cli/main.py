@@ -152,8 +152,7 @@ def _output(optimize: argparse.ArgumentParser) -> None:
     optimize.add_argument(
         "--emit", type=arguments.kinds, default=("cpp",), metavar="KIND,...",
         help="kinds of sources to write: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
-        "c-specialized, the same with code for this model only; arduino, platformio, esp-idf or stm32cube, a project; "
-        "tflite, none",
+        "arduino, platformio, esp-idf or stm32cube, a project; tflite, none",
     )  # fmt: skip
     optimize.add_argument(
         "--labels", type=Path, metavar="FILE.txt",
@@ -218,7 +217,7 @@ def _fit(group: Any) -> None:
     _options(fit, *of_fit, "ram_limit", ram_limit=ram)
     fit.add_argument(
         "--emit", type=arguments.kinds, default=("cpp",), metavar="KIND",
-        help="kind of sources whose RAM and flash count, as in optimize; c and c-specialized need no interpreter",
+        help="kind of sources whose RAM and flash count, as in optimize; c needs no interpreter",
     )  # fmt: skip
     fit.add_argument("--all", action="store_true", help="show all boards, not only those closest to the model's needs")
     fit.add_argument("--markdown", action="store_true", help="write a Markdown table, for a comment or a CI summary")

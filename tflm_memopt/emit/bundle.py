@@ -9,15 +9,14 @@ import functools
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
-from tflm_memopt.emit import specialized
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.border import Border, border
-from tflm_memopt.emit.embedded import STEPPED, embedded, entries
+from tflm_memopt.emit.embedded import embedded, entries
 from tflm_memopt.emit.license import marked
-from tflm_memopt.emit.module import Module, module
+from tflm_memopt.emit.module import module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
-from tflm_memopt.emit.own import no_own, own_kernels
+from tflm_memopt.emit.own import own_kernels
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.emit.program import Subject, labels_count
 from tflm_memopt.emit.project import Project, arduino, below, esp_idf, of_model, platformio
@@ -44,8 +43,6 @@ class Extras:
     """The original model, which has the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()
     """Labels of output 0, in place of those in the original's metadata."""
-    kinds: frozenset[str] = frozenset()
-    """All emitters that are used for the model; files() sets it."""
     library: str = ""
     """Stem of an existing *_library.c, or "" if the model has its own."""
 
@@ -70,10 +67,8 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
         f"{stem}.report.json": to_json(result.report.to_json()),
     }
-    model, once = (
-        read(result.model),
-        replace(extras, sample=functools.cache(extras.sample) if extras.sample else None, kinds=frozenset(kinds)),
-    )
+    model = read(result.model)
+    once = replace(extras, sample=functools.cache(extras.sample) if extras.sample else None)
     for kind in kinds:
         texts |= EMITTERS[kind](stem, model, result, once)
     return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in marked(texts).items()}
@@ -93,32 +88,26 @@ def _library(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
     """Return NAME_library.c, which all emitters share, or nothing for a model without our operators."""
     if not (found := list(regions(model))):
         return {}
-    called = STEPPED if extras.kinds == {"c-specialized"} else entries(found, shared=bool(result.report.cores))
-    if "c-specialized" in extras.kinds:
-        called |= STEPPED
+    called = entries(found, shared=bool(result.report.cores))
     return embedded(stem, [region.program for region in found], called, own_kernels(model))
 
 
-def _module(run: Callable[[Module], str] | None = None) -> Emitter:
-    """Return the emitter of a C module. run: writes the code that runs it; by default, the library's executor."""
-
-    def emit(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-        if run:
-            no_own("c-specialized", model)
-        kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
-        whole = module(stem, model, result.report.source, kept or result.report.why_unchanged, result.report.window)
-        if extras.sample is None:
-            raise ValueError("a C module has a self-test: it needs a sample")
-        source = module_source(whole, extras.sample(), run(whole) if run else "")
-        library = _library(stem, model, result, extras)
-        return {f"{stem}.h": module_header(whole), f"{stem}.c": source, **library}
-
-    return emit
+def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
+    """Return a C module, which runs without an interpreter, and its part of the library."""
+    kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
+    whole = module(stem, model, result.report.source, kept or result.report.why_unchanged, result.report.window)
+    if extras.sample is None:
+        raise ValueError("a C module has a self-test: it needs a sample")
+    return {
+        f"{stem}.h": module_header(whole),
+        f"{stem}.c": module_source(whole, extras.sample()),
+        **_library(stem, model, result, extras),
+    }
 
 
-MODULES = ("c", "c-specialized")
-"""Emitters without an interpreter: the library's executor, or code for this model alone, runs the model."""
-ONE_CORE = (*MODULES, "stm32cube")
+MODULE = "c"
+"""The emitter without an interpreter."""
+ONE_CORE = (MODULE, "stm32cube")
 """Emitters whose programs use one core only."""
 
 
@@ -158,8 +147,7 @@ PROJECTS = {"arduino": arduino, "platformio": platformio, "esp-idf": esp_idf, "s
 EMITTERS: Mapping[str, Emitter] = {
     "tflite": lambda *_: {},
     "cpp": cpp,
-    "c": _module(),
-    "c-specialized": _module(specialized.run),
+    MODULE: c_module,
     **{kind: _project(kind, write) for kind, write in PROJECTS.items()},
 }
 """Emitters by their name for `--emit`: the model alone; model and op resolver in C++ for TensorFlow Lite Micro; a C
@@ -173,7 +161,7 @@ def needs_interpreter(kinds: Collection[str]) -> bool:
     >>> needs_interpreter(["c", "tflite"]), needs_interpreter(["c", "cpp"]), needs_interpreter(["tflite"])
     (False, True, True)
     """
-    return set(kinds).isdisjoint(MODULES) or not set(kinds) <= {*MODULES, "tflite"}
+    return MODULE not in kinds or not set(kinds) <= {MODULE, "tflite"}
 
 
 def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
@@ -187,9 +175,6 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
     if unknown := [name for name in names if name not in EMITTERS]:
         hint = one_of(unknown[0], EMITTERS)
         raise UsageError(f"unknown emitter '{unknown[0]}'", hint=hint)
-    if set(MODULES) <= set(names):
-        both = " and ".join(MODULES)
-        raise UsageError(f"{both} write the same files", hint="emit one of them, or use two folders")
     return names
 
 

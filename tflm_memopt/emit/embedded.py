@@ -21,12 +21,8 @@ FUNCTIONS = {
     "run_shared": "tmo_run_shared",
     "push": "tmo_push",
     "run_paused": "tmo_run_paused",
-    "begin": "tmo_begin",
-    "run_row": "tmo_run_row",
 }
 """The C function behind each entry of a tmo_library."""
-STEPPED = frozenset({"begin", "run_row"})
-"""Entries for code that contains a program's iteration order."""
 
 
 def symbol(name: str) -> str:

@@ -174,12 +174,8 @@ def _rows(count: int) -> str:
     return f"{count} row{'s' * (count > 1)}"
 
 
-def module_source(m: Module, sample: Sample, own: str = "") -> str:
-    """Return the text of NAME.c.
-
-    sample: the input of the self-test, with the expected outputs. own: code that runs the model in place of the
-    executor.
-    """
+def module_source(m: Module, sample: Sample) -> str:
+    """Return the text of NAME.c. sample: the input of the self-test, with the expected outputs."""
     return f"""\
 /* {comment(m.name)}.tflite, {sum(len(r.program) for r in m.regions):,} B of program. Written by tflm-memopt. */
 #include "{m.shared.header if m.shared else m.name}.h"
@@ -200,7 +196,7 @@ extern const tmo_library {m.library}; /* {comment(file_name(m.library_stem))} */
 {_init(m)}
 }}
 
-{own or _run(m)}
+{_run(m)}
 
 {NEWLINE.join(_accessors(m))}
 

@@ -30,11 +30,3 @@ def own_kernels(model: Model) -> Mapping[int, OwnKernel]:
                 )
             found[identity] = MADE[identity]
     return found
-
-
-def no_own(kind: str, model: Model) -> None:
-    """Raise UsageError for a model that needs custom kernels."""
-    if own_kernels(model):
-        raise UsageError(
-            f"--emit {kind} does not support custom kernels", code="cannot_emit", hint="use --emit c, cpp or platformio"
-        )

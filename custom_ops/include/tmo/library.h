@@ -21,8 +21,6 @@ typedef struct {
   tmo_status (*push)(const void *program, void *const *io, void *workspace, tmo_stream *stream);                   /* tmo_push() */
   tmo_status (*run_paused)(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses,
                            tmo_stream *at);                                                                        /* tmo_run_paused() */
-  void (*begin)(tmo_run_state *run, const void *program, void *const *io, void *workspace);                        /* tmo_begin() */
-  tmo_status (*run_row)(tmo_run_state *run, uint16_t op, uint16_t row);                                           /* tmo_run_row() */
 } tmo_library;
 
 /* All kernels, for one core and for two. */

@@ -125,10 +125,6 @@ TMO_LINKAGE void tmo_begin(tmo_run_state *run, const void *program, void *const 
 TMO_LINKAGE tmo_status tmo_step(tmo_run_state *run);
 TMO_LINKAGE void tmo_more_rows(tmo_run_state *run);
 
-/* After tmo_begin(), for code that knows the order of a program, instead of tmo_step(): runs one row of an operator of a row group, a row of its output
- * or, if it is iterative, of its input. All rows that it reads must be complete. TMO_OK, or TMO_ERROR_INDEX. */
-TMO_LINKAGE tmo_status tmo_run_row(tmo_run_state *run, uint16_t op, uint16_t row);
-
 #ifdef __cplusplus
 }
 #endif
