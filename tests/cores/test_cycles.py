@@ -138,24 +138,3 @@ def test_code_waits_for_each_line_of_flash() -> None:
     assert waits[FLASHES[1]].fetch == pytest.approx(8 * 5, abs=1)  # the last fetch may wait for the one before it
     assert abs(waits[FLASHES[2]].fetch) <= 1  # 8 instructions take longer than fetching the next line
     assert waits[FLASHES[5]].fetch == pytest.approx(16 * 3, abs=1)
-
-
-@needs_gcc
-def test_a_loop_stays_in_the_cache() -> None:
-    loop = more(3, 2)  # 8 rounds of 32 instructions that end in a branch: 64 bytes, plus the movs before
-    assert (loop.instructions, loop.pipeline) == (8 * 32, 8 * 34)
-    waits = [one.fetch for one in loop.stalls]
-    assert waits[0] == waits[3] == waits[6] == 0
-    assert waits[1] == 8 * 5 * 5  # the loop covers five lines
-
-
-@needs_gcc
-def test_constants_wait_for_each_line_or_for_each_load() -> None:
-    constants = more(5, 4)  # 16 loads of 4 bytes
-    assert (constants.instructions, constants.pipeline) == (16 * 4, 16 * (2 + 1 + 1 + 3))
-    waits = [one.data for one in constants.stalls]
-    assert waits[0] == 0
-    assert waits[1] == 16 * 5
-    assert waits[4] == 4 * 5  # one line holds 4 of them
-    assert waits[5] == 16 * 3
-    assert waits[6] == 0  # constants stay in the cache that they share with code

@@ -13,11 +13,10 @@ import pytest
 from conftest import ROOT
 from cores.core import CORES, in_spike, missing_tools
 from cores.generated import Call, run
-from kernels_cases import SCHEDULES, draw, draw_addition, draw_packed, laid_out, vectorised
+from kernels_cases import SCHEDULES, draw, draw_packed, laid_out, vectorised
 
 sys.path.insert(0, str(ROOT / "scripts"))
 from bound import BOUND, SUMMED
-from descriptions import packed_arm
 from descriptions.pixels import (
     average_pool_pixel,
     conv_sums,
@@ -31,7 +30,6 @@ from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import elementwise
 from tflm_memopt.kernels.descriptions.activations import log_softmax
-from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, move, resize_bilinear
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, RVV_INSTRUCTIONS, Instruction, InstructionTable
 from tflm_memopt.kernels.language import (
@@ -43,7 +41,6 @@ from tflm_memopt.kernels.language import (
     KernelProgram,
     Load,
     Memory,
-    Operand,
     Reg,
     Statement,
     Store,
@@ -217,110 +214,6 @@ def test_each_packed_instruction_does_what_its_op_means(table: InstructionTable)
     outcomes = run(made, table)
     assert [row.text for row, ran in zip(rows, outcomes, strict=True) if ran.wrong] == []
     assert len(rows) == {"dsp": 4, "mve": 2}[table.name]
-
-
-@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
-def test_each_instruction_of_a_word_does_what_its_op_means(table: InstructionTable) -> None:
-    """Check instructions on 32-bit lanes and on scalars, including sums with a product's upper half and saturation."""
-    rng = np.random.default_rng(13)
-    scalar = {row.op: row for row in reversed(table.instructions) if row.to == "s"}  # the first row of each op
-    wide = [row for row in table.instructions if row.to == "v32"]
-    rows = [scalar[op] for op in ("high_add", "clip8", "sign", "mul_add")] if table is DSP else wide
-    made = []
-    for number, row in enumerate(rows):
-        program = one_word(number, row, lanes=table is MVE)
-        arrays = {f"x{k}": rng.integers(-128, 128, 37).astype(np.int8) for k, _ in enumerate(row.takes)}
-        values = {"n": 37, "scalar": 5 if "shift" in row.op else 1700000000}
-        made.append(Call(program, values, arrays, meaning.run(program, values, arrays)))
-    outcomes = run(made, table)
-    assert [row.text for row, ran in zip(rows, outcomes, strict=True) if ran.wrong] == []
-    assert len(rows) == {"dsp": 4, "mve": 9}[table.name]
-
-
-def one_word(number: int, row: Instruction, *, lanes: bool) -> KernelProgram:
-    """y[i] = one byte of an instruction's result for shifted input bytes."""
-
-    def describe(b: Builder) -> None:
-        (n,) = b.extents("n")
-        (scalar,) = b.parameters("scalar")
-        y = b.output("y", Type.INT8, n)
-        x = [b.ram(f"x{k}", Type.INT8, n) for k, _ in enumerate(row.takes)]
-        with b.loop("i", n) as i:
-            operands: list[Operand] = [scalar for _ in row.takes]
-            for k, shape in enumerate(row.takes):
-                if shape != "s" or not lanes:
-                    numbers = Index.of(0x1234567), scalar
-                    operands[k] = b.compute("mul_add", Type.INT32, b.ram_load(x[k], i), *numbers)
-            made = b.compute(row.op, Type.INT32, *operands)
-            mixed = b.compute("mul_add", Type.INT32, made, Index.of(0x40000003), Index.of(77))
-            b.ram_store(y, b.clamp(mixed, (Index.of(-100), Index.of(100))), i)
-
-    describe.__name__ = f"word{number}"
-    return scheduled(kernel(row.text)(describe), [vectorise("i")] if lanes else [])
-
-
-def test_packed_additions_have_the_same_bytes() -> None:
-    """The library's Cortex-M additions agree for any number of remaining bytes."""
-    for one, step, table in ((packed_add, jam("i", 4), DSP), (packed_add_within, vectorise("i"), MVE)):
-        made = []
-        for seed in range(12):
-            values, arrays = draw_addition(one, seed)
-            made.append(Call(step(one), values, arrays, meaning.run(one, values, arrays)))
-        assert not [ran for ran in run(made, table) if ran.wrong]
-
-
-def test_pixels_are_added_up_by_lanes() -> None:
-    """Pixels are added four registers at once, then one at a time, then by single lanes."""
-    sums = scheduled(packed_arm.add_pixels, [vectorise("c", group=4)])
-    made = []
-    for seed, channels in enumerate((1, 4, 7, 16, 37, 64)):
-        rng = np.random.default_rng(seed)
-        values = {"n": 1 + seed, "channels": channels}
-        arrays = {
-            "x": rng.integers(-128, 128, (1 + seed, channels)),
-            "sums": rng.integers(-(1 << 20), 1 << 20, channels),
-        }
-        expected = meaning.run(packed_arm.add_pixels, values, arrays)
-        assert np.array_equal(expected["sums"], arrays["sums"] + arrays["x"].sum(axis=0))
-        made.append(Call(sums, values, arrays, expected))
-    assert not [ran for ran in run(made, MVE) if ran.wrong]
-
-
-PACKED_SHAPES = {
-    "dsp_pairs": {"pixels": 3, "pairs": 2, "twos": 8, "step": 5},
-    "dsp_direct": {"groups": 2, "ways": 3, "fours": 4},
-    "dsp_depthwise": {"taps": 6, "reach": 20, "fours": 2, "turns": 2, "first": 9, "words": 28},
-    "mve_conv": {"pixels": 2, "fours": 2, "turns": 2, "apart": 37, "next_out": 11},
-    "mve_depthwise": {"taps": 4, "reach": 40, "sixteens": 2, "fours": 4, "first": 5, "words": 64},
-}
-
-
-@pytest.mark.parametrize("name", PACKED_SHAPES)
-def test_what_hosts_have_of_packed_kernels(name: str) -> None:
-    """Host kernels for packed layouts agree with the description; their sums do not depend on the order of values."""
-    described, rng = getattr(packed_arm, name), np.random.default_rng(21)
-    values = {"zero_out": -9, "low": -100, "high": 110} | PACKED_SHAPES[name]
-    arrays = {}
-    for tensor in (t for t in described.tensors if not t.written):
-        size = tensor.elements.at(values) if tensor.pointers else tensor.reach.at(values)
-        limit = {Type.INT8: 127, Type.INT16: 3000, Type.INT32: 1 << 30}[tensor.type]
-        arrays[tensor.name] = rng.integers(-limit, limit, size)
-    for scales, every, at, value in SCALES[name]:
-        flat = arrays[scales]
-        flat[[i for i in range(len(flat)) if i % every in at]] = value
-    call = Call(described, values, arrays, meaning.run(described, values, arrays))
-    (ran,) = run([call], DSP)
-    assert not ran.wrong and len(set(call.expected["y"].tolist())) > 3
-
-
-SCALES = {
-    "dsp_pairs": [("scales", 8, (4, 7), 22)],
-    "dsp_direct": [("scales", 8, (4, 7), 22)],
-    "dsp_depthwise": [("scales", 28, (2, 5, 8, 11), 22)],
-    "mve_conv": [("scales", 12, (4, 5, 6, 7), 1700000000), ("scales", 12, (8, 9, 10, 11), -22)],
-    "mve_depthwise": [("multipliers", 1, (0,), 1700000000), ("shifts", 1, (0,), -22)],
-}
-"""For each kernel: array, words per record, words to set, and the value (a shift or a multiplier)."""
 
 
 def one_packed(number: int, row: Instruction) -> KernelProgram:

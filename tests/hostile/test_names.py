@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-from registers.drivers import FIXED
-from registers.plain import PLAIN
 from unit.command import small
 
 import tflm_memopt
@@ -61,15 +59,6 @@ def test_bad_names_are_refused(name: str, tmp_path: Path) -> None:
         assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_models_of_a_folder_that_are_one_file_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "in").mkdir()
-    for name in ("kws", "KWS"):
-        (tmp_path / f"in/{name}.tflite").write_bytes(small())
-    assert cli.main(["optimize", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == cli.BAD
-    assert "would_overwrite" in capsys.readouterr().err
-    assert len([*(tmp_path / "out").glob("*.tflite")]) == 1
-
-
 NAMES = ("a\nb", 'a"b', "con", "c:x", "..", "a\\b", "\udcff")
 
 
@@ -85,42 +74,12 @@ def test_a_model_file_of_any_name(name: str, kind: str, tmp_path: Path) -> None:
         assert not any(map(name_fault, path.relative_to(tmp_path / "out").parts))
 
 
-def test_the_command_with_a_model_file_of_a_strange_name(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    model = tmp_path / "in" / 'a\n"nul:.tflite'
-    model.write_bytes(small())
-    assert cli.main(["optimize", str(model), "-o", str(tmp_path / "out")]) == cli.DONE
-    assert sorted(path.name for path in (tmp_path / "out").iterdir())[0] == "a__nul_.plan.json"
-    plans = ["explore", str(model), "--plans", str(tmp_path / "plans"), "--effort", "low"]
-    assert cli.main(plans) == cli.DONE
-    assert all(path.name.startswith("a__nul_.") for path in (tmp_path / "plans").iterdir())
-
-
 def test_a_nul_character_in_a_path(tmp_path: Path) -> None:
     for use in (read_model, lambda path: write_file(path, b"")):
         with pytest.raises(UsageError, match="cannot contain a NUL"):
             use(tmp_path / "a\0b")
     (tmp_path / "app.toml").write_text('[models.a]\nfile = "a\\u0000b.tflite"\n')
     assert cli.main(["optimize", str(tmp_path / "app.toml")]) == cli.BAD
-
-
-def test_a_device_folder_with_something_else_than_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "small.tflite").write_bytes(small())
-    (tmp_path / "out/device0/small.tflite").mkdir(parents=True)
-    assert cli.main(["verify", str(tmp_path / "small.tflite"), str(tmp_path / "out")]) == cli.BAD
-    assert "cannot read" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["con.c", "a\nb.c"])
-def test_registers_of_a_driver_of_a_strange_name(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The generated files would be named after the driver."""
-    pytest.importorskip("clang.cindex", reason="registers need libclang")
-    spi = FIXED["spi"]
-    (tmp_path / name).write_text(spi.driver.read_text())
-    command = ["registers", str(tmp_path / name), str(spi.description), "-I", str(PLAIN)]
-    assert cli.main([*command, "-o", str(tmp_path / "out")]) == cli.BAD
-    assert "invalid file name" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
 
 
 def test_no_absolute_path_gets_into_what_is_written_or_answered(

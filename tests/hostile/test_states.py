@@ -13,7 +13,6 @@ from hostile.server import SECONDS, in_children
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError, ModelError, PlanError
-from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.stimuli import Steps
 from tflm_memopt.runtime.verify import verify
 
@@ -51,17 +50,6 @@ def examine(data: bytes) -> str:
     except ModelError:
         return "the original does not run"
     return "same bytes" if found.bit_exact else "other bytes"
-
-
-def test_states_beside_operators_that_stay_builtin() -> None:
-    """A dense layer with an unknown activation separates two regions."""
-    done = tflm_memopt.optimize(mutant(100, keepers()[:6]), seconds=0.02)
-    assert {op.type for op in read(done.model).graph.ops} >= {"CUSTOM", "FULLY_CONNECTED"}
-
-
-def test_a_handle_is_no_value() -> None:
-    """A concatenation reads its state from VAR_HANDLE instead of READ_VARIABLE."""
-    assert examine(mutant(2114, keepers()[:6])) == "refused"
 
 
 @pytest.mark.slow

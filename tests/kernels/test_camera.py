@@ -101,14 +101,6 @@ def test_lines_come_in_order_and_need_no_frame(library: ctypes.CDLL, case: Case)
         np.testing.assert_array_equal(out, expected[y])
 
 
-def test_every_colour(library: ctypes.CDLL) -> None:
-    case = Case(RGB565_LE, (0, 0, 256, 256), (0, 0), (256, 256, 3), 0)
-    frame = np.arange(65536, dtype="<u2").view(np.uint8).reshape(256, 512)
-    levels = (np.arange(256) - 128).astype(np.int8)
-    np.testing.assert_array_equal(by_rows(library, case, frame, None), whole(case, frame, levels))
-    assert by_rows(library, case, frame, None)[255, 255].tolist() == [127, 127, 127]
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -17,9 +17,7 @@ from tflm_memopt.format.codes import Flags, InputPlace
 from tflm_memopt.format.limits import PROGRAM_BASE
 from tflm_memopt.lower.program import (
     ACCESS,
-    COPY,
     HEADER,
-    MOVE,
     OP,
     TENSOR,
     NestRecord,
@@ -30,7 +28,7 @@ from tflm_memopt.lower.program import (
 )
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, Window
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
@@ -223,35 +221,6 @@ def test_gather_nd_reads_the_rows_of_both_operands(access: Access, status: Statu
     assert host.check(pack(program), [27, 20], [15]) is status
 
 
-@pytest.mark.parametrize("kind", [Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16])
-@pytest.mark.parametrize(
-    ("right", "status"),
-    [
-        (Access(mul=0, extent=3), Status.OK),
-        (Access(table=(0, 1), extent=3), Status.OK),
-        (Access(table=(0, 2), extent=3), Status.OP),
-        (Access(table=(0, 0xFFFF), extent=3), Status.OP),
-        (Access(add=1, extent=3), Status.OP),
-        (Access(add=-1, mul=0, extent=3), Status.OP),
-        (Access(div=2, extent=3), Status.OP),
-    ],
-)
-def test_a_matrix_has_the_rows_that_are_read_of_it(kind: Kind, right: Access, status: Status) -> None:
-    item = KINDS[kind].reads
-    one = np.ones(1, np.int32), np.zeros(1, np.int8)
-    multiply = ProgramOp(
-        kind, (0, 1), 2, (0, 0), 0, access=(Access(), right),
-        multipliers=one[0], shifts=one[1],
-    )  # fmt: skip
-    tensors = (
-        ProgramTensor(0, 2, 1, 3 * item, 2, base=1),
-        ProgramTensor(0, 4, 1, 5 * item, 4, base=2),
-        ProgramTensor(0, 2, 1, 5 * item, 2, base=3),
-    )
-    program = Program(2, 1, 2, 2, tensors, (multiply,), (ProgramGroup(0, 1, 0, times(2)),))
-    assert host.check(pack(program), [2 * 3 * item, 4 * 5 * item], [2 * 5 * item]) is status
-
-
 def test_an_access_is_checked_before_it_is_read() -> None:
     """This includes pixels of an external input, which the access converts to int8."""
     lookup = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
@@ -285,35 +254,6 @@ def running(record: np.dtype[Any], number: int, fields: dict[str, int]) -> Statu
     return host.check(bytes(image), [2 * 2 * 3], [4])
 
 
-@pytest.mark.parametrize(
-    ("record", "number", "fields", "status"),
-    [
-        pytest.param(OP, 0, {"multipliers": 0}, Status.OK, id="an average"),
-        pytest.param(OP, 0, {"kernel_h": 0}, Status.OP, id="no pixels to divide by"),
-        pytest.param(OP, 0, {"kernel_h": 0xFFFF, "kernel_w": 0xFFFF}, Status.OP, id="too many pixels"),
-        pytest.param(OP, 0, {"stride_h": 0xFFFF}, Status.OK, id="other new rows: wrong sums, harmless"),
-        pytest.param(OP, 0, {"n_inputs": 2}, Status.OP, id="no sums"),
-        pytest.param(OP, 0, {"shifts": 0xFFFFFF}, Status.OP, id="no scale"),
-        pytest.param(TENSOR, 2, {"base": 0}, Status.OP, id="sums outside of the state"),
-        pytest.param(TENSOR, 2, {"width": 0}, Status.TABLE, id="no row of sums"),
-        pytest.param(TENSOR, 2, {"channels": 15}, Status.OP, id="too short a row of sums"),
-        pytest.param(TENSOR, 0, {"width": 3}, Status.OP, id="rows that outputs do not divide"),
-        pytest.param(ACCESS, 1, {"extent": 1}, Status.OK, id="fewer rows leave: as harmless"),
-        pytest.param(ACCESS, 2, {"extent": 2}, Status.OP, id="two rows of sums"),
-    ],
-)
-def test_sums_that_run_along(record: np.dtype[Any], number: int, fields: dict[str, int], status: Status) -> None:
-    assert running(record, number, fields) is status
-
-
-@pytest.mark.parametrize(("channels", "status"), [(4095, Status.OK), (4096, Status.OP)])
-def test_sums_of_exponentials_stay_below_32_bits(channels: int, status: Status) -> None:
-    op = dataclasses.replace(GATED, kind=Kind.SOFTMAX, inputs=(0,), input_zero_points=(0,), param=-9)
-    tensors = tuple(ProgramTensor(0, 1, 1, channels, 1, base=base) for base in (1, 2))
-    program = Program(1, 1, 8, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
-    assert host.check(pack(program), [channels], [channels]) is status
-
-
 def region_of(net: Net, output: int, **options: Any) -> tuple[bytearray, np.ndarray]:
     """Return the program of a small network and a writable view of its operators' records."""
     (region,) = regions(read(optimize(net.model(output), seconds=0, **options).model))
@@ -332,31 +272,4 @@ def test_a_table_of_rows_lies_in_the_program() -> None:
     access = np.frombuffer(image, ACCESS, 1, ops["access"][at])
     for rows, status in ((7, Status.OK), (6, Status.OP)):
         access["table"] = len(image) - 2 * rows
-        assert host.check(bytes(image), *sizes) is status
-
-
-def test_moves_of_later_rows_stay_inside() -> None:
-    net = Net(0)
-    x = net.conv2d(net.input((1, 4, 4, 2)), 2)
-    image, ops = region_of(net, net.conv2d(net.transpose(x, (0, 2, 1, 3)), 2), without=("tiles",))
-    sizes = [32], [32]
-    assert host.check(bytes(image), *sizes) is Status.OK
-    (at,) = np.flatnonzero(ops["kind"] == Kind.COPY)
-    move = np.frombuffer(image, MOVE, 1, ops["weights"][at] + COPY.itemsize)
-    move["period"] = 2
-    for step, status in ((0, Status.OK), (1 << 20, Status.OP), (-(1 << 20), Status.OP)):
-        move["phase_step"] = step
-        assert host.check(bytes(image), *sizes) is status
-
-
-def test_rows_are_scattered_inside_the_output() -> None:
-    net = Net(0)
-    image, ops = region_of(net, net.transpose(net.conv2d(net.input((1, 4, 4, 2)), 3), (0, 3, 1, 2)), without=("tiles",))
-    sizes = [32], [48]
-    assert host.check(bytes(image), *sizes) is Status.OK
-    (at,) = np.flatnonzero(ops["kind"] == Kind.COPY)
-    move = np.frombuffer(image, MOVE, 1, ops["weights"][at] + COPY.itemsize)
-    assert (move["period"], move["phase_step"]) == (4, 4)
-    for step, status in ((4, Status.OK), (1 << 20, Status.OP), (-4, Status.OP)):
-        move["phase_step"] = step
         assert host.check(bytes(image), *sizes) is status

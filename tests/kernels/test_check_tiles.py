@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
-from kernels.loops import times
 from kernels.samples import (
     IN,
     OUT,
@@ -33,11 +30,7 @@ from tflm_memopt.lower.program import (
     OP,
     TENSOR,
     ColumnWindowRecord,
-    NestRecord,
-    Program,
     ProgramGroup,
-    ProgramOp,
-    ProgramTensor,
 )
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
@@ -80,64 +73,10 @@ def test_the_tiled_one_is_accepted_and_runs() -> None:
     assert len(host.run(program, [np.zeros(IN, np.int8)], [OUT])[0]) == OUT
 
 
-def test_one_record_for_what_is_made_in_groups_and_then_whole() -> None:
-    """The last operator that makes a tensor defines its layout: two layouts may share a place."""
-    program = tiled()
-    *front, whole = program.ops
-    again = dataclasses.replace(
-        front[2],
-        inputs=(3,),
-        output=2,
-        channel_groups=0,
-        group_channels=0,
-        sums=False,
-        weights=np.ones((4, 1, 1, 3), np.int8),
-    )
-    column_windows = tuple(
-        dataclasses.replace(rolling_buffer, offset=476) for rolling_buffer in program.tensors[2].column_windows
-    )
-    shared = dataclasses.replace(program.tensors[2], column_windows=column_windows)
-    ops = (
-        *front,
-        again,
-        dataclasses.replace(whole, inputs=(2,), weights=np.ones((3, 8, 6, 4), np.int8), accumulator=320),
-    )
-    image = pack(
-        dataclasses.replace(
-            program, ops=ops, tensors=(*program.tensors[:2], shared, *program.tensors[3:]), workspace=700,
-            groups=(ProgramGroup(0, 5, 0, TILED_LOOPS, 2),),
-        )
-    )  # fmt: skip
-    assert host.check(image, [IN], [OUT]) is Status.OK
-
-
 @pytest.mark.parametrize("damage", [pytest.param(d, id=name) for name, d in REFUSED_TILED])
 def test_damage_of_tiles_is_refused(damage: Change) -> None:
     status = host.check(pack(damage(tiled())), [IN], [OUT])
     assert status in (Status.OP, Status.TABLE)
-
-
-@pytest.mark.parametrize(("width", "status"), [(4, Status.OK), (1 << 15, Status.OP)])
-def test_sums_are_counted_beyond_32_bits(width: int, status: Status) -> None:
-    """A rolling buffer of one pixel stays small for any row width, but an iterative operator's sums cover all
-    pixels.
-    """
-    channels = 1 << 17
-    scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.zeros(1, np.int8)}
-    weights = np.ones((channels, 1, 1, 1), np.int8)
-    conv = ProgramOp(Kind.CONV, (0,), 1, (0,), 0, weights=weights, tile=1, **scale)
-    pool = ProgramOp(Kind.AVERAGE_POOL, (1,), 2, (0,), 0, tile=1, iterative=True, accumulator=16 + 2 * channels)
-    column_windows, nest = ((ColumnWindowRecord(16 + at, 1, 1),) for at in (0, channels)), NestRecord(1, 1, 1)
-    tensors = (
-        ProgramTensor(0, 1, width, 1, 1, base=1),
-        *(
-            ProgramTensor(0, 1, width, channels, 1, column_windows=column_window, nest=nest)
-            for column_window in column_windows
-        ),
-    )
-    groups = (ProgramGroup(0, 2, 0, (*times(width), *times(width, stage=1)), 1),)
-    image = pack(Program(1, 0, 16 + 18 * channels, 2 * width, tensors, (conv, pool), groups))
-    assert host.check(image, [width], []) is status
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,14 @@ import pytest
 from conftest import EXAMPLE, KEYWORDS, WAKE_WORD, examples, on_two_cores, thinned
 from cores.cases import Case, blob, model_cases
 from kernels.conftest import THREADS, WATCHED, compiled
-from kernels.loops import times
 from property import two_cores
 from property.forced import mobile
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.codes import Sharding
-from tflm_memopt.lower.program import Program, ProgramCores, ProgramGroup, ProgramOp, ProgramShare, ProgramTensor
+from tflm_memopt.lower.program import Program, ProgramCores
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import Packing
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
@@ -103,42 +100,6 @@ def test_what_would_leave_the_buffers_is_refused(
     change: Callable[[Program, ProgramCores], Program], status: Status
 ) -> None:
     assert damaged(change) is status
-
-
-@pytest.mark.parametrize("how", [Sharding.CORE_1, Sharding.COLUMNS])
-def test_esp_nn_has_one_scratch_for_depthwise_convolutions(how: Sharding) -> None:
-    """Another share than core 0's is refused."""
-    program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
-    assert program.cores
-    shares = [*program.cores.shares]
-    i = next(i for i, op in enumerate(program.ops) if op.packing is Packing.ESP_DEPTHWISE)
-    assert host.check_cores(pack(program)) is Status.OK
-    shares[i] = replace(shares[i], how=how, cut=1)
-    changed = replace(program, cores=replace(program.cores, shares=tuple(shares)))
-    assert host.check_cores(pack(changed)) is Status.OP
-
-
-def lookup_by_columns(width: int) -> Status:
-    """Return the validator's status for a LOOKUP that two cores share by columns.
-
-    Its input rows have 6 columns; its output holds the same bytes in `width` columns.
-    """
-    given, made = (ProgramTensor(0, 1, w, 12 // w, 1, base) for w, base in ((6, 1), (width, 2)))
-    op = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
-    cores = ProgramCores((ProgramShare(Sharding.COLUMNS, 3, 0),), (0,), (), 2)
-    program = Program(1, 1, 4, 1, (given, made), (op,), (ProgramGroup(0, 1, 0, times(1)),), cores=cores)
-    assert host.check(pack(program), [12], [12]) is Status.OK
-    return host.check_cores(pack(program))
-
-
-def test_columns_are_shared_where_input_and_output_have_the_same() -> None:
-    assert [lookup_by_columns(width) for width in (6, 4, 12)] == [Status.OK, Status.OP, Status.OP]
-
-
-def test_the_program_runs_on_one_core_too() -> None:
-    for case in cases():
-        got = host.run(case.program, case.inputs, [e.nbytes for e in case.expected])
-        assert all((a == b.ravel().view(np.int8)).all() for a, b in zip(got, case.expected, strict=True))
 
 
 def race(folder: Path, command: str = WATCHED) -> Path:

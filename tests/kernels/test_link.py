@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import random
 import zlib
-from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
-from kernels.links import HEAD, LINK, OK, PATIENCE, PEER, ROW, ROWS, WAIT, Device, both, drawn, pair
-
-from tflm_memopt.devices.links import Exchange, LinkSpeed, done
+from kernels.links import HEAD, LINK, OK, PATIENCE, PEER, Device, both, drawn, pair
 
 
 def damaged(device: Device, message: bytes) -> bytes:
@@ -80,54 +75,6 @@ def test_a_restarted_device_is_right_again(library: ctypes.CDLL) -> None:
         first.inbox.clear(), second.inbox.clear()  # reopen the line
         first.pending = second.pending = b""
         assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]
-
-
-class Slow(Device):
-    """A device whose line has a rate and a latency: messages arrive later by a simulated clock."""
-
-    speed = LinkSpeed(40_000, 3)
-
-    def restart(self, first: int) -> None:
-        self.now, self.free = 0.0, 0.0
-        self.coming: deque[tuple[float, bytes]] = deque()
-        super().restart(first)
-
-    def _send(self, _context: Any, _peer: int, bytes_: Any, count: int) -> int:
-        self.free = max(self.now, self.free) + 1000 * count / self.speed.rate
-        assert isinstance(self.other, Slow)
-        self.other.coming.append((self.free + self.speed.latency, bytes(bytes_[:count])))
-        return count
-
-    def _receive(self, _context: Any, _peer: int, bytes_: Any, room: int) -> int:
-        while self.coming and self.coming[0][0] <= self.now:
-            self.inbox.extend(self.coming.popleft()[1])
-        return super()._receive(_context, _peer, bytes_, room)
-
-    def _poll(self, *_: Any) -> int:
-        self.now += 1
-        return 1
-
-
-def test_a_slow_line_takes_as_long_as_predicted(library: ctypes.CDLL) -> None:
-    """The prediction is exact to the millisecond to which waits are rounded up."""
-    rng = random.Random(5)
-    first, second = Slow(library, 0, rng), Slow(library, 1, rng)
-    first.other, second.other = second, first
-    data = drawn(rng)
-    runs = {first: first.rows([(0, True), (1, False)], data), second: second.rows([(0, False), (1, True)], data)}
-    while runs:
-        device = min(runs, key=lambda one: one.now)
-        if (status := next(runs[device])) != WAIT:
-            assert status == OK
-            del runs[device]
-    there, back = (Exchange(0.0, ends, True, HEAD + ROW) for ends in ((0, 1), (1, 0)))
-    turns = [
-        [*[there] * ROWS, *[back._replace(sends=False)] * ROWS],
-        [*[there._replace(sends=False)] * ROWS, *[back] * ROWS],
-    ]
-    predicted = done(turns, [0, 0], Slow.speed)
-    for device, milliseconds in zip((first, second), predicted, strict=True):
-        assert milliseconds <= device.now <= milliseconds + 2
 
 
 def test_a_program_of_another_conversion_is_told(library: ctypes.CDLL) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from kernels.links import LINK, OK, PATIENCE, POLL, ROWS, WAIT, Device, Transport, both, drawn
+from kernels.links import LINK, OK, PATIENCE, POLL, WAIT, Device, Transport, both, drawn
 
 PEERS = 16
 """TMO_SOCKET_PEERS."""
@@ -93,26 +93,3 @@ def test_a_peer_that_is_gone_ends_an_inference_at_once(library: ctypes.CDLL, str
     first = Connected(library, 0, streams[1].fileno())
     assert next(first.rows([(0, True)], drawn(first.rng))) == LINK
     assert time.monotonic() - begun < LONG / 1000
-
-
-def test_a_peer_that_says_nothing_is_lost_in_time(library: ctypes.CDLL, streams: Streams) -> None:
-    device = Connected(library, 1, streams[1].fileno(), PATIENCE)
-    begun = time.monotonic()
-    assert [*device.rows(ANSWER, drawn(device.rng))][-1] == LINK
-    assert PATIENCE <= 1000 * (time.monotonic() - begun) + 1 < LONG
-
-
-def test_a_line_that_is_opened_anew_is_right_again(library: ctypes.CDLL, streams: Streams) -> None:
-    """This also holds after half a message, and when the peer's program restarts."""
-    first, second = (Connected(library, number, stream.fileno(), PATIENCE) for number, stream in enumerate(streams))
-    assert both(first, second, drawn(first.rng)) == (OK, OK)
-    half = first.rows([(0, True), (1, False)], drawn(first.rng))
-    assert next(half) == WAIT
-    streams[1].recv(ROWS)  # what arrives next begins in the middle of a message
-    second.restart(1000)
-    assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]
-    with_others = socket.socketpair()
-    with with_others[0], with_others[1]:
-        for device, stream in zip((first, second), with_others, strict=True):
-            device.sockets.fd[1 - device.number] = stream.fileno()
-        assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]

@@ -188,24 +188,3 @@ def test_a_later_group_finds_nothing_of_a_stream() -> None:
     sizes = [view.pushed * view.width * view.channels], [view_bytes(program, 2)]
     assert host.check(pack(program), *sizes) is Status.OK
     assert host.check(pack(wrong), *sizes) is Status.OP
-
-
-def test_room_for_the_conversion_is_checked() -> None:
-    program = external(network_of_one())
-    view = program.tensors[0]
-    window = min(program.ops[0].window.kernel_h, view.height) * view.width * view.channels
-    enough = replace(program, workspace=view.offset + window)
-    output = [view_bytes(program, 2)]
-    assert program.input == InputPlace.EXTERNAL
-    assert host.check(pack(enough), [0], output) is Status.OK
-    assert host.check(pack(replace(enough, workspace=enough.workspace - 1)), [0], output) is Status.OP
-
-
-def test_a_state_that_no_push_left_is_refused() -> None:
-    found = drawn(4)
-    data = pack(streamed(found.program, np.random.default_rng(4)))
-    buffers = host._Buffers(data, found.inputs, [found.expected.size])
-    arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
-    for rows, iterations in ((0xFFFFFFFF, 1), (found.program.tensors[0].height, 1), (1, 0xFFFFFFFF)):
-        state = host._Stream(rows, iterations)
-        assert Status(host._library().tmo_push(*arguments, ctypes.byref(state))) is Status.ITERATIONS

@@ -10,23 +10,9 @@ import re
 import subprocess
 from pathlib import Path
 
-import kconfiglib
-import pytest
 from conftest import ROOT
 
 MODULE = ROOT / "custom_ops"
-ZEPHYR = """\
-config REQUIRES_STD_C11
-	bool
-
-config TENSORFLOW_LITE_MICRO
-	bool "TensorFlow Lite Micro Support"
-
-menu "tflm-memopt"
-osource "$(MODULE)"
-endmenu
-"""
-"""The symbols of Zephyr's Kconfig tree that ours refers to, and how it includes a module's file."""
 
 RECORD = """\
 function(zephyr_library_named name)
@@ -39,33 +25,6 @@ function(zephyr_include_directories)
   message(STATUS "include;${ARGN}")
 endfunction()
 """
-
-
-def configured(folder: Path, monkeypatch: pytest.MonkeyPatch, *settings: str) -> dict[str, str]:
-    """Values of our symbols and of those they select, after a prj.conf with `settings`."""
-    (folder / "Kconfig").write_text(ZEPHYR)
-    (folder / "prj.conf").write_text("".join(f"CONFIG_{name}=y\n" for name in settings))
-    monkeypatch.setenv("MODULE", str(MODULE / "zephyr/Kconfig"))
-    tree = kconfiglib.Kconfig(str(folder / "Kconfig"), warn_to_stderr=False)
-    tree.load_config(str(folder / "prj.conf"))
-    assert tree.warnings == []
-    return {name: symbol.str_value for name, symbol in tree.syms.items() if symbol.nodes}
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ((), ("n", "n", "n")),
-        (("TFLM_MEMOPT",), ("y", "n", "y")),
-        (("TFLM_MEMOPT", "TENSORFLOW_LITE_MICRO"), ("y", "y", "y")),
-        (("TENSORFLOW_LITE_MICRO",), ("n", "n", "n")),
-    ],
-)
-def test_the_operator_comes_with_the_interpreter(
-    settings: tuple[str, ...], expected: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = configured(tmp_path, monkeypatch, *settings)
-    assert tuple(values[name] for name in ("TFLM_MEMOPT", "TFLM_MEMOPT_OPERATOR", "REQUIRES_STD_C11")) == expected
 
 
 def built(folder: Path, *settings: str) -> dict[str, list[str]]:

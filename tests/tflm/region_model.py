@@ -116,16 +116,6 @@ def misaligned_model() -> bytes:
     raise AssertionError("no padding moves the program off its boundary")
 
 
-def converter_model(operator: str, source: Format, target: Format, elements: int) -> bytes:
-    """A model of one QUANTIZE or DEQUANTIZE."""
-    tree = empty_tree()
-    x, y = (_vector(tree, name, form, elements) for name, form in (("x", source), ("y", target)))
-    graph = tree.subgraphs[0]
-    graph.operators.append(builtin(writer.add_opcode(tree, operator), [x], [y]))
-    graph.inputs, graph.outputs = np.int32([x]), np.int32([y])
-    return writer.write(tree)
-
-
 def float_io(tree: Any) -> None:
     """Surround the region with QUANTIZE and DEQUANTIZE, with float32 outside and no offline plan."""
     graph = tree.subgraphs[0]

@@ -81,28 +81,6 @@ def refused(form: Form, base: Base) -> Iterator[tuple[list[str], list[str]]]:
             yield ins, outs
 
 
-@pytest.mark.parametrize(
-    ("operator", "inputs", "outputs"),
-    [
-        ("ARG_MAX", ["INT8", "INT32"], ["INT64"]),
-        ("BATCH_MATMUL", ["FLOAT32", "INT8"], ["FLOAT32"]),
-        ("CAST", ["INT8"], ["INT64"]),
-        ("CAST", ["UINT8"], ["FLOAT32"]),
-        ("CONV_2D", ["FLOAT32", "INT8", "FLOAT32"], ["FLOAT32"]),
-        ("FULLY_CONNECTED", ["INT16", "INT4", "INT64"], ["INT16"]),
-        ("GATHER", ["INT8", "INT64"], ["INT8"]),
-        ("MIRROR_PAD", ["INT32", "INT32"], ["INT32"]),
-        ("QUANTIZE", ["FLOAT32"], ["UINT8"]),
-        ("QUANTIZE", ["UINT8"], ["UINT8"]),
-        ("SHAPE", ["INT8"], ["INT64"]),
-        ("SVDF", ["FLOAT32", "INT8", "FLOAT32", "FLOAT32", "FLOAT32"], ["FLOAT32"]),
-    ],
-)
-def test_refused(operator: str, inputs: list[str], outputs: list[str]) -> None:
-    assert not accepts(operator, inputs, outputs)
-    assert not runs(retyped(bases()[operator][0], inputs, outputs))
-
-
 def test_models_that_tflm_runs_are_accepted() -> None:
     for name, build in ZOO.items():
         for graph in read(build()).graphs:

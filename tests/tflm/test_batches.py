@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import random
 
-import moving
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from conftest import seeds
 from models import Net
-from poses import two
 from property.oracle import original
 
 import tflm_memopt
@@ -55,29 +52,10 @@ def test_random_batches() -> None:
         assert result.report.arena.total <= result.report.original_arena.total, seed
 
 
-def test_selections_of_a_batch() -> None:
-    net = Net()
-    x = net.conv2d(net.input((2, 8, 8, 3)), 4)
-    limit, y = net.tensor((1,), affine=net.affine(x), data=[2]), net.tensor(net.shape(x), affine=net.affine(x))
-    net.op("SELECT_V2", [two(net, "LESS", x, limit, "BOOL"), x, limit], [y], schema.SelectV2OptionsT())
-    data = net.model(moving.log_softmax(net, y))
-    result = tflm_memopt.optimize(data, if_worthwhile=False)
-    assert not result.report.kept_builtin
-    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
-
-
 def images(n: int) -> bytes:
     net = Net()
     x = net.conv2d(net.conv2d(net.input((n, 16, 16, 3)), 16, kernel=(3, 3)), 32, kernel=(3, 3))
     return net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 4))
-
-
-@pytest.mark.slow
-def test_a_batch_takes_little_more_than_its_input() -> None:
-    """Each image finishes before the next one starts, and weights are stored once."""
-    alone, six = (tflm_memopt.optimize(images(n)) for n in (1, 6))
-    assert six.report.arena.head < 6 * 16 * 16 * 3 + alone.report.arena.head
-    assert len(six.model) < len(alone.model) + 5 * 900
 
 
 def test_steps_of_time_are_a_batch() -> None:

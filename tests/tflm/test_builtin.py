@@ -18,12 +18,10 @@ import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.pipeline import builtin_alone, only_builtin
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.interface import METADATA, changes_of, metadata
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.runtime.stimuli import stimuli
-from tflm_memopt.tflm.choices import KERNELS
 from tflm_memopt.tflm.libraries import library
 
 PLAIN = """
@@ -126,12 +124,6 @@ def test_what_is_built_gains(name: str, tmp_path: Path) -> None:
     assert again.model == done.model
 
 
-def test_copies_take_no_bytes() -> None:
-    """The arena holds only the input and two maps side by side, without copies for a concatenated row."""
-    done = tflm_memopt.optimize(BUILT["joined"], ops="builtin", kernels="reference")
-    assert done.report.arena.head <= 512 + 2 * 512 + 16
-
-
 def unread() -> bytes:
     """A convolution with scratch whose stride skips its input's last row."""
     net = Net(seed=8)
@@ -145,17 +137,6 @@ def test_scratch_keeps_off_what_no_kernel_reads(tmp_path: Path) -> None:
     done = tflm_memopt.optimize(unread(), ops="builtin", kernels="reference")
     assert done.report.arena.head < done.report.original_arena.head
     same_bytes(unread(), done.model, tmp_path, 20)
-
-
-def test_kernels_of_others_overlap_nothing() -> None:
-    heads = {}
-    for kernels in (None, *KERNELS):
-        done = tflm_memopt.optimize(BUILT["int8"], ops="builtin", kernels=kernels)
-        graph = read(done.model)
-        recorded = changes_of(metadata(graph.tree, METADATA)).kernels if done.report.changed else "any"
-        assert recorded == (kernels or "any") or not done.report.changed
-        heads[kernels] = done.report.arena.head
-    assert heads["reference"] < heads[None] <= heads["cmsis-nn"]
 
 
 def test_the_checker_refuses_what_comes_too_near() -> None:

@@ -9,14 +9,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 import streaming
-from ai_edge_litert import schema_py_generated as schema
 from conftest import WAKE_WORD
 from models import Net
 from tflm.test_states import STEPS, differing
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert.annotation import SEVERAL_SUBGRAPHS
 from tflm_memopt.convert.conversion import Converted, conversion_of
 from tflm_memopt.convert.pipeline import ConversionOptions, builtin_alone, only_builtin
 from tflm_memopt.errors import PlanError
@@ -24,10 +22,8 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.rewrite.int8_io import Int8Interface
-from tflm_memopt.runtime.verify import verify
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import library
-from tflm_memopt.tflm.lifetimes import ONLINE, offline_offsets
 
 MIXED = streaming.mixed()
 BUILDS = [
@@ -54,16 +50,6 @@ def test_steps_give_the_same_bytes(build: Callable[[], bytes]) -> None:
     kinds = [sorted(op.type for op in model.graph.ops) for model in (before, after)]
     assert kinds[0] == kinds[1]
     assert differing(data, done.model, 60, (20, 21)) == 0
-
-
-def test_the_plan_has_an_offset_for_each_tensor_of_all_subgraphs() -> None:
-    done = as_builtin(MIXED)
-    model = read(done.model)
-    counts = [len(graph.tensors) for graph in model.graph.subgraphs]
-    offsets = offline_offsets(model.tree, sum(counts))
-    assert offsets and set(offsets[counts[0] :]) == {ONLINE}
-    figures, said = predict(done.model, "lp64", recording=True), verify(MIXED, done.model, runs=1).measured
-    assert said and (said.rewritten.head, said.rewritten.total) == (figures.head, figures.total)
 
 
 def test_rows_that_are_kept_are_never_copied() -> None:
@@ -117,19 +103,6 @@ def test_operators_of_a_variable_keep_their_order() -> None:
         if all(order.index(a) < order.index(b) for a, b in pairs)
     }  # fmt: skip
     assert passed == wanted
-
-
-def test_subgraphs_with_tensors_of_their_own_are_left_whole() -> None:
-    """TFLM's planner would give tensors of a branch the offsets of others."""
-    net = Net(5)
-    x = net.input((1, 4), (0.05, 0))
-    stream = streaming.Streaming(net)
-    setup = net.tree.subgraphs[1]
-    tensor = schema.TensorT(shape=np.array([1, 4], np.int32), type=schema.TensorType.INT8, buffer=0, name="own")
-    setup.tensors.append(tensor)
-    stream.assign("a", x)
-    done = tflm_memopt.optimize(net.model(net.softmax(x)), ops="builtin", kernels="reference")
-    assert not done.report.changed and done.report.why_unchanged == str(SEVERAL_SUBGRAPHS)
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from models import Net
 from property import oracle
 
 from tflm_memopt.tflm import custom_memory
-from tflm_memopt.tflm.accepted import CUSTOM_OPERATORS
 from tflm_memopt.tflm.arena import predict
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
@@ -96,29 +95,6 @@ SIGNAL = {
 def test_arena_of_a_signal_operator(data: bytes) -> None:
     assert predict(data).exact
     oracle.assert_arena_as_predicted(data, oracle.interpreter(data))
-
-
-def test_every_custom_operator_has_a_row() -> None:
-    """CIRCULAR_BUFFER is in the table of builtin operators; only the NPU's driver knows what its operator allocates."""
-    assert set(custom_memory.KERNELS) == CUSTOM_OPERATORS - {"CIRCULAR_BUFFER", "ethos-u"}
-
-
-@pytest.mark.parametrize("coding", range(3))
-@pytest.mark.parametrize("zero_points", [[0, 0, 0, 0], [0, 1, 2, 3]])
-def test_arena_of_decoders(coding: int, zero_points: list[int]) -> None:
-    """One operator decodes two tensors. Only the pruning decoder copies zero points, and only if one is not 0."""
-    net = Net(1)
-    data = net.tensor((64,), "UINT8", None, data=np.zeros(64, np.uint8))
-    header = np.zeros(256, np.uint8)
-    header[[0, 1, 4, 5]] = coding, 1, 1, 1
-    ancillary = net.tensor((256,), "UINT8", None, data=header)
-    decoded = [net.tensor((4, 6), scales=[0.1] * 4) for _ in range(2)]
-    for tensor in decoded:
-        net.graph.tensors[tensor].quantization.zeroPoint = np.array(zero_points)
-    net.op("CUSTOM", [data, ancillary] * 2, decoded, custom_code="TFLM_DECODE")
-    made = net.model(*decoded)
-    assert predict(made).exact
-    oracle.assert_arena_as_predicted(made, oracle.interpreter(made))
 
 
 def detection(options: bytes, boxes: int = 12, classes: int = 3) -> bytes:

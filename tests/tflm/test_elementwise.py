@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
@@ -12,15 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models import Affine, Net
 from numpy.typing import NDArray
-from property.oracle import assert_same_bytes, convert
 from tflm.test_operators import EVERY, EXAMPLES, activations, affines, assert_equal, oracle, zero_points
 
-from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Op, Quantization
-from tflm_memopt.model.reader import read
-from tflm_memopt.ops import lookup, quant
+from tflm_memopt.ops import lookup
 from tflm_memopt.ops.elementwise import ARITHMETIC
-from tflm_memopt.plan.plan import Builtin
 
 TABLES = examples(75)
 """Random scales and zero points per operator."""
@@ -72,44 +66,6 @@ def test_tables_in_programs(kind: str, shape: tuple[int, ...]) -> None:
     assert_equal(net.model(net.unary(kind, net.input(shape, (0.05, -3)), out=target, options=options)))
 
 
-def float32_multipliers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute as TFLM's source of August 2026 does; the wheel does not."""
-
-    def single(real: float, *, exactly: Any = quant.quantize_multiplier) -> quant.Multiplier:
-        multiplier: quant.Multiplier = exactly(float(np.float32(real)))
-        return multiplier
-
-    monkeypatch.setattr(quant, "quantize_multiplier", single)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["ABS", "LEAKY_RELU", "HARD_SWISH"])
-def test_ties(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For these scales, a byte shows that factors are computed in double."""
-    rng = np.random.default_rng(5)
-    zero_point = {"LEAKY_RELU": 127, "HARD_SWISH": 0}.get(kind, -128)
-    cases = [
-        ((scale(rng, -3, 0), zero_point), (scale(rng, -3, 0), zero_point), scale(rng, -3, 0)) for _ in range(20000)
-    ]
-    decisive = []
-    for case in cases:
-        with monkeypatch.context() as patch:
-            exact = lookup_or_none(kind, *case)
-            float32_multipliers(patch)
-            if exact is not None and not np.array_equal(exact, table(kind, *case)):
-                decisive.append((case, exact))
-    assert decisive, "scales that decide nothing"
-    for case, exact in decisive:
-        np.testing.assert_array_equal(oracle(unary(kind, *case), [EVERY])[0][0], exact, str(case))
-
-
-def lookup_or_none(kind: str, source: Affine, target: Affine, alpha: float) -> NDArray[np.int8] | None:
-    try:
-        return table(kind, source, target, alpha)
-    except lookup.OutOfRange:
-        return None
-
-
 # ---- two operands ----
 
 images = st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 5))
@@ -138,23 +94,3 @@ def test_two_operands(
     }
     out = (float(np.float32(wanted.get(kind, max(a[0], b[0])) * ratio)), zero_point)
     assert_equal(net.model(net.binary(kind, *operands, activation=activation, out=out)))
-
-
-def test_gelu_in_tflite_s_composition() -> None:
-    """The TANH approximation: all its multiplications, additions and constants are in one region."""
-    net = Net(3)
-    x = net.conv2d(net.input((1, 6, 5, 3)), 4, kernel=(3, 3), out=(0.05, 3))
-
-    def constant(value: float) -> int:
-        return net.tensor((1,), affine=(value / 100, 0), data=[100])
-
-    cube = net.binary("MUL", net.binary("MUL", x, x, out=(0.15, -128)), x, out=(1.5, 2))
-    inner = net.binary("ADD", x, net.binary("MUL", cube, constant(0.044715), out=(0.07, 1)), out=(0.1, 2))
-    scaled = net.binary("MUL", inner, constant(0.7978845608), out=(0.08, 2))
-    gate = net.binary("ADD", net.unary("TANH", scaled, out=(1 / 128, 0)), constant(1.0), out=(2 / 255, -128))
-    y = net.binary("MUL", net.binary("MUL", x, constant(0.5), out=(0.025, 3)), gate, out=(0.03, -100))
-    data = net.model(net.conv2d(y, 2))
-    new, planned = convert(data, ConversionOptions(tiles=None, seconds=0.2)) or (b"", None)
-    assert planned is not None and not any(isinstance(step, Builtin) for step in planned.plan.steps)
-    assert [op.type for op in read(new).graph.ops] == ["CUSTOM"]
-    assert_same_bytes(data, new)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from conftest import examples, thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +16,7 @@ from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.canonicalise import canonicalise
-from tflm_memopt.rowgraph.supported import Unsupported, to_row_ops
+from tflm_memopt.rowgraph.supported import to_row_ops
 from tflm_memopt.runtime import host
 from tflm_memopt.tflm.arena import predict
 
@@ -55,23 +52,6 @@ def test_embedding_and_reduction(length: int, rows: int, width: int, seed: int, 
     assert_rewritten(text_model(length, rows, width, reduction, seed))
 
 
-@pytest.mark.slow
-@EXAMPLES
-@given(size=st.sampled_from([(5,), (1, 6), (1, 1, 5), (1, 4, 5)]), width=st.integers(1, 5), seed=st.integers(0, 999))
-def test_shapes_of_indices(size: tuple[int, ...], width: int, seed: int) -> None:
-    net = Net(seed)
-    x = net.gather(net.input(size, None, dtype="INT32"), 9, width)
-    assert_rewritten(net.model(net.unary("RELU", x)))
-
-
-def test_a_map_of_indices_feeds_a_convolution() -> None:
-    """There is one index per pixel; the plan may use tiles."""
-    net = Net(3)
-    x = net.gather(net.input((1, 12, 10), None, dtype="INT32"), 16, 6)
-    x = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 8, kernel=(3, 3))), 5)
-    assert_rewritten(net.model(net.softmax(net.fully_connected(net.mean(x, [1, 2]), 3))))
-
-
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 def test_the_embedded_sequence_is_never_whole(reduction: str) -> None:
     rewritten = assert_rewritten(text_model(64, 50, 24, reduction))
@@ -88,19 +68,3 @@ def test_an_index_outside_of_the_table_ends_the_run(index: int) -> None:
     (program,) = programs(read(tflm_memopt.optimize(data).model).graph)
     with pytest.raises(ModelError, match="outside of its table"):
         host.run(program, [ids], [4])
-
-
-@pytest.mark.parametrize(("what", "reason"), [
-    ("int64", "int32"), ("axis", "axis 1"), ("batch", "batch size 1"), ("cube", r"\[2, 3, 4\]"),
-])  # fmt: skip
-def test_what_stays_builtin(what: str, reason: str) -> None:
-    net = Net(6)
-    ids = net.input((2, 3) if what == "batch" else (1, 3), None, dtype="INT64" if what == "int64" else "INT32")
-    shape = (2, 3, 4) if what == "cube" else (5, 4)
-    table = net.tensor(shape, data=np.zeros(shape))
-    axis = 1 if what == "axis" else 0
-    y = net.tensor((*net.shape(ids), *shape[1:]))
-    net.op("GATHER", [table, ids], [y], schema.GatherOptionsT(axis=axis))
-    (support,) = to_row_ops(read(net.model(y)).graph).values()
-    assert isinstance(support, Unsupported)
-    assert re.search(reason, str(support)), str(support)

@@ -31,28 +31,3 @@ def test_a_network_around_a_computed_shape_is_one_region(form: int, activations:
     assert planned is not None and not any(isinstance(step, Builtin) for step in planned.plan.steps)
     assert [op.type for op in read(new).graph.ops] == ["CUSTOM"]
     oracle.assert_same_bytes(data, new)
-
-
-@pytest.mark.parametrize("form", [0, 1, 2])
-def test_what_a_builtin_operator_reads_is_computed_as_before(form: int) -> None:
-    net, y, target = head(form)
-    outside = net.input((1, 30, 4), None, dtype="FLOAT32")
-    z = net.op("RESHAPE", [outside, target], [net.tensor((1, 30, 4), "FLOAT32", None)])
-    data = net.model(net.unary("RELU", y), z, target)
-    new, _ = oracle.convert(data, QUICK) or (b"", None)
-    assert {"SHAPE", "RESHAPE"} <= {op.type for op in read(new).graph.ops}
-    oracle.assert_same_bytes(data, new)
-
-
-@pytest.mark.parametrize("form", [0, 1, 2])
-def test_a_view_that_stays_reads_its_shape_from_a_constant(form: int) -> None:
-    """Two outputs of the model have the same bytes; one is a copy, and its shape is a constant."""
-    net = Net(form)
-    x = net.conv2d(net.input((1, 6, 5, 3)), 4, kernel=(3, 3))
-    y = reshape_by(net, x, computed_shape(net, x, (1, 30, 4), form=form), (1, 30, 4))
-    data = net.model(x, y)
-    new, _ = oracle.convert(data, QUICK) or (b"", None)
-    graph = read(new).graph
-    assert [op.type for op in graph.ops] == ["CUSTOM", "RESHAPE"]
-    assert graph.tensors[graph.ops[1].inputs[1]].data.tolist() == [1, 30, 4]
-    oracle.assert_same_bytes(data, new)

@@ -69,13 +69,3 @@ def test_raw_audio_takes_little_more_than_its_samples(stride: int) -> None:
     assert result.report.arena.head < 4000 + 1_500
     assert read(result.model).graph.ops[0].options["custom_code"] == "TMO_REGION"
     assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
-
-
-def test_depthwise_filters_of_long_recordings_stream() -> None:
-    net = Net()
-    x = net.depthwise_conv2d(net.input((1, 3000, 1, 3)), multiplier=2, kernel=(100, 1), stride=(5, 1))
-    x = net.pool(x, kind="MAX_POOL_2D", kernel=(75, 1), stride=(75, 1))
-    data = net.model(net.fully_connected(net.mean(x, (1, 2)), 10))
-    result = tflm_memopt.optimize(data, input="stream")
-    assert result.report.arena.total < 3_000
-    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact

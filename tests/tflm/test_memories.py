@@ -9,7 +9,7 @@ import memories
 import numpy as np
 import pytest
 from models import Net
-from stepping import ARENA, STEPS, differing
+from stepping import STEPS, differing
 
 import tflm_memopt
 from tflm_memopt.kernels.descriptions.curves import SIGMOID
@@ -95,33 +95,9 @@ def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
     assert (tflm.get_output(0).ravel() == (made + (1 << bits - 1)) >> bits).all()
 
 
-def test_states_of_other_types_stay_builtin() -> None:
-    """The layers around it are converted, and the state is kept."""
-    net = Net(6)
-    x = net.conv2d(net.input((1, 12, 12, 2), (0.1, 3)), 8, kernel=(3, 3), stride=(2, 2))
-    x = net.reshape(net.pool(net.conv2d(x, 8, kernel=(3, 3)), kind="MAX_POOL_2D", kernel=(6, 6), stride=(6, 6)), (1, 8))
-    data = net.model(memories.svdf(net, x, 6, memory=4, dtype="INT16"))
-    done = tflm_memopt.optimize(data, seconds=0)
-    assert done.report.changed
-    assert [op.type for op in read(done.model).graph.ops if op.type in WITH_VARIABLES] == ["SVDF"]
-    assert differing(data, done.model, 20, (5,)) == 0
-
-
 @pytest.mark.parametrize("build", [memories.svdf_network, memories.lstm_network])
 def test_states_are_verified_step_by_step(build: Callable[[], bytes]) -> None:
     """The guarded executor lets an operator write only its own state."""
     data = build()
     found = verify(data, tflm_memopt.optimize(data, seconds=0).model, runs=2, steps=Steps(20, 7))
     assert found.bit_exact and found.guarded > 0, found
-
-
-def test_before_the_first_inference() -> None:
-    """For an input of zeros, the first output contains only the bias."""
-    net = Net(7)
-    data = net.model(memories.svdf(net, net.input((1, 6), (0.1, 0)), 6, memory=4))
-    model = tflm_memopt.optimize(data, seconds=0).model
-    both = [interpreter(m, ARENA) for m in (data, model)]
-    for tflm in both:
-        tflm.set_input(np.zeros((1, 6), np.int8), 0)
-        assert tflm.invoke() == 0
-    assert both[0].get_output(0).tobytes() == both[1].get_output(0).tobytes()

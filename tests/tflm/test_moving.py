@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import examples, thinned
+from conftest import examples
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from models import Net, Pair
@@ -15,7 +15,6 @@ from moving import (
     pack,
     resize,
     reverse,
-    slice_,
     space_to_depth,
     split,
     split_v,
@@ -98,14 +97,6 @@ def test_concatenation(shape: Shape, axis: int, others: list[int], negative: boo
     assert_all(net, concatenation(net, xs, axis - 4 * negative))
 
 
-@pytest.mark.parametrize(("count", "axis"), thinned([(5, 1), (7, 3), (10, 1), (10, 3)], 1))
-def test_concatenation_of_many(count: int, axis: int) -> None:
-    net = Net()
-    x = image(net, (1, 4, 3, 5), streamed=True)
-    parts = [slice_(net, x, [0, 0, 0, k % 4], [1, 4, 3, 1]) for k in range(count)]
-    assert_all(net, net.conv2d(concatenation(net, parts, axis), 2, kernel=(3, 3)))
-
-
 @pytest.mark.slow
 @EXAMPLES
 @given(shape=shapes, axis=st.integers(1, 3), count=st.integers(1, 3),
@@ -123,18 +114,6 @@ def test_split(shape: Shape, axis: int, count: int, form: str, streamed: bool, d
     else:
         parts = unpack(net, image(net, shape, streamed=streamed), axis)
     assert_all(net, *parts)
-
-
-@pytest.mark.parametrize("axis", [1, 3])
-def test_both_parts_of_a_split(axis: int) -> None:
-    net = Net()
-    assert_all(net, *split(net, image(net, (1, 6, 5, 4), streamed=True), axis, 2))
-
-
-def test_a_part_that_nobody_reads_is_not_made() -> None:
-    net = Net()
-    first, _ = split(net, image(net, (1, 6, 5, 4), streamed=True), 3, 2)
-    assert_all(net, net.conv2d(first, 3, kernel=(3, 3)))
 
 
 @pytest.mark.slow

@@ -196,13 +196,6 @@ def test_mean(
     assert_equal(net.model(y))
 
 
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize(("shape", "axes"), [((1, 6, 5), (1,)), ((7, 3), (0,)), ((1, 4, 3, 2), (-3, -2))])
-def test_mean_of_other_ranks(shape: tuple[int, ...], axes: tuple[int, ...], keep: bool) -> None:
-    net = Net()
-    assert_equal(net.model(net.mean(net.input(shape), axes, keep=keep, out=(0.04, 7))))
-
-
 @EXAMPLES
 @given(shape=st.sampled_from([(1, 10), (1, 1), (4, 3), (1, 3, 2, 7), (1, 300)]), a=affines,
        beta=st.floats(0.125, 4, width=32))  # fmt: skip
@@ -247,36 +240,6 @@ def test_a_group_for_each_channel(
 CHAINS = [((3,), (2,), True), ((2,), (3,), True), ((3,), (2,), False), ((2,), (2,), False), ((2, 3), None, True),
           ((3, 2), None, False)]  # fmt: skip
 """Axes of the first MEAN and of the second, if any, after TRANSPOSE to NCHW; whether dimensions are kept."""
-
-
-@pytest.mark.slow
-@EXAMPLES
-@given(size=sizes, c=channels, chain=st.sampled_from(CHAINS), middle=affines, last=affines)
-def test_transposed_mean(
-    size: tuple[int, int], c: int, chain: tuple[Any, Any, bool], middle: Affine, last: Affine
-) -> None:
-    net, (first, second, keep) = Net(), chain
-    x = net.mean(net.transpose(net.input((1, *size, c)), (0, 3, 1, 2)), first, keep=keep, out=middle)
-    if second is not None:
-        x = net.mean(x, second, keep=keep, out=last)
-    assert_equal(net.model(x))
-
-
-@pytest.mark.slow
-@EXAMPLES
-@given(width=st.integers(2, 15), c=st.integers(1, 5), kernel=st.integers(1, 4), stride=st.integers(1, 3),
-       height=st.integers(1, 3), seed=seeds)  # fmt: skip
-def test_one_dimensional_networks_run_in_rows(
-    width: int, c: int, kernel: int, stride: int, height: int, seed: int
-) -> None:
-    net = Net(seed)
-    x = net.input((1, 1, width, c))
-    x = net.conv2d(x, 4, kernel=(height, kernel), stride=(1, stride))
-    x = net.depthwise_conv2d(x, kernel=(1, kernel))
-    y = net.conv2d(x, 4)
-    y = net.add(x, y)
-    y = net.pool(y, kernel=(1, 2), stride=(1, 2), padding="SAME")
-    assert_equal(net.model(net.fully_connected(net.mean(y, (1, 2)), 3)))
 
 
 # Whether TFLM computes a factor in float32 or in double affects one result in a million, at a tie. These tests first
@@ -330,28 +293,6 @@ def test_ties_of_rescaled_values(kind: str) -> None:
             y = net.unary(kind, net.input((1, 256), (a, -128)), out=(b, -128))
             assert_equal(net.model(y), also=[EVERY])
             found += 1
-    assert found >= 3, "scales that decide nothing"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fused", [False, True])
-def test_ties_of_activation_ranges(fused: bool) -> None:
-    """Six, in units of the output's scale, is between two integers."""
-    found = 0
-    for k in range(1, 60):
-        middle = np.float32(6 / (k + 0.5))
-        for scale in (
-            float(np.nextafter(middle, np.float32(0))),
-            float(middle),
-            float(np.nextafter(middle, np.float32(9))),
-        ):
-            if quant.round_away(quant.float32_quotient(6, scale)) != quant.round_away(6 / scale):
-                net = Net()
-                x = net.input((1, 256), (scale, -128))
-                same = (scale, -128)
-                y = net.add(x, x, activation="RELU6", out=same) if fused else net.unary("RELU6", x, out=same)
-                assert_equal(net.model(y), also=[EVERY])
-                found += 1
     assert found >= 3, "scales that decide nothing"
 
 

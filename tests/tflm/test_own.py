@@ -18,15 +18,10 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
-from tflm_memopt.errors import KernelError
-from tflm_memopt.lower.reference import reference_program
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops import own
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS, MADE
-from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.results import Optimized
-from tflm_memopt.rowgraph.supported import to_row_ops
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
@@ -104,31 +99,6 @@ def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
         assert verified.bit_exact, verified.failure or verified.difference
 
 
-@pytest.mark.parametrize("of", [0, 1])
-def test_operands_are_not_exchanged(of: int) -> None:
-    """The second operand is demanded first."""
-
-    @own.operator("ADD_N", lambda site: {})
-    def one_of_both(b: own.Builder) -> None:
-        (n,) = b.extents("channels")
-        tensors = [b.ram(name, own.Type.INT8, n) for name in ("x", "other")]
-        y = b.output("y", own.Type.INT8, n)
-        with b.loop("i", n) as i:
-            b.ram_store(y, b.ram_load(tensors[of], i), i)
-
-    net, shape = Net(4), (1, 5, 4, 3)
-    graph = read(net.model(net.add_n(net.input(shape), net.input(shape)))).graph
-    (op,) = to_row_ops(graph).values()
-    assert isinstance(op, RowOp)
-    whole = unpack(reference_program(op))
-    (demanded,) = whole.ops
-    exchanged = replace(demanded, inputs=demanded.inputs[::-1], swapped=True)
-    both = [np.random.default_rng(k).integers(-128, 128, shape, dtype=np.int8) for k in range(2)]
-    for program in (whole, replace(whole, ops=(exchanged,))):
-        (out,) = host.run(pack(program), both, [both[0].size])
-        assert np.array_equal(out, both[of].reshape(-1))
-
-
 def test_damaged_programs_have_as_many_operands_as_their_kernel() -> None:
     described(TWO)
     model = added()
@@ -184,22 +154,6 @@ def _narrow() -> bytes:
     x = net.conv2d(net.input((1, 6, 6, 2)), 4)
     operands = [x, net.tensor((), "INT32", None, data=np.array(-1, np.int32))]
     return net.model(net.op("CUMSUM", operands, [net.tensor((1, 6, 6, 4))], schema.CumsumOptionsT()))
-
-
-def test_a_description_that_is_not_of_pixels() -> None:
-    names = described()
-    builder = names["Builder"]
-    for extents, tensors in ((("n",), ("x", "y")), (("channels",), ("y",)), (("channels",), ("a", "y"))):
-
-        def describe(b: Any, extents: tuple[str, ...] = extents, tensors: tuple[str, ...] = tensors) -> None:
-            (n,) = b.extents(*extents)
-            for name in tensors:
-                (b.output if name == "y" else b.ram)(name, own.Type.INT8, n)
-
-        with pytest.raises(KernelError) as refused:
-            own.operator("ROUND")(describe)
-        assert refused.value.code == "bad_kernel"
-    assert builder is own.Builder
 
 
 @pytest.mark.parametrize("form", [{"axis": 2}, {"exclusive": True}, {"reverse": True}])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from itertools import product
 
-import pytest
-from conftest import examples, thinned
+from conftest import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from models import Net, Pair
@@ -63,18 +61,3 @@ def test_reductions(
     x = net.input(shape, a)
     x = net.conv2d(x, shape[-1], out=a) if streamed else x
     assert_all(net, reduce(net, kind, x, axes, keep=keep, out=None if kind.startswith("REDUCE") else b))
-
-
-BATCHES = [
-    ((4, 5, 3), (0,)), ((4, 5, 3), (1,)), ((4, 5, 3), (2,)), ((4, 5, 3), (0, 2)), ((2, 4, 5, 3), (1, 2)),
-    ((2, 4, 5, 3), (0,)), ((2, 4, 5, 3), (2, 3)), ((2, 3, 4, 2, 3), (2,)), ((2, 1, 4, 1, 3), (2, 3)),
-    ((1, 4, 5, 3), (0, 1, 2)), ((1, 4, 1, 3), (0, 2)), ((1, 1, 1, 3), (1, 2)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("shape", "axes"), thinned(BATCHES, 4))
-def test_reductions_of_batches(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
-    for kind, keep in product(REDUCTIONS, (False, True)):
-        net = Net()
-        y = reduce(net, kind, net.input(shape), axes, keep=keep, out=None if kind.startswith("REDUCE") else (0.07, 3))
-        assert_all(net, y)

@@ -22,7 +22,6 @@ from tflm_memopt.runtime.stimuli import Steps
 from tflm_memopt.runtime.verify import verify
 from tflm_memopt.runtime.wheel import interpreter
 from tflm_memopt.tflm.arena import predict
-from tflm_memopt.tflm.lifetimes import ONLINE, offline_offsets
 
 HANDLES = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
 
@@ -52,31 +51,6 @@ def test_other_settings(build: Callable[[], bytes], options: dict[str, Any]) -> 
     assert differing(data, done.model, 60, (20,)) == 0
 
 
-def test_the_arena_is_what_is_predicted() -> None:
-    """The minimum size is accepted, and the interpreter reports the predicted use."""
-    data = streaming.mixed()
-    done = tflm_memopt.optimize(data, seconds=0).model
-    figures = predict(done, "lp64", recording=True)
-    assert interpreter(done, figures.min).invoke() == 0
-    said = verify(data, done, runs=1).measured
-    assert said
-    assert (said.rewritten.head, said.rewritten.tail, said.rewritten.total) == (
-        figures.head,
-        figures.tail,
-        figures.total,
-    )
-
-
-def test_the_state_is_in_the_tail() -> None:
-    """No offset places the variable, so AllocateTensors of another interpreter never overwrites it."""
-    model = read(tflm_memopt.optimize(streaming.mixed(), seconds=0).model)
-    (op,) = model.graph.ops
-    variables = [t for t in op.inputs if model.graph.tensors[t].variable]
-    offsets = offline_offsets(model.tree, len(model.graph.tensors))
-    assert offsets
-    assert [(model.graph.tensors[t].dtype, offsets[t]) for t in variables] == [("UINT8", ONLINE)]
-
-
 @pytest.mark.parametrize(
     "build",
     [streaming.partly, streaming.twice_assigned, streaming.read_late, streaming.passed_on, streaming.filled],
@@ -87,26 +61,6 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
     assert HANDLES & {op.type for op in read(done.model).graph.ops}
     assert done.report.changed
     assert differing(data, done.model, 50, (20, 21)) == 0
-
-
-@pytest.mark.parametrize(
-    ("build", "why"),
-    [
-        (streaming.reshaped, "variable 'a': it is INT8[1, 2, 1, 4] in one place, and INT8[1, 1, 2, 4] in another"),
-        (streaming.read_late, "variable 'a': it is assigned before it is read"),
-        (streaming.twice_assigned, "variable 'a': it is assigned 2 times in an inference, not once"),
-        (streaming.filled, "variable 'a': its initial value is not its zero point, which a reset would"),
-        (streaming.partly, "variable 'a': an operator that writes or reads its rows stays builtin"),
-    ],
-    ids=lambda x: getattr(x, "__name__", "why"),
-)
-def test_why_a_variable_stays_builtin(build: Callable[[], bytes], why: str) -> None:
-    data = build()
-    found = [op for op in tflm_memopt.inspect(data).operators if op.code == "resource_variable"]
-    assert {"VAR_HANDLE", "READ_VARIABLE"} <= {op.operator for op in found}
-    assert any(why in op.reason for op in found), [op.reason for op in found]
-    done = tflm_memopt.optimize(data, seconds=0)
-    assert differing(data, done.model, 30, (11,), least=2) == 0
 
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])

@@ -5,7 +5,6 @@ TFLM.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
@@ -13,14 +12,11 @@ from conftest import thinned
 from models import Net
 from property.oracle import assert_same_bytes, original, rewritten
 from property.oracle import run as inference
-from tflm.test_builtin import same_bytes
 
-import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.choices import MOVES
 from tflm_memopt.plan.planner import plan
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.tiling import Tiling, fan_out
@@ -79,17 +75,6 @@ def test_stripes_give_the_same_bytes(build: Callable[[Net, int], int], activatio
             assert_same_bytes(data, in_parts(data, tiling), seed=rows)
 
 
-def test_more_parts_than_one_operator_joins() -> None:
-    """TFLM's CONCATENATION takes ten inputs."""
-    net = Net(seed=4)
-    x = net.conv2d(net.input((1, 25, 3, 2)), 4, kernel=(3, 3), padding="SAME")
-    data = net.model(net.conv2d(x, 26))
-    for tiling in (Tiling((0, 1), rows=25), Tiling((0, 1), rows=5, columns=3), Tiling((0,), channels=4)):
-        assert_same_bytes(data, in_parts(data, tiling), seed=1)
-    joins = [op for op in read(in_parts(data, Tiling((0, 1), rows=25))).graph.ops if op.type == "CONCATENATION"]
-    assert sorted(len(op.inputs) for op in joins) == [3, 7, 9, 9]
-
-
 @pytest.mark.slow
 def test_channel_groups_give_the_same_bytes() -> None:
     net = Net(seed=5)
@@ -133,25 +118,3 @@ def test_other_operators_in_channel_groups(build: Callable[[Net], int]) -> None:
             for case in stimuli(graph, [graph.tensors[t] for t in graph.inputs], 2, seed=parts):
                 a, b = (inference(x, case.values, 1) for x in (before, after))
                 assert a[0].tobytes() == b[0].tobytes()
-
-
-def refused(net: Net) -> int:
-    """Means over channels, each of which needs all channels."""
-    return net.mean(net.conv2d(net.input((1, 4, 4, 3)), 8), (3,), keep=True)
-
-
-def test_what_cannot_go_through_channel_groups() -> None:
-    net = Net(seed=7)
-    graph = read(net.model(refused(net))).graph
-    assert [op.type for op in fan_out(graph, graph.ops[0])] == ["CONV_2D"]
-    assert fan_out(graph, graph.ops[1]) == ()
-
-
-@pytest.mark.slow
-def test_an_embedding_and_its_mean(tmp_path: Path) -> None:
-    """No tiling of feature maps can shrink the thesis's text model."""
-    net = Net(seed=8)
-    data = net.model(net.softmax(net.fully_connected(words(net, 200), 2)))
-    done = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES)
-    assert done.report.in_parts and done.report.arena.total < 0.8 * done.report.original_arena.total
-    same_bytes(data, done.model, tmp_path, 10)

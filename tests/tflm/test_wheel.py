@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
-from typing import Any
-
 import numpy as np
 import pytest
 from tflm.region_model import IN, WORKSPACE, expected, misaligned_model, program, region_model
 
-from tflm_memopt.runtime import wheel
-from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.wheel import interpreter
 
 ARENA = 4096
@@ -54,47 +49,3 @@ def test_refuses_a_workspace_off_its_boundary(capfd: pytest.CaptureFixture[str])
     with pytest.raises(RuntimeError):
         tflm.invoke()
     assert "TMO_REGION: the workspace is not 16-byte aligned; keep" in capfd.readouterr().err
-
-
-class _Record(ctypes.Structure):
-    _fields_ = [
-        *((name, ctypes.c_void_p) for name in ("init", "free", "prepare", "invoke", "reset")),
-        ("builtin_code", ctypes.c_int32),
-        ("custom_name", ctypes.c_char_p),
-    ]
-
-
-class _Resolver(ctypes.Structure):
-    _fields_ = [("vtable", ctypes.c_void_p), ("records", _Record * 200), ("count", ctypes.c_uint32)]
-
-
-def _resolver(**changed: Any) -> _Resolver:
-    """An object like the wheel's resolver, except for the `changed` attributes."""
-    resolver = _Resolver(count=changed.get("count", 118))
-    for record in resolver.records:
-        record.builtin_code, record.invoke = changed.get("builtin_code", 101), changed.get("invoke", 1)
-    return resolver
-
-
-def _register(resolver: _Resolver) -> bool:
-    wheel.require()
-    function = ctypes.CDLL(str(native_library("tmo_wheel_shim"))).TmoRegisterOps
-    function.restype = ctypes.c_bool
-    return bool(function(ctypes.byref(resolver)))
-
-
-def test_adds_four_records_behind_the_wheels_own() -> None:
-    resolver = _resolver()
-    assert _register(resolver)
-    assert resolver.count == 122
-    names = [resolver.records[i].custom_name for i in range(118, 122)]
-    assert names == [b"TMO_REGION", b"TMO_CONV_2D", b"TMO_FULLY_CONNECTED", b"TMO_GROUP"]
-
-
-@pytest.mark.parametrize("changed", [{"count": 117}, {"count": 197}, {"builtin_code": 100}, {"invoke": None}], ids=str)
-def test_leaves_a_resolver_of_another_layout_alone(changed: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
-    resolver = _resolver(**changed)
-    before = bytes(resolver)
-    assert not _register(resolver)
-    assert bytes(resolver) == before
-    assert f"install tflite-micro=={wheel.VERSION}" in capfd.readouterr().err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 from unit.command import small
@@ -26,28 +25,6 @@ def test_values_that_no_option_has(name: str) -> None:
         with pytest.raises(UsageError, match=f"invalid value .* for {name}") as refused:
             tflm_memopt.optimize(small(), **{name: value})
         assert refused.value.code == "bad_option"
-
-
-@pytest.mark.parametrize(
-    ("options", "hint"),
-    [
-        ({"ops": "builtni"}, "builtin (of region, group, builtin)"),
-        ({"kernels": "cmsis"}, "cmsis-nn (of reference, cmsis-nn, esp-nn)"),
-        ({"ops": "builtin", "allow_ops": ["CONCAT"]}, "CONCATENATION (of PAD, SLICE, CONCATENATION)"),
-        ({"abi": "ilp64"}, "lp64 (of ilp32, lp64)"),
-        ({"without": 3}, "a list"),
-        ({"max_macs": []}, "a number"),
-        ({"cores": 3}, "1, 2"),
-        ({"effort": True}, "a number or text"),
-        ({"int8_io": 1}, "true or false"),
-        ({"share": [1, "2"]}, "text or a list"),
-        ({"input": None}, "text"),
-    ],
-)
-def test_hints(options: dict[str, Any], hint: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        tflm_memopt.optimize(small(), **options)
-    assert refused.value.hint == hint
 
 
 @pytest.mark.parametrize("value", ["[1]", "nan", "'x'", "true", "{a = 1}", "1979-05-27"])

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from models import Net
 
-import tflm_memopt
 from tflm_memopt.analysis import esp
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
@@ -60,13 +59,3 @@ def test_measured_networks_that_were_not_used_are_in_the_range(row: dict[str, An
     low, high = row["milliseconds"]
     assert span[0] <= 1000 * row["mhz"] * low
     assert 1000 * row["mhz"] * high <= span[1]
-
-
-@pytest.mark.parametrize(("size", "width"), [(32, 0.25), (48, 0.5)])
-def test_vector_kernels_run_the_heavy_layers_in_little_more_ram(size: int, width: float) -> None:
-    model = mobilenet(size, 3, width, 4)
-    least, vectors = (tflm_memopt.optimize(model, target=target, effort=0.1) for target in ("generic", "esp-nn"))
-    chip = esp.chip("ESP32-S3")
-    assert chip and chip.share(least.work) == 0
-    assert (chip.share(vectors.work) or 0) >= 0.95
-    assert vectors.report.arena.total <= 1.3 * least.report.arena.total

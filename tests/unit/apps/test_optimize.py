@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
-from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
-from tflm_memopt.apps.rates import MEASURED
+from tflm_memopt import App, AppExploration, AppModel, explore, optimize
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
@@ -50,21 +49,6 @@ def test_models_in_turn_overlay_byte_by_byte() -> None:
     assert not result.report.reserved
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_figures_of_c_modules(stream: bool) -> None:
-    """Without an interpreter, only the modules' arena and the states of streamed inputs count, and no TFLM."""
-    result = optimize(application(stream=stream), interpreter=False)
-    report = result.report
-    header = result.files("c")["app.h"].decode()
-    assert f"#define APP_ARENA_BYTES {report.arena.head}u" in header
-    assert report.arena.total == report.arena.head + 8 * stream
-    assert (report.interpreter, report.arena_size) == (False, None)
-    row = fit(result, ["bluepill"]).boards[0].rewritten
-    assert (row.flash.tflm, row.ram_needed) == (0, report.arena.total)
-    under_tflm = optimize(application(stream=stream))
-    assert fit(under_tflm, ["bluepill"]).boards[0].rewritten.flash.total > row.flash.total + 20_000
-
-
 def test_models_that_run_at_the_same_time_have_no_byte_in_common() -> None:
     result = optimize(application(concurrent=(("camera", "wake"), ("wake", "vad"))))
     assert not written(plan_of(result, "camera")) & written(plan_of(result, "wake"))
@@ -80,21 +64,6 @@ def test_what_is_retained_is_nobody_elses() -> None:
     for other in ("camera", "vad"):
         assert not place & written(plan_of(result, other))
     assert place <= written(plan_of(result, "wake"))
-
-
-@pytest.mark.parametrize(
-    ("app", "code", "says"),
-    [
-        (application(ram=100), "does_not_fit", "limit is 100 B"),
-        (application(ram=5_000, concurrent=(("camera", "wake", "vad"),)), "does_not_fit", "in turn they take"),
-    ],
-)
-def test_what_does_not_fit_says_what_would(app: App, code: str, says: str) -> None:
-    with pytest.raises(DoesNotFit) as caught:
-        optimize(app)
-    assert caught.value.code == code
-    assert says in str(caught.value)
-    assert caught.value.where and caught.value.hint
 
 
 def test_a_model_whose_bytes_tflm_places_runs_only_in_turn() -> None:
@@ -139,22 +108,6 @@ def test_from_a_file_to_files_and_back(door: Path, run: Run) -> None:
     assert "No model overwrites data of another one" in checked.out
 
 
-@pytest.mark.slow
-def test_models_rewritten_alone_do_not_share_an_arena(door: Path, run: Run) -> None:
-    for name in ("one", "two"):
-        assert run("optimize", f"{name}.tflite", "-o", "out", "--effort", "low", "--quiet").code == 0
-    answer = run("verify", "door.toml", "out")
-    assert answer.code == 2
-    assert "other_model" in answer.err
-    assert "run at the same time" in answer.err
-    two = door / "out/two.tflite"
-    two.write_bytes(two.read_bytes() + b"\0")
-    assert "bad_plan" in run("verify", "door.toml", "out").err
-    (door / "out/two.plan.json").write_bytes((door / "out/one.plan.json").read_bytes())
-    (door / "out/two.tflite").write_bytes((door / "out/one.tflite").read_bytes() + b"\0")
-    assert run("verify", "door.toml", "out").code == 2
-
-
 @functools.cache
 def explored() -> AppExploration:
     models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
@@ -175,44 +128,6 @@ def test_the_frontier_of_an_application_is_of_points_of_its_models() -> None:
         assert point.busy is not None and 0 < point.busy < 1
         assert taken[0].milliseconds
         assert point.busy == pytest.approx(2 * taken[0].milliseconds[1] / 1000, abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("entries", "options", "code", "says"),
-    [
-        ({"ms": 0.001}, CLOCKED, "too_slow", "'one' takes at least"),
-        ({"fps": 1}, LOW, "time_unknown", "the run time of 'one' is unknown"),
-        ({"ms": 1}, {**LOW, "ops": "builtin", "clock": 64, "core": "cortex-m4"}, "time_unknown", "unknown"),
-    ],
-)
-def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: str, says: str) -> None:
-    with pytest.raises((DoesNotFit, UsageError), match=says) as caught:
-        optimize(App({"one": AppModel(small(1), **entries), "two": AppModel(small(2))}, options=options))
-    assert caught.value.code == code
-    assert caught.value.hint
-
-
-def test_a_measured_time_is_scaled_by_instructions() -> None:
-    """No clock is needed."""
-    found = explore(App({"one": AppModel(small(1), fps=2, ms_measured=41)}, options=LOW))
-    assert found.times == {"one": MEASURED}
-    points = found.models["one"]
-    for point in found.points:
-        share = points[point.points["one"]].instructions / points[0].instructions
-        assert point.busy == pytest.approx(2 * 41 * share / 1000, abs=1e-3)
-    with pytest.raises(DoesNotFit, match="takes at least 41 ms"):
-        optimize(App({"one": AppModel(small(1), ms=40, ms_measured=41)}, options=LOW))
-
-
-def test_all_rates_together_are_too_much_for_the_core() -> None:
-    fast = explored().models["one"][0].milliseconds
-    assert fast
-    fps = 0.7 * 1000 / fast[1]
-    models = {"one": AppModel(small(1), fps=fps), "two": AppModel(small(1), fps=fps / 1.1)}
-    with pytest.raises(DoesNotFit) as caught:
-        explore(App(models, options=CLOCKED))
-    assert caught.value.code == "too_slow"
-    assert "a lower fps for 'one'" in caught.value.hint
 
 
 @pytest.mark.slow
@@ -250,13 +165,3 @@ def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
         optimize(app)
     assert caught.value.code == code
     assert caught.value.hint
-
-
-def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
-    found = run("fit", "door.toml", "--all", "--json").json
-    assert found["arena"]["total"] < found["original_arena"]["total"]
-    models = [(door / f"{name}.tflite").read_bytes() for name in ("one", "two")]
-    assert found["flash"]["original"] == sum(map(len, models))
-    row = next(row for row in found["boards"] if row["board"]["id"] == "nano33ble")
-    assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
-    assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import streaming
 from models import Net
-from unit.command import Run, long, small
+from unit.command import long, small
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.pipeline import expanded
@@ -67,17 +65,3 @@ def test_what_is_no_pipeline_is_refused(entry: AppModel, code: str, says: str) -
     assert caught.value.code == code
     assert caught.value.where == "models.net.pipeline"
     assert caught.value.hint
-
-
-@pytest.mark.slow
-def test_a_pipeline_from_a_file_to_files_and_back(folder: Path, run: Run) -> None:
-    (folder / "net.tflite").write_bytes(long())
-    (folder / "door.toml").write_text('effort = "low"\n[models.net]\nfile = "net.tflite"\npipeline = [2]\n')
-    answer = run("optimize", "door.toml", "-o", "out")
-    assert answer.code == 0, answer.err
-    assert list(json.loads((folder / "out/door.report.json").read_text())["models"]) == ["net_1", "net_2"]
-    assert run("verify", "door.toml", "out", "--runs", "1").code == 0
-    (folder / "bad.toml").write_text('[models.net]\nfile = "net.tflite"\npipeline = [9]\n')
-    answer = run("optimize", "bad.toml", "-o", "bad")
-    assert answer.code == 2 and "cannot_share" in answer.err
-    assert not (folder / "bad").exists()

@@ -50,16 +50,6 @@ def test_an_application(tmp_path: Path) -> None:
     assert app.groups() == [("vad", "vww"), ("wake", "vad")]
 
 
-def test_the_file_of_a_board_is_relative_to_the_application(tmp_path: Path) -> None:
-    text = 'board = "own.toml"\n[models.a]\nfile = "a.tflite"\nboard = "boards/b.toml"\n'
-    text += '[models.b]\nfile = "b.tflite"\nboard = "nano33ble"\n'
-    (tmp_path / "app.toml").write_text(text)
-    app = read_app(tmp_path / "app.toml")
-    assert app.options == {"board": str(tmp_path / "own.toml")}
-    boards = [entry.options["board"] for entry in app.models.values()]
-    assert boards == [str(tmp_path / "boards/b.toml"), "nano33ble"]
-
-
 @pytest.mark.parametrize(
     ("text", "code", "says"),
     [
@@ -86,8 +76,3 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, text: str, code: str, sa
     assert says in str(caught.value)
     assert caught.value.hint
     assert caught.value.file.endswith("app.toml")
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read"):
-        read_app(tmp_path / "app.toml")

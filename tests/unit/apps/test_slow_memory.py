@@ -9,7 +9,6 @@ import pytest
 from conftest import RESNET
 
 from tflm_memopt import App, AppModel, optimize
-from tflm_memopt.apps.fit import fit_app
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
@@ -62,23 +61,6 @@ def test_the_checker_finds_common_slow_bytes(in_turn: AppOptimized) -> None:
         check_together(placed, {(0, 1)})
     apart = [placed[0], placed[1]._replace(slow_at=plain[0].slow_bytes)]
     check_together(apart, {(0, 1)})
-
-
-def test_a_board_fits_both_memories(in_turn: AppOptimized) -> None:
-    rows = {row.board.id: row.rewritten for row in fit_app(in_turn, ["xiao_esp32s3", "nano33ble"]).boards}
-    assert rows["xiao_esp32s3"].fits
-    assert rows["nano33ble"].missed == f"lacks {in_turn.report.slow:,} B external RAM"
-
-
-def test_firmware_gives_each_model_its_part(together: AppOptimized) -> None:
-    header = together.files("cpp")["two_app.h"].decode()
-    assert f"constexpr size_t two_slow_bytes = {together.report.slow};" in header
-    program = together.files("esp-idf")["esp-idf/main/main.cpp"].decode()
-    for at in together.report.slow_offsets.values():
-        assert f"memory.data = shared + {at};" in program
-    module = together.files("c")
-    assert b"void two_set_slow(void *memory)" in module["two.c"]
-    assert f"TWO_SLOW_BYTES {together.report.slow}u" in module["two.h"].decode()
 
 
 def test_what_cannot_be_done_is_refused() -> None:

@@ -9,9 +9,7 @@ from dataclasses import replace
 import pytest
 from conftest import EXAMPLE
 
-from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
-from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.convert.annotation import annotate
 from tflm_memopt.convert.pipeline import ConversionOptions, for_two_cores, make_plan, pack_for
 from tflm_memopt.errors import PlanError
@@ -75,22 +73,6 @@ def test_a_cut_leaves_something_on_both_sides(how: Sharding, cut: int) -> None:
     with pytest.raises(PlanError, match="cannot be cut") as raised:
         checked(first(planned().plan, change))
     assert "cannot be cut at" in str(raised.value)
-
-
-def test_a_group_that_is_shared_twice_is_refused() -> None:
-    plan = planned().plan
-    with pytest.raises(PlanError, match="twice") as raised:
-        checked(replace(plan, sharing=(*plan.sharing, plan.sharing[0])))
-    assert "split twice" in str(raised.value)
-
-
-def test_no_core_reaches_beyond_the_arena() -> None:
-    """Other rules of the checker find such plans first."""
-    found = planned()
-    replay = CoresReplay(found.plan, TaggedArena(found.plan, {}), found.graph.ops)
-    with pytest.raises(PlanError, match="outside of the arena") as raised:
-        replay._touch(0, replay.written, (found.plan.head, 1, 1, 1), 0, 0)
-    assert "is outside of the arena" in str(raised.value)
 
 
 def test_scratch_for_one_core_is_too_little() -> None:

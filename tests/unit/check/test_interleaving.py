@@ -11,7 +11,7 @@ from unit.command import small
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import PlanError
-from tflm_memopt.plan.plan import PlacedState, Plan, Role
+from tflm_memopt.plan.plan import Plan, Role
 
 
 @cache
@@ -62,22 +62,6 @@ def test_what_is_alive_at_a_pause_has_to_stay() -> None:
         check_together([one, two], (), {(0, 1)})
     assert "together with others" in str(caught.value)
     check_together([one, two._replace(plan=above(two.plan, -(-one.plan.head // 16) * 16))], (), {(0, 1)})
-
-
-def test_a_pause_that_never_comes() -> None:
-    with pytest.raises(PlanError, match="the plan pauses after iteration 99999") as caught:
-        check_together([paused(99_999), sharer(2)], (), {(0, 1)})
-    assert isinstance(caught.value.__cause__, PlanError)
-    assert "pauses after iteration" in str(caught.value.__cause__)
-
-
-def test_only_one_operator_pauses() -> None:
-    one = sharer(1)
-    plan = replace(one.plan, pauses=(1,), states=(PlacedState(1, 2, 1, 1, 1, 0),))
-    with pytest.raises(PlanError, match="one custom operator without a state") as caught:
-        check_together([one._replace(plan=plan), sharer(2)], (), {(0, 1)})
-    assert isinstance(caught.value.__cause__, PlanError)
-    assert "a plan with pauses must be" in str(caught.value.__cause__)
 
 
 def test_what_waits_for_rows_has_to_stay() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -14,18 +13,12 @@ from unit.plan.sketch import Sketch
 from tflm_memopt.check import checker
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.lives import BEFORE, LiveRanges, apart, pieces
-from tflm_memopt.check.nest import check_nest, run_order, steps_of
-from tflm_memopt.check.packed import kernel_scratch
-from tflm_memopt.check.source import SourceReplay
+from tflm_memopt.check.nest import steps_of
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import Packing
-from tflm_memopt.ops.rowop import Rows, Window
-from tflm_memopt.plan.iteration.planned import looped, trace_of
-from tflm_memopt.plan.nest import LoopNest
-from tflm_memopt.plan.plan import Buffer, Group, Plan, Role, Stage
+from tflm_memopt.plan.plan import Buffer, Group, Plan, Role
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.rowgraph.graph import InputSource
 from tflm_memopt.rowgraph.regions import partition
 
 ROW = 8
@@ -94,13 +87,6 @@ def test_a_builtin_operator_s_output_on_its_input() -> None:
         checker.check(mutant, graph)
 
 
-def test_an_operator_of_more_tensors_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    s = Sketch()
-    y = s.conv(s.input(8, 1, 16), 8)
-    monkeypatch.setattr(checker, "MAX_IO", 1)
-    assert "region 0 has 2 inputs and outputs, more than 1" in refusal(s, single(s, y), y)
-
-
 def test_a_repeated_pixel_that_the_output_overwrites() -> None:
     """No other read of the pixel exists; only the order within the row is wrong."""
     s = Sketch()
@@ -143,37 +129,6 @@ def test_a_reversed_group_reads_the_mirror_image_of_its_windows() -> None:
     assert read != [(8 - end, 8 - first) for first, end in reversed(read)]
 
 
-def test_a_row_group_that_says_that_it_is_tiled() -> None:
-    """A group that runs row by row must not claim to be tiled, although nothing reads the flag."""
-    s = Sketch()
-    y = s.conv(s.input(8, 1, 16), 8)
-    (group,) = (step for step in single(s, y).steps if isinstance(step, Group))
-    stages = tuple(replace(stage, nest=LoopNest(2, 2, 2)) for stage in group.stages)
-    step = steps_of(replace(group, stages=stages), {0: s.ops[0]})[0]
-    with pytest.raises(PlanError, match="operator 0 of a row group runs as LoopNest") as refused:
-        check_nest(step)
-    assert "of a row group runs as" in str(refused.value)
-
-
-def test_a_row_is_one_unit_however_wide_its_reader_sees_it() -> None:
-    s = Sketch()
-    y = s.relu(s.conv(s.input(8, 1, 4), 4))
-    seen = Rows(8, 4, 1)
-    s.rows[y], s.ops[1] = seen, replace(s.ops[1], reads=(seen,), writes=seen)
-    group = Group(0, (Stage(0, (0,)), Stage(1, (0,))), (1,), 16, 0)
-    group = replace(group, loops=looped(trace_of(group, dict(enumerate(s.ops)))))
-    steps = steps_of(group, dict(enumerate(s.ops)))
-    assert [step.stage.op for step in run_order(0, group, steps)] == [0, 1] * 8
-
-
-def test_rows_that_nobody_asks_for_are_pushed_when_the_group_is_done() -> None:
-    replay = SourceReplay(arena(), InputSource(0, 2 * ROWS, ROW, ROWS))
-    replay.wait_for(1, "operator 0")
-    assert replay.pushed == ROWS
-    replay.end_of_group()
-    assert replay.pushed == 2 * ROWS
-
-
 def lives(*moments: tuple[int, int]) -> LiveRanges:
     """Live ranges at the same four bytes, one for each pair of moments."""
     at, end, written, read = zip(*((0, 4, *both) for both in moments), strict=True)
@@ -199,15 +154,3 @@ def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> N
 KERNELS = ((1, 1), (3, 1), (3, 3))
 PACKINGS = (Packing.DSP_CONV, Packing.MVE_CONV, Packing.DSP_DENSE, Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE,
             Packing.RVV_CONV, Packing.RVV_DEPTHWISE, Packing.ESP_CONV, Packing.ESP_DEPTHWISE)  # fmt: skip
-
-
-@pytest.mark.parametrize("packing", PACKINGS, ids=lambda p: p.name)
-def test_the_scratch_of_packed_kernels_is_what_operators_say(packing: Packing) -> None:
-    """Two independent formulas for the scratch agree."""
-    s = Sketch()
-    s.conv(s.input(8, 8, 4), 8)
-    for c, out, kernel, columns in itertools.product((1, 3, 8, 16, 20), (2, 8), KERNELS, (1, 2, 3, 5, 7)):
-        op = replace(
-            s.ops[0], reads=(Rows(8, 8, c),), writes=Rows(8, columns, out), window=Window(*kernel), packing=packing
-        )
-        assert kernel_scratch(Stage(0, (0,)), op, columns) == op.scratch_bytes(columns), (c, out, kernel, columns)

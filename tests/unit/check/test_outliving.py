@@ -99,13 +99,6 @@ def test_a_fault_is_refused(made: Callable[[], RowGraph], damaged: Callable[[Row
         check_outliving(damaged(made()))
 
 
-def test_a_window_on_rows_of_another_tensor_is_refused() -> None:
-    graph = streamed()
-    key, op = found(graph, lambda op: op.older is not None)
-    with pytest.raises(PlanError, match="keeps rows of another tensor"):
-        check_outliving(with_op(graph, key, replace(op, inputs=(op.output,))))
-
-
 @pytest.mark.parametrize("kind", [Kind.SEND, Kind.RECEIVE])
 def test_a_message_has_the_rows_in_their_order(kind: Kind) -> None:
     net = Net(1)

@@ -22,11 +22,9 @@ from unit.plan.damage import (
 )
 from unit.plan.sketch import Sketch, residual
 
-from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.rowop import Rows
 from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
 
@@ -74,21 +72,6 @@ def test_a_shallow_rolling_buffer_names_the_row_that_is_gone() -> None:
     assert re.match(r"operator \d+ \w+, iteration \d+, row \d+ of tensor \d+: byte \d+", refusal(s, mutant, total))
 
 
-def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
-    """The first operator has 8 rows; the second one reads 16, half as wide."""
-    s = Sketch()
-    y = s.relu(s.conv(s.input(8, 1, 4), 4))
-    seen = Rows(16, 1, 2)
-    s.rows[y], s.ops[1] = seen, replace(s.ops[1], reads=(seen,), writes=seen)
-    found = single(s, y)
-    first, second = (step for step in found.steps if isinstance(step, Group))
-    (counters, *_) = (i for i, b in enumerate(found.buffers) if b.role is Role.COUNTERS)
-    mutant = with_buffer(found, counters, replace(found.buffers[counters], nbytes=4))
-    both = replace(second, stages=(*first.stages, *second.stages))
-    apart = replace(mutant, steps=(both,), offsets=tuple(range(0, 64 * len(mutant.buffers), 64)), head=1024)
-    assert "group 0: operator 0 runs too often" in refusal(s, apart, y)
-
-
 @pytest.mark.parametrize(
     ("damage", "text"),
     [
@@ -129,14 +112,3 @@ def test_sums_and_counters_must_be_large_enough() -> None:
         buffer = found.buffers[i]
         mutant = with_buffer(found, i, replace(buffer, nbytes=buffer.nbytes // 2))
         assert f"needs {buffer.nbytes} bytes, but has {buffer.nbytes // 2} in the plan" in refusal(s, mutant, y)
-
-
-@pytest.mark.parametrize("at", [-4, -1, 1, 4])
-def test_nothing_is_outside_of_the_arena(at: int) -> None:
-    s = Sketch()
-    found = single(s, s.conv(s.input(8, 1, 16), 16))
-    arena = TaggedArena(found, {})
-    arena.write_run(0, 0, 0, found.head)
-    arena.read_run(0, 0, 0, found.head, "somebody")
-    with pytest.raises(PlanError, match="outside of the arena"):
-        arena.write_run(0, at, 0, found.head)

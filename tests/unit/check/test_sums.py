@@ -70,24 +70,3 @@ def test_a_division_by_other_rows(rows: int) -> None:
 def test_sums_that_begin_as_something_else() -> None:
     key, op = sums()
     assert refused(key, updates=tuple(replace(rolling_buffer, fill=1) for rolling_buffer in op.updates)) == "bad_plan"
-
-
-def test_a_rolling_buffer_that_begins_as_something_else() -> None:
-    rolling_buffer = sums()[1].inputs[1]
-    key, keep = next(
-        (k, op.state_write)
-        for k, op in planned().graph.ops.items()
-        if op.state_write and op.state_write.tensor == rolling_buffer
-    )
-    assert refused(key, state_write=replace(keep, fill=1)) == "bad_plan"
-
-
-def test_a_rolling_buffer_of_other_rows() -> None:
-    key, op = sums()
-    new, rolling_buffer, total = op.inputs
-    other = next(
-        o.state_write.tensor
-        for o in planned().graph.ops.values()
-        if o.state_write and o.state_write.tensor != rolling_buffer
-    )
-    assert refused(key, inputs=(new, other, total)) == "bad_plan"

@@ -22,17 +22,14 @@ from unit.plan.damage_tiles import (
     rolling_buffers_of_other_sizes,
     shallower_column_windows,
 )
-from unit.plan.sketch import Sketch
 from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.check.nest import StageNest, check_nest
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.nest import LoopNest
-from tflm_memopt.plan.plan import Group, Plan, Stage
+from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host, regions
 
@@ -121,18 +118,3 @@ def test_what_passes_runs_right(damage: Callable[[Plan], Mutants]) -> None:
             else:
                 refused += 1
     assert refused > passed
-
-
-@pytest.mark.parametrize(("channel_groups", "fine"), [(1, True), (3, True), (4, False), (5, True), (6, False)])
-def test_every_group_has_channels(channel_groups: int, fine: bool) -> None:
-    """Five channels in four groups are two, two, one and none."""
-    s = Sketch()
-    (op,) = s.chain(s.relu(s.input(2, 3, 5))).ops
-    step = StageNest(
-        Stage(0, (0,), iterative=False, nest=LoopNest(channel_groups=channel_groups)), op, 2, is_reversed=False
-    )
-    if fine:
-        check_nest(step)
-    else:
-        with pytest.raises(PlanError, match=f"5 channels in {channel_groups} groups$"):
-            check_nest(step)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
-from models import Net
-from unit.command import ARENA, MAIN, REWRITTEN, SUFFIXES, Run, files, float_io, small, unsupported
+from unit.command import ARENA, MAIN, REWRITTEN, SUFFIXES, Run, files, small, unsupported
 
 from tflm_memopt.cli import main as cli
 
@@ -41,14 +38,6 @@ def test_optimize_writes_its_files_and_prints_the_report(folder: Path, run: Run)
     assert report["flash"]["rewritten"] == (folder / "out/small.tflite").stat().st_size
     assert report["kept_builtin"] == []
     assert report["seconds"] > 0
-
-
-def gated() -> bytes:
-    """An operator that stays builtin, between float32 operators."""
-    net = Net()
-    x = net.unary("QUANTIZE", net.input((1, 4, 4, 2), None, dtype="FLOAT32"))
-    y = net.op("DIV", [x, x], [net.tensor((1, 4, 4, 2))], schema.DivOptionsT())
-    return net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None))
 
 
 def test_the_model_itself_is_never_overwritten(folder: Path, run: Run) -> None:
@@ -104,26 +93,6 @@ def test_a_bad_file_in_a_folder_ends_none_of_the_others(several: Path, run: Run)
 # --- inspect and verify
 
 
-def test_inspect(folder: Path, run: Run) -> None:
-    (folder / "float.tflite").write_bytes(float_io())
-    answer = run("inspect", "float.tflite", "--json")
-    assert (answer.code, answer.err) == (cli.DONE, "")
-    result = answer.json
-    assert [op["operator"] for op in result["operators"]] == ["QUANTIZE", "CONV_2D", "CONV_2D", "DEQUANTIZE"]
-    assert [op["supported"] for op in result["operators"]] == [True] * 4
-    assert set(result["arena"]) >= ARENA
-    assert (result["channels"], result["dead_channels"], result["dead_macs"]) == (12, 0, 0)
-    said = run("inspect", "float.tflite").out
-    assert "4 of 4 run row by row" in said
-    assert "ilp32, input in the arena, TFLM reference kernels" in said
-    assert "peak" in said
-    (folder / "gate.tflite").write_bytes(gated())
-    (kept,) = [op for op in run("inspect", "gate.tflite", "--json").json["operators"] if not op["supported"]]
-    assert kept["reason"] in run("inspect", "gate.tflite").out
-    assert kept["hint"]
-    assert files(folder) == {"small.tflite", "float.tflite", "gate.tflite"}
-
-
 def test_verify_yes(folder: Path, run: Run) -> None:
     run("optimize", "small.tflite", "-o", "out")
     np.save(folder / "mine.npy", np.zeros((2, 1, 24, 24, 3), np.int8))
@@ -174,14 +143,6 @@ def test_imports_no_more_than_a_command_needs(folder: Path, command: str, slow: 
     assert not imported.intersection(slow)
 
 
-def test_an_error_as_json(folder: Path, run: Run) -> None:
-    answer = run("inspect", "missing.tflite", "--json")
-    assert answer.code == cli.BAD
-    assert answer.json["error"]["code"] == "file_unreadable"
-    assert answer.json["error"]["what"] in answer.err
-    assert run("inspect", "small.tflite", "--jsn", "--json").json["error"]["code"] == "bad_option"
-
-
 @pytest.mark.slow
 def test_a_reader_that_closes_early(folder: Path) -> None:
     process = subprocess.Popen(
@@ -192,18 +153,3 @@ def test_a_reader_that_closes_early(folder: Path) -> None:
     assert process.stderr.read() == ""
     process.stderr.close()
     assert process.wait() == cli.DONE
-
-
-@pytest.mark.slow
-def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
-    net = Net()
-    x = net.input((1, 4, 4, 2), name="größe")
-    (folder / "odd.tflite").write_bytes(net.model(net.conv2d(x, 4)))
-    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([*MAIN, "inspect", "odd.tflite"], capture_output=True, check=True, env=environment)
-    assert b"CONV_2D" in done.stdout
-    done = subprocess.run(
-        [*MAIN, "verify", "odd.tflite", "small.tflite"], capture_output=True, check=False, env=environment
-    )
-    assert done.returncode == cli.BAD
-    assert b"gr\\xf6\\xdfe" in done.stderr

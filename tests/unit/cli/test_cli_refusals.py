@@ -15,7 +15,6 @@ from unit.command import MAIN, Run, assert_refused, files, small, unsupported
 
 from tflm_memopt.cli import inspection
 from tflm_memopt.cli import main as cli
-from tflm_memopt.runtime import wheel
 
 
 def damaged(how: str) -> bytes:
@@ -114,16 +113,6 @@ def test_bad_usage(folder: Path, run: Run, arguments: Sequence[str], says: str) 
     assert sorted(p.name for p in folder.iterdir()) == ["empty.json", "other.tflite", "small.tflite"]
 
 
-def test_a_name_that_is_no_utf_8(folder: Path, run: Run) -> None:
-    path = Path(os.fsdecode(b"caf\xe9.tflite"))
-    (folder / path).write_bytes(small())
-    for command in (("inspect",), ("fit", "--board", "nano33ble"), ("optimize", "-o", "out", "--emit", "cpp")):
-        answer = run(command[0], str(path), *command[1:])
-        assert answer.code == cli.DONE, answer.err
-        assert "caf\ufffd.tflite" in answer.out
-    assert {"caf_.tflite", "caf_.report.html", "caf__ops.h"} <= {p.name for p in (folder / "out").iterdir()}
-
-
 def dynamic_range(kind: str) -> bytes:
     """Integer or half-float weights with float activations."""
     net = Net()
@@ -143,44 +132,6 @@ def dynamic_range(kind: str) -> bytes:
         return net.model(net.op(kind, [x, weights], [y], options))
     weights = net.tensor((4, 4), affine=(0.1, 0), data=np.ones((4, 4)))
     return net.model(net.op(kind, [x, weights], [y], schema.FullyConnectedOptionsT(keepNumDims=True)))
-
-
-@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "FLOAT16"])
-def test_a_model_that_tflm_refuses(folder: Path, run: Run, kind: str) -> None:
-    """TFLM refuses the model; optimize reports that and writes nothing; inspect shows the model and the same
-    message.
-    """
-    data = dynamic_range(kind)
-    with pytest.raises(RuntimeError, match="allocate tensors"):
-        wheel.interpreter(data, 1 << 16)
-    (folder / "hybrid.tflite").write_bytes(data)
-    before = files(folder)
-    answer = run("optimize", "hybrid.tflite", "-o", "out")
-    assert_refused(answer, "TFLM refuses this model")
-    assert "code tflm_refuses" in answer.err
-    assert "TFLITE_BUILTINS_INT8" in answer.err
-    assert files(folder) == before
-    shown = run("inspect", "hybrid.tflite")
-    assert shown.code == cli.DONE
-    sentence = answer.err.splitlines()[0].removeprefix("error: ").removesuffix(" (hybrid.tflite)")
-    assert sentence in " ".join(shown.out.split())
-
-
-def test_no_limit_can_be_kept_by_what_is_not_known(folder: Path, run: Run) -> None:
-    net = Net()
-    x = net.conv2d(net.input((1, 8, 8, 3)), 4, kernel=(3, 3))
-    y = net.op("CUSTOM", [x], [net.tensor((1, 8, 8, 4))], custom_code="MINE")
-    (folder / "mine.tflite").write_bytes(net.model(net.conv2d(y, 4)))
-    before = files(folder)
-    answer = run("optimize", "mine.tflite", "--ram-limit", "20kB")
-    assert_refused(answer, "the memory of MINE is unknown")
-    assert "code memory_unknown" in answer.err
-    assert files(folder) == before
-    known = run("fit", "mine.tflite", "--board", "nano33ble")
-    assert known.code == cli.NO
-    assert "not known" in known.out
-    page = run("fit", "mine.tflite", "--board", "nano33ble", "--markdown")
-    assert "| not known | at most" in page.out
 
 
 def test_a_defect_is_never_the_answer_no(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

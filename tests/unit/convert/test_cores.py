@@ -32,11 +32,3 @@ def test_refusals(options: dict[str, Any]) -> None:
         tflm_memopt.optimize(EXAMPLE.read_bytes(), **options)
     assert raised.value.code == "bad_option"
     assert raised.value.hint
-
-
-@pytest.mark.slow
-def test_a_second_core_takes_memory_for_its_counters_alone() -> None:
-    """This also holds against groups that run row by row."""
-    one, two = ({"without": ("tiles",)}, {"cores": 2})
-    arenas = [tflm_memopt.optimize(EXAMPLE.read_bytes(), **options).report.arena.total for options in (one, two)]
-    assert 0 < arenas[1] - arenas[0] <= 64

@@ -11,18 +11,11 @@ from models import Net
 from unit.command import Run
 
 import tflm_memopt
-from tflm_memopt.cli import main as cli
 from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.targets.boards import board
 
 BLUEPILL = board("bluepill")
-
-
-def heavy() -> bytes:
-    """A model with little RAM and 100 kB of weights."""
-    net = Net(3)
-    return net.model(net.fully_connected(net.fully_connected(net.input((1, 1000)), 100), 4))
 
 
 def camera() -> bytes:
@@ -40,22 +33,6 @@ def mostly_builtin() -> bytes:
     x = net.input((1, 32, 32, 8))
     x = net.op("DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.DivOptionsT())
     return net.model(net.fully_connected(net.mean(x, (1, 2)), 4))
-
-
-def test_the_flash_of_a_board_is_a_limit(folder: Path, run: Run) -> None:
-    (folder / "heavy.tflite").write_bytes(heavy())
-    answer = run("optimize", "heavy.tflite", "-o", "out", "--board", "bluepill", "--emit", "platformio")
-    assert (answer.code, answer.out) == (cli.NO, "")
-    assert not (folder / "out").exists()
-    assert "B of flash, bluepill has 49,152 B beside its core" in answer.err
-    assert re.search(r"at model [\d,]+ B, library [\d,]+ B, TFLM [\d,]+ B, the last two estimated", answer.err)
-    assert "code flash_too_small" in answer.err
-    names = re.search(r"--board ([\w, ]+)", answer.err)
-    assert names
-    assert "bluepill" not in names[1]
-    there = run("optimize", "heavy.tflite", "-o", "out", "--json", "--board", names[1].split(", ")[0]).json["board"]
-    assert there["fits"]
-    assert there["flash"]["model"] > 100_000
 
 
 def test_a_board_too_small_for_a_float_interface_is_told_of_int8_io() -> None:
@@ -95,20 +72,6 @@ def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
     assert (limited.model, limited.report.why_unchanged) == (net.model(y), NO_FLASH)
 
 
-def test_a_limit_of_flash(folder: Path, run: Run) -> None:
-    """The limit in the hint is accepted; one byte less is not."""
-    flags = ("optimize", "small.tflite", "-o", "out", "--ram-limit", "3000", "--json")
-    answer = run(*flags, "--flash-limit", "20kB")
-    error = answer.json["error"]
-    assert (answer.code, error["code"]) == (cli.NO, "flash_too_small")
-    assert "limit is 20,000 B" in error["what"]
-    limit = int(re.match(r"--flash-limit (\d+)", error["hint"])[1])  # type: ignore[index]
-    report = run(*flags, "--flash-limit", limit).json
-    assert report["flash_limit"] == limit
-    assert sum(report["footprint"]["rewritten"][part] for part in ("model", "library", "tflm")) == limit
-    assert run(*flags, "--flash-limit", limit - 1).code == cli.NO
-
-
 # --- the balance
 
 
@@ -124,16 +87,3 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     said = run("optimize", "builtin.tflite", "-o", "a").out
     (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
     assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ("--force",), ("--ram-limit", "30kB"), ("--board", "nano33ble"), ("--op-per", "group"),
-    ],
-)  # fmt: skip
-def test_unless_it_is_wanted(folder: Path, run: Run, flags: tuple[str, ...]) -> None:
-    (folder / "builtin.tflite").write_bytes(mostly_builtin())
-    report = run("optimize", "builtin.tflite", "-o", "a", "--json", *flags).json
-    assert report["changed"]
-    assert not report["balance"]["worthwhile"]

@@ -10,7 +10,7 @@ from models import Net
 from unit.command import wide
 
 import tflm_memopt
-from tflm_memopt.errors import DoesNotFit, MemoptError
+from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.results import Exploration
 
 M4: Mapping[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
@@ -54,22 +54,3 @@ def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None
     enough = int(no.value.hint.split()[1])
     done = tflm_memopt.optimize(wide(), max_instructions=enough, ram_limit=limit, **M4)
     assert done.report.arena.total <= limit
-
-
-@pytest.mark.parametrize(
-    ("settings", "way_out"),
-    [
-        ({"max_instructions": 1000}, "--max-instructions "),
-        ({"max_instructions": 1000, "core": "cortex-m0"}, "--core cortex-m"),
-        ({"max_instructions": 1000, "plan": {}}, "--plan alone"),
-    ],
-)
-def test_what_is_refused(settings: dict[str, Any], way_out: str) -> None:
-    with pytest.raises(MemoptError) as refused:
-        tflm_memopt.optimize(wide(), **M4, **settings)
-    assert refused.value.code == "bad_option"
-    assert refused.value.hint.startswith(way_out)
-    if way_out == "--max-instructions ":
-        least = int(refused.value.hint.split()[1])
-        done = tflm_memopt.optimize(wide(), max_instructions=least, **M4)
-        assert done.report.instructions == {"cortex-m4": least}

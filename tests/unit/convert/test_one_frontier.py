@@ -79,25 +79,3 @@ def test_the_frontier_has_every_plan(model: str, settings: str) -> None:
         assert done.plan
         cost_taken, ram_taken = price(explored, done.plan, done.work), done.report.arena.total
         assert any(c <= cost_taken and ram <= ram_taken for c, ram in points), (limit, cost_taken, ram_taken)
-
-
-@pytest.mark.parametrize("name", ["pico", "nucleo_f103rb", "nano33ble"])
-def test_the_original_is_compared_with_the_points(name: str) -> None:
-    """Both commands say the same of the original, on every core on which it was counted."""
-    data = narrowing()
-    explored, optimized = tflm_memopt.explore(data, board=name), tflm_memopt.optimize(data, board=name)
-    time = optimized.report.time
-    assert time
-    assert time.original
-    assert explored.original_milliseconds == time.original.milliseconds
-    assert explored.original_instructions == time.original.instructions
-    assert all(point.milliseconds for point in explored.points)
-
-
-def test_a_model_without_a_target_is_timed_on_each_board_with_modelled_cycles() -> None:
-    rows = tflm_memopt.fit(tflm_memopt.optimize(narrowing()), ["pico", "bluepill", "nano33ble", "esp32c3"]).boards
-    for row in rows:
-        assert row.time, row.board.id
-        assert row.time.original and row.time.original.milliseconds
-        assert row.time.rewritten and row.time.rewritten.milliseconds
-    assert [row.time.core for row in rows if row.time][:3] == ["cortex-m0", "cortex-m3", "cortex-m4"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import EXAMPLE, KEYWORDS, MOBILENET, RESNET
+from conftest import EXAMPLE, KEYWORDS, RESNET
 from counted_traffic import counted
 from models import Net
 
@@ -16,16 +16,14 @@ import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.request import request
-from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
+from tflm_memopt.errors import DoesNotFit, PlanError
 from tflm_memopt.lower.rewrite import programs
-from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.results import Optimized
-from tflm_memopt.runtime import guard, host, host_model
-from tflm_memopt.targets.boards import boards
+from tflm_memopt.runtime import guard, host_model
 
 SLOW = "1MB"
 LIMITS = [(RESNET, 5_700), (RESNET, 4_400), (KEYWORDS, 1_000), (EXAMPLE, 11_800)]
@@ -72,14 +70,6 @@ def test_traffic_is_predicted_exactly(spilled: tuple[Path, int, Optimized]) -> N
     assert counted(read(made.model)) == BytesMoved(memories.slow_read, memories.slow_written, memories.weights_read)
 
 
-@pytest.mark.parametrize("model", [RESNET, KEYWORDS, MOBILENET])
-def test_the_plan_is_the_same_if_everything_is_fast(model: Path) -> None:
-    plain = tflm_memopt.optimize(model)
-    roomy = tflm_memopt.optimize(model, memory={"fast": plain.report.arena.needed, "slow": SLOW})
-    assert roomy.model == plain.model
-    assert roomy.plan.to_json() == plain.plan.to_json()
-
-
 def test_the_checker_replays_slow_memory() -> None:
     made = conversion(RESNET)
     planned = made.of(made.plans.spilled(4_200, SlowCost()))
@@ -99,58 +89,6 @@ def test_the_checker_replays_slow_memory() -> None:
     wrong = replace(plan.slow[0], tensor=graph.model.inputs[0])
     with pytest.raises(PlanError, match="cannot be in slow memory"):
         made.of(replace(plan, slow=(wrong,)))
-
-
-def test_the_executor_refuses_too_little_slow_memory(
-    spilled: tuple[Path, int, Optimized],
-) -> None:
-    graph = read(spilled[2].model).graph
-    (data,) = programs(graph)
-    sizes = [[graph.tensors[t].nbytes for t in tensors] for tensors in (graph.inputs, graph.outputs)]
-    assert host.check(data, *sizes) is host.Status.OK
-    program = unpack(data)
-    assert pack(program) == data
-    assert host.check(pack(replace(program, slow=program.slow - 16)), *sizes) is host.Status.IO
-    assert host.check(pack(replace(program, slow=0)), *sizes) is host.Status.TABLE
-
-
-@pytest.mark.parametrize(
-    ("memory", "why"),
-    [
-        ("fast=20kB", "invalid value"),
-        ("slow=1kB,slow=2kB", "invalid value"),
-        ({1: 2}, "invalid value"),
-        ("slow=1MB", "fast memory is unknown"),
-        ("20kB,30kB", "for several devices"),
-    ],
-)
-def test_wrong_sizes(memory: Any, why: str) -> None:
-    with pytest.raises(UsageError, match=why):
-        tflm_memopt.optimize(RESNET, memory=memory)
-
-
-def test_only_boards_with_slow_memory_fit(spilled: tuple[Path, int, Optimized]) -> None:
-    _, _, made = spilled
-    fitting = {one.board for one in made.fits if one.fits}
-    assert fitting == set(made.report.boards) <= {board.id for board in boards().values() if board.external_ram}
-    assert "xiao_esp32s3" in fitting
-    missing = next(one for one in made.fits if one.board == "nano33ble")
-    assert missing.missed == f"lacks {made.report.memories.slow:,} B external RAM"
-    assert not tflm_memopt.fit(made, ["nano33ble"]).boards[0].rewritten.fits
-
-
-def test_the_size_of_slow_memory_replaces_that_of_the_board() -> None:
-    """A user may have soldered another chip to a board."""
-    made = tflm_memopt.optimize(RESNET, board="nano33ble", memory="fast=5700,slow=10kB")
-    assert made.report.memories
-    assert made.report.board
-    assert made.report.board.fits
-    assert made.report.board.slow_left == 10_000 - made.report.memories.slow < 10_000
-
-
-def test_too_little_slow_memory() -> None:
-    with pytest.raises(DoesNotFit, match="of slow memory, limit is"):
-        tflm_memopt.optimize(RESNET, memory="fast=5kB,slow=5kB")
 
 
 def test_enough_fast_memory_is_named() -> None:

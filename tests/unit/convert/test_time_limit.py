@@ -13,7 +13,7 @@ from unit.command import wide
 import tflm_memopt
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.timing import Clock
-from tflm_memopt.errors import DoesNotFit, MemoptError
+from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.results import Exploration
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
@@ -72,20 +72,3 @@ def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     assert boards
     for name in boards[1].split(", "):
         tflm_memopt.optimize(wide(), time_limit=limit_of(fastest.work) / 1.5, board=name, without=("recompute",))
-
-
-@pytest.mark.parametrize(
-    ("settings", "code", "way_out"),
-    [
-        ({"time_limit": "50ms"}, "time_unknown", "--board"),
-        ({"time_limit": "50ms", "board": "nucleo_f767zi"}, "time_unknown", "cortex-m4"),
-        ({"time_limit": "soon", "board": "nano33ble"}, "bad_option", "50ms"),
-        ({"clock": "fast"}, "bad_option", "64MHz"),
-        ({"time_limit": "50ms", "board": "nano33ble", "plan": {}}, "bad_option", "--plan alone"),
-    ],
-)
-def test_what_is_refused(settings: dict[str, Any], code: str, way_out: str) -> None:
-    with pytest.raises(MemoptError) as refused:
-        tflm_memopt.optimize(wide(), **settings)
-    assert refused.value.code == code
-    assert way_out in refused.value.hint

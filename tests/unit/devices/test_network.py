@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from conftest import EXAMPLE
 from models import Net
 
@@ -21,9 +18,9 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
-from tflm_memopt.devices.network import bytes_sent, with_fan_in
-from tflm_memopt.devices.shares import DeviceSharding, share
-from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
+from tflm_memopt.devices.network import with_fan_in
+from tflm_memopt.devices.shares import DeviceSharding
+from tflm_memopt.errors import MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Group
 
@@ -112,20 +109,6 @@ def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
     assert layers_in_sums(8, 62, 20, 60) == [1]
 
 
-def test_sums_that_no_message_holds_are_not_sent() -> None:
-    """A row of sums takes three times the bytes of an output row."""
-    net = Net()
-    x = net.conv2d(net.conv2d(net.input((1, 2, 1200, 1)), 200), 40)
-    graph = read(net.model(net.conv2d(x, 2))).graph
-    assert with_fan_in(graph, {op.index: DeviceSharding.CHANNELS for op in graph.ops}, 2)[1] is DeviceSharding.CHANNELS
-    assert (
-        bytes_sent(graph, {**dict.fromkeys(range(3), DeviceSharding.CHANNELS), 1: DeviceSharding.INPUTS}, 2) == math.inf
-    )
-
-
-CORE: dict[str, Any] = {"core": "cortex-m4", "clock": "80MHz"}
-
-
 def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In a pipeline, each device has the weights of its own layers and sends what the next one reads."""
     model = tmp_path / "dense.tflite"
@@ -138,24 +121,6 @@ def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.Ca
     assert [d["sent"] for d in said["devices"]] == [24 + 32, 24 + 32]
     assert main(["optimize", str(model), "--devices", "2", "--cut", "2", "-o", str(tmp_path)]) == 0
     assert "device 1: operators from 2" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_devices_that_fit_their_memory_are_found_or_named() -> None:
-    model = dense(96)
-    least = tflm_memopt.optimize_devices(model, 2).report
-    given = tflm_memopt.optimize_devices(model, 2, memory=(least.ram, least.flash), link="1MB", **CORE).report
-    assert given.ram <= least.ram
-    assert given.flash <= least.flash
-    with pytest.raises(DoesNotFit, match="2 devices need up to") as caught:
-        tflm_memopt.optimize_devices(model, 2, memory=(2 * least.ram, 12000))
-    assert caught.value.code == "does_not_fit"
-    assert re.match(r"--devices [34] \(fits in .*\), or --memory \d+,\d+$", caught.value.hint)
-    flags = caught.value.hint.split("--memory ")[1]
-    assert tflm_memopt.optimize_devices(model, 2, memory=flags).report.flash <= int(flags.split(",")[1])
-    with pytest.raises(DoesNotFit, match="limit is 100 B") as caught:
-        tflm_memopt.optimize_devices(model, 2, memory="100")
-    assert re.match(r"--memory \d+$", caught.value.hint)
 
 
 @pytest.mark.slow
@@ -176,16 +141,6 @@ def test_the_frontier_has_one_device_and_falls(tmp_path: Path, capsys: pytest.Ca
     assert files["plot.svg"].read_text().endswith("</svg>\n")
     assert main(["explore", str(model), *flags]) == 0
     assert "over lines of 50,000 B/s" in capsys.readouterr().out
-
-
-def test_rows_that_nobody_reads_are_not_made() -> None:
-    """A stride skips one device's row, which is neither made nor sent."""
-    net = Net(2)
-    x = net.conv2d(net.input((1, 2, 1, 1)), 1, kernel=(1, 1))
-    graph = read(net.model(net.conv2d(x, 1, kernel=(1, 1), stride=(2, 2)))).graph
-    shared = share(graph, dict.fromkeys((0, 1), DeviceSharding.ROWS), 2, identity=1)
-    assert [[op.type for op in one.ops].count("CONV_2D") for one in shared.graphs] == [1, 1]
-    assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 1), (1, 0)]
 
 
 @pytest.fixture(scope="module")
@@ -236,16 +191,6 @@ def test_folders_that_are_not_of_one_conversion_are_refused(
         tflm_memopt.verify_devices(folder / "dense.tflite", device_files(changed, "dense.tflite"))
     assert caught.value.code == code
     assert main(["verify", str(folder / "dense.tflite"), str(changed)]) == 2
-
-
-def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> None:
-    net = Net()
-    x = net.conv2d(net.input((1, 4, 4, 2)), 4)
-    y = net.tensor((1, 4, 4, 4))
-    net.op("DIV", [x, x], [y], schema.DivOptionsT())
-    with pytest.raises(MemoptError, match="stay builtin") as caught:
-        tflm_memopt.optimize_devices(net.model(net.conv2d(y, 4)), 2, cut=[1])
-    assert (caught.value.code, str(caught.value.where)[:14]) == ("unsupported_operator", "operator 1 DIV")
 
 
 def test_what_crosses_runs_row_by_row_and_forwards() -> None:

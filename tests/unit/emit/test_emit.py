@@ -17,13 +17,12 @@ from conftest import thinned
 from hypothesis import given
 from hypothesis import strategies as st
 from models import Net
-from unit.analysis.arena_zoo import lstm
 
 import tflm_memopt
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
-from tflm_memopt.emit.resolver import arena_bytes, builds, ops_header
+from tflm_memopt.emit.resolver import arena_bytes, ops_header
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.results import Optimized
@@ -113,21 +112,6 @@ def test_the_arena_is_never_too_small(converted: Optimized) -> None:
         nbytes = arena_bytes(model, replace(report, arena=replace(report.arena, min=least, total=total)))
         assert max(least, total) <= nbytes < max(least, total) + 16
         assert nbytes % 16 == 0
-
-
-def test_the_arena_covers_the_lstm_of_early_2023() -> None:
-    """The LSTM's Prepare keeps about 60 temporary tensors and eight vectors; today's keeps 25 tensors and no
-    vectors.
-    """
-    model = lstm("INT8", units=16, features=12, steps=10)
-    report = tflm_memopt.optimize(model).report
-    needs = builds(read(model), report)
-    today, early = list(needs.values())[1:]
-    assert early > today + 30 * 64 + 8 * 4 * 16
-    assert arena_bytes(read(model), report) == -(-early // 16) * 16
-    header = ops_header("voice", read(model), report)
-    for build, nbytes in needs.items():
-        assert f"{nbytes:,} B {build}" in header
 
 
 # A stub of TFLM that records calls; its classes are in different files in different versions.
@@ -228,13 +212,3 @@ def test_the_methods_are_those_of_tflm() -> None:
     custom = {operator: method for method, operator in pairs(header, r'AddCustom\(\s*"([^"]+)"')}
     assert custom == {o: m for o, m in CUSTOM.items() if m not in AFTER_2023 and o != "ethos-u"}
     assert "AddEthosU()" in header
-
-
-def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
-    """A custom operator's memory is unknown, so no constant is emitted and only a minimum is checked."""
-    least = arena_bytes(read(converted.model), converted.report)
-    header = ops_header("mixed", read(converted.model), converted.report)
-    assert "without what Mine * / __#error allocates, which is unknown" in header
-    assert f"#error Unknown allocations of Mine * / __#error: define MIXED_ARENA_SIZE as {least} bytes" in header
-    assert "constexpr size_t mixed_arena_size = MIXED_ARENA_SIZE;" in header
-    assert f"static_assert(mixed_arena_size >= {least}," in header

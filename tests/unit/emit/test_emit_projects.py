@@ -7,10 +7,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 from models import Net
-from unit.command import Run, assert_refused
+from unit.command import Run
 
 from tflm_memopt.cli import main as cli
 
@@ -23,22 +22,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "net.tflite").write_bytes(net.model(net.fully_connected(net.mean(net.conv2d(x, 4), (1, 2)), 3)))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.mark.parametrize("dtype", ["int8", "float32"])
-def test_a_stored_example(folder: Path, run: Run, dtype: str) -> None:
-    """The first example of the user's file is stored; real numbers are quantized like the model's input."""
-    levels = np.random.default_rng(0).integers(-128, 127, (3, 24, 24, 3))
-    np.save("x.npy", levels.astype("int8") if dtype == "int8" else ((levels + 128) / 255).astype("float32"))
-    command = ("optimize", "net.tflite", "-o", "out", "--inputs", "x.npy")
-    assert run(*command, "--emit", "esp-idf,c").code == cli.DONE
-    header = (folder / "out/esp-idf/main/net_sample.h").read_text()
-    stored = re.search(r"net_input_0\[1728\] = \{(.*?)\}", header, re.DOTALL)
-    assert stored
-    assert "random" not in header
-    found = np.array([int(byte, 16) for byte in re.findall("0x..", stored[1])], np.uint8)
-    assert found.tobytes() == levels[0].astype("int8").tobytes()
-    assert_refused(run(*command, "--emit", "tflite"), "--inputs needs a project or C module")
 
 
 COUNTER = re.compile(r"static uint32_t core_cycles\(\) \{.*?\n\}\n", re.S)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
 from kernels import networks
 from kernels.packings import packed
 from kernels.programs import lower
@@ -21,13 +20,12 @@ from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
-from tflm_memopt.emit.border import Border, border, image_of
+from tflm_memopt.emit.border import Border, border
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
 from tflm_memopt.emit.resolver import needed
 from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
-from tflm_memopt.format.codes import Part, RowLayout
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
@@ -77,22 +75,6 @@ int main(int n, char **args) {{
     assert int(said[-1]) == low and float(real) == scale * (1 - zero)
 
 
-def test_every_c_file_names_its_licence_and_every_copy_of_the_library_has_it() -> None:
-    licence = (ROOT / "LICENSE").read_bytes()
-    for kind, folder in (
-        ("arduino", "arduino/libraries/tflm-memopt"),
-        ("platformio", "platformio/lib/tflm-memopt"),
-        ("esp-idf", "esp-idf/components/tflm-memopt"),
-        ("c", ""),
-        ("cpp", ""),
-    ):
-        files = emitted(kind, "arena")
-        code = {name: data for name, data in files.items() if Path(name).suffix in {".c", ".cpp", ".h", ".ino", ".S"}}
-        assert len(code) >= 3
-        assert not [name for name, data in code.items() if b"SPDX-License-Identifier: Apache-2.0" not in data[:80]]
-        assert not folder or files[f"{folder}/LICENSE"] == licence
-
-
 def test_operators_of_every_subgraph_are_added() -> None:
     model = read(ZOO["while"]())
     assert {n.operator for n in needed(model, "table")} > {op.type for op in model.graph.ops}
@@ -101,11 +83,6 @@ def test_operators_of_every_subgraph_are_added() -> None:
 def picture(*shape: int) -> Border:
     net = Net(1)
     return border(read(net.model(net.unary("RELU", net.input(shape, (1 / 255, -128))))))
-
-
-@pytest.mark.parametrize(("channels", "is_image"), [(1, True), (2, False), (3, True), (4, False)])
-def test_a_camera_has_one_channel_or_three(channels: int, is_image: bool) -> None:
-    assert (image_of(picture(1, 24, 24, channels), None) is not None) == is_image
 
 
 def programs() -> tuple[Program, Program]:
@@ -123,13 +100,6 @@ def test_what_programs_need_is_what_any_of_them_needs() -> None:
     for both in ((plain, conv), (conv, plain)):
         assert needs(map(pack, both)).kinds == 1 << Kind.DEPTHWISE | 1 << Kind.CONV
     assert (needs([pack(helium)]).kinds, needs([pack(helium)]).packings > 0) == (0, True)
-
-
-def test_a_reversed_tensor_is_a_part() -> None:
-    plain, _ = programs()
-    other = dataclasses.replace(plain.tensors[0], layout=RowLayout.ROWS_REVERSED)
-    program = dataclasses.replace(plain, tensors=(other, *plain.tensors[1:]))
-    assert [needs([pack(p)]).parts >> Part.REVERSED & 1 for p in (plain, program)] == [0, 1]
 
 
 def text(kind: str, where: str, file: str) -> str:

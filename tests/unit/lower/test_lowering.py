@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from kernels.loops import times
 from models import Net
 from unit.plan.sketch import Actor, simulate
 
@@ -22,7 +21,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.plan import Group, Plan, Role, Stage
+from tflm_memopt.plan.plan import Group, Plan, Role
 from tflm_memopt.rowgraph.graph import Region
 from tflm_memopt.runtime import host
 
@@ -133,22 +132,3 @@ def dense(program: Program) -> tuple[int, int, int]:
     """Height, width, channels that the last operator reads."""
     tensor = program.tensors[program.ops[-1].inputs[0]]
     return tensor.height, tensor.width, tensor.channels
-
-
-def test_a_dense_layer_reads_rows_that_its_own_group_makes() -> None:
-    """Demands are counted in rows, even if the image is whole because it is also an output."""
-    net = Net(seed=3)
-    x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
-    found = planned(net.model(net.fully_connected(x, 60), x))
-    conv, fc = sorted(found.graph.ops)
-    together = Group(0, (Stage(conv, (0,)), Stage(fc, (0,))), (fc, conv), 5, 0, loops=(*times(4), *times(1, stage=1)))
-    counters = next(b for b in found.plan.buffers if b.role is Role.COUNTERS)
-    tensors = tuple(b for b in found.plan.buffers if b.role is Role.TENSOR)
-    offsets = tuple(64 * i for i in range(len(tensors) + 1))
-    plan = replace(
-        found.plan, steps=(together,), buffers=(*tensors, replace(counters, key=0, nbytes=4)), offsets=offsets
-    )
-    unit = custom(replace(found, plan=plan))
-    program = lower(unit)
-    assert dense(program) == (4, 4, 3)
-    assert host.check(pack(program), [32], [48, 60] if unit.outputs[0] == x else [60, 48]) is host.Status.OK

@@ -76,11 +76,6 @@ def test_labels_and_how_pixels_become_values() -> None:
     assert said(with_metadata(packed())) == Metadata(LABELS, (127.5, 51.0))
 
 
-def test_channels_with_values_of_their_own_are_left_to_the_user() -> None:
-    assert said(with_metadata(packed(means=(127.5, 127.5, 127.5)))).pixels == (127.5, 51.0)
-    assert said(with_metadata(packed(means=(123.7, 116.3, 103.5)))) == Metadata(LABELS, None)
-
-
 @pytest.mark.parametrize(
     ("entry", "files"),
     [
@@ -94,10 +89,6 @@ def test_channels_with_values_of_their_own_are_left_to_the_user() -> None:
 )
 def test_what_cannot_be_read_says_nothing(entry: bytes, files: dict[str, str] | None) -> None:
     assert not said(with_metadata(entry, files)).labels
-
-
-def test_other_files_are_no_labels() -> None:
-    assert said(with_metadata(packed(kind=3))).labels == ()
 
 
 @given(st.data())

@@ -14,9 +14,8 @@ from ortools.sat.python import cp_model
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
 from tflm_memopt.plan.layout.drafts import Draft, Placer
-from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Reversible, climb, exact, place
-from tflm_memopt.plan.plan import Buffer, Builtin, Role
-from tflm_memopt.tflm import greedy_planner
+from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, climb, exact, place
+from tflm_memopt.plan.plan import Builtin
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 5.0
@@ -105,20 +104,6 @@ def hard_problem() -> LayoutProblem:
     return LayoutProblem(nbytes, (1,) * len(nbytes), constraints, lower_bound=0)
 
 
-def chain_problem(*sizes: int) -> LayoutProblem:
-    """Each buffer is alive together with its neighbours."""
-    apart = {pair: sizes[pair[0]] for i in range(len(sizes) - 1) for pair in ((i, i + 1), (i + 1, i))}
-    return LayoutProblem(sizes, (1,) * len(sizes), apart, max(a + b for a, b in itertools.pairwise(sizes)))
-
-
-def test_the_thesis_example_where_tflm_s_planner_is_not_enough() -> None:
-    """Figure 4.8: 8 units, of 16 bytes here; TFLM's greedy planner takes 10."""
-    sizes = (5, 3, 2, 4)
-    assert place(chain_problem(*sizes), seconds=SECONDS).top == 8
-    requests = [greedy_planner.Need(16 * size, max(0, i - 1), i) for i, size in enumerate(sizes)]
-    assert greedy_planner.high_water(requests, greedy_planner.place(requests)) == 10 * 16
-
-
 @settings(max_examples=examples(30), deadline=None, derandomize=True)
 @given(SEEDS)
 def test_the_bound_of_cliques_is_one(seed: int) -> None:
@@ -132,24 +117,6 @@ def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
     first = place(problem, seconds=0.01)
     offsets.forget()
     assert place(problem, seconds=0.01) == first
-
-
-def test_a_choice_of_form_loosens_nothing() -> None:
-    """Two buffers that another step keeps apart keep that distance, whatever a group between them allows."""
-    reversible = Reversible({(0, 1): 4, (1, 0): 2}, {(0, 1): 20, (1, 0): 1}, {0: 12})
-    problem = LayoutProblem((10, 6), (1, 1), {(0, 1): 10, (1, 0): 6}, 0, (reversible,))
-    assert problem.decided(()).constraints == {(0, 1): 10, (1, 0): 6}
-    assert problem.decided({0}).constraints == {(0, 1): 20, (1, 0): 6}
-    assert (problem.decided(()).nbytes, problem.decided({0}).nbytes) == ((10, 6), (12, 6))
-
-
-def test_a_reversed_form_with_larger_rolling_buffers_keeps_off_what_lives_through_it() -> None:
-    placer = Placer({5: 8}, inputs=(), outputs=(), known=())
-    forward, backward = (Draft(Builtin(0), (5,), (Buffer(Role.ROLLING_BUFFER, 1, n),)) for n in (16, 20))
-    buffers, problem = placer.problem([forward], {0: backward})
-    rolling_buffer, tensor = (next(i for i, b in enumerate(buffers) if b.key == key) for key in (1, 5))
-    assert [problem.decided(forms).constraints[rolling_buffer, tensor] for forms in ((), (0,))] == [16, 20]
-    assert problem.decided((0,)).constraints[tensor, rolling_buffer] == 8
 
 
 def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from conftest import examples
 from hypothesis import given, settings
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.errors import PlanError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.plan import Group, Plan, Role
@@ -70,35 +67,6 @@ def test_more_outputs_than_an_operator_takes(op_per_group: bool) -> None:
     regions = [n for n in s.row_graph(*heads).nodes if isinstance(n, Region)]
     assert len(regions) > 1
     assert all(len(r.inputs) + len(r.outputs) <= MAX_IO for r in regions)
-
-
-def test_lifetimes_are_those_of_tflm() -> None:
-    """Inputs are alive from the start, outputs until the end, and others from their writer to their last reader."""
-    s = Sketch()
-    x, late = s.input(9, 4, 4), s.input(9, 4, 4)
-    early = s.conv(x, 4, kernel=1)
-    y = s.conv(s.conv(early, 200, kernel=9), 3, kernel=9)
-    found = checked(s, early, s.conv(s.add(late, early), 2), y)
-    steps = len(found.steps)
-    lives = {b.key: (b.first, b.last) for b in found.buffers if b.role is Role.TENSOR}
-    assert lives[late][0] == lives[x][0] == 0
-    assert lives[early][1] == lives[y][1] == steps
-    assert all(b.last - b.first == 1 for b in found.buffers if b.role is not Role.TENSOR)
-
-
-def test_turning_every_other_group_takes_back_what_its_neighbour_shifted() -> None:
-    """Any number of layers takes the bytes of one layer, as in a circular pool."""
-    s = Sketch()
-    x = s.input(16, 16, 8)
-    for _ in range(12):
-        x = s.conv(x, 8)
-    found, forward = checked(s, x), checked(s, x, reverse=False)
-    assert any(isinstance(step, Group) and step.is_reversed for step in found.steps)
-    assert found.proven
-    assert found.head <= found.lower_bound + 15 < forward.head
-    flipped = [replace(step, is_reversed=not step.is_reversed) for step in found.steps if isinstance(step, Group)]
-    with pytest.raises(PlanError):
-        check(replace(found, steps=tuple(flipped)), s.row_graph(x))
 
 
 def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:

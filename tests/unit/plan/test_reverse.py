@@ -10,30 +10,12 @@ from unit.plan.sketch import Sketch
 
 from tflm_memopt.ops.rowop import Constant, Rows, Window
 from tflm_memopt.plan.iteration.liveness import LiveRange
-from tflm_memopt.plan.iteration.reversal import in_units, mirrored, reversed_op
+from tflm_memopt.plan.iteration.reversal import reversed_op
 from tflm_memopt.plan.plan import Buffer, Role
 
 
 def live(role: Role, nbytes: int, top: list[int]) -> LiveRange:
     return LiveRange(Buffer(role, 1, nbytes), np.zeros(len(top), np.int64), np.array(top), np.array(top))
-
-
-def test_of_a_whole_tensor_whole_rows_are_written() -> None:
-    (found,) = in_units([live(Role.TENSOR, 40, [0, 3, 17, 40])], {1: 10})
-    assert found.top.tolist() == found.before.tolist() == [0, 10, 20, 40]
-
-
-def test_a_scratch_is_taken_whole() -> None:
-    """An iteration that needs less uses the first bytes, which would be the last ones in a mirrored arena."""
-    (found,) = in_units([live(Role.SCRATCH, 336, [0, 240, 336, 0])], {})
-    assert found.top.tolist() == found.before.tolist() == [0, 336, 336, 0]
-
-
-def test_constraints_from_whole_tensors_are_mirrored() -> None:
-    """A distance of 30 bytes between starts becomes 50 between ends, because one buffer is 20 bytes longer."""
-    buffers = [Buffer(Role.TENSOR, 1, 50), Buffer(Role.TENSOR, 1, 70), Buffer(Role.ROLLING_BUFFER, 1, 9)]
-    distances = {(0, 1): 30, (1, 0): 70, (2, 2): 9}
-    assert mirrored(buffers, distances) == {(0, 1): 70 + 50 - 70, (1, 0): 30 + 70 - 50, (2, 2): 9}
 
 
 def test_a_reversed_window_pads_on_the_other_side() -> None:

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tflm_memopt.plan.schedule.least_peak import schedule
-from tflm_memopt.plan.schedule.problem import OrderProblem, Task, contiguous, peak
+from tflm_memopt.plan.schedule.problem import OrderProblem, Task, contiguous
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from papers.fused_tiling import schedules
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 2.0
@@ -78,25 +77,6 @@ def random_flow(seed: int) -> OrderProblem:
     return OrderProblem({t: rng.randint(1, 9) for t in range(tensors)}, tuple(tasks), wanted)
 
 
-def two_paths() -> OrderProblem:
-    """Figure 4.5 of the thesis, with sizes that it does not draw: I = 10, A2 = 40, D = 10."""
-    i, a1, b1, c1, a2, b2, c2, d = range(8)
-    sizes = dict(zip((i, a1, b1, c1, a2, b2, c2, d), (10, 50, 30, 40, 40, 40, 40, 10), strict=True))
-    first = (Task((i,), (a1,)), Task((a1,), (b1,)), Task((b1,), (c1,)))
-    second = (Task((i,), (a2,)), Task((a2,), (b2,)), Task((b2,), (c2,)))
-    return OrderProblem(sizes, (*first, *second, Task((c1, c2), (d,))), frozenset({d}))
-
-
-def test_two_paths_of_the_thesis() -> None:
-    """The optimum is 110; depth first, with either branch first, gives 120."""
-    problem = two_paths()
-    found = schedule(problem, seconds=SECONDS)
-    assert (found.peak, found.lower_bound, found.proven) == (110, 110, True)
-    assert bytes_at_worst(problem, found.order) == 110
-    assert peak(problem, (0, 1, 2, 3, 4, 5, 6)) == peak(problem, (3, 4, 5, 0, 1, 2, 6)) == 120
-    assert contiguous(problem) in ((0, 1, 2, 3, 4, 5, 6), (3, 4, 5, 0, 1, 2, 6))
-
-
 @settings(max_examples=examples(50), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_the_best_of_all_orders(seed: int, draw: type) -> None:
@@ -107,9 +87,3 @@ def test_the_best_of_all_orders(seed: int, draw: type) -> None:
     assert found.order in orders
     assert bytes_at_worst(problem, found.order) == found.peak == found.lower_bound == least
     assert contiguous(problem) in orders
-
-
-def test_the_search_and_the_thesis_program_agree() -> None:
-    problem = schedules.random_wired(32, 4, 0.75, 1)
-    assert schedules.program(problem) == (56, 56)
-    assert schedule(problem, seconds=1).peak == 56

@@ -11,7 +11,6 @@ from models import Net
 from rich.console import Console, RenderableType
 
 import tflm_memopt
-from tflm_memopt.analysis.timing import Inference, Span, Time
 from tflm_memopt.report import text
 from tflm_memopt.results import Report
 
@@ -35,39 +34,6 @@ def optimized(report: Report) -> str:
     return shown(text.optimized(report, Path("out"), ["small.tflite", "small_ops.h"]))
 
 
-def test_a_figure_that_is_not_known_is_not_shown_as_one(report: Report) -> None:
-    assert "at least" not in optimized(report).replace("head at least", "")
-    arenas = (replace(arena, unknown=("SVDF",)) for arena in (report.original_arena, report.arena))
-    said = optimized(replace(report, **dict(zip(("original_arena", "arena"), arenas, strict=True)), boards=()))
-    before, after = report.original_arena.total, report.arena.total
-    assert f"at least {before:,} B -> at least {after:,} B" in said
-    assert "without what SVDF allocates, which is unknown" in " ".join(said.split())
-    assert f"at least {before:,} B -> at least {after:,} B (" not in said
-
-
 def test_names_are_one_harmless_line(report: Report) -> None:
     said = optimized(replace(report, model="a\n[bold]b\x1b[31m.tflite"))
     assert said.startswith(r"a\n[bold]b\x1b[31m.tflite: rewritten")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "first", "change"),
-    [
-        ((439, 808), (492, 1005), "rewritten, slower: +12 to +24 % time", "(+12 to +24 %)"),
-        ((100, 200), (98, 210), "rewritten, may be slower: -2 to +5 % time", "(-2 to +5 %)"),
-        ((100, 200), (61, 134), "rewritten", "(-39 to -33 %)"),
-        ((100, 200), (100.1, 200.2), "rewritten", "(+0 %)"),
-    ],
-)
-def test_the_change_of_time_follows_from_times(
-    report: Report, before: Span, after: Span, first: str, change: str
-) -> None:
-    """Fewer but slower instructions make a model slower."""
-    both = Inference(23_900_000, before), Inference(20_600_000, after)
-    said = optimized(replace(report, time=Time("cortex-m4", "nano33ble", 64.0, (1.5, 3.1), *both)))
-    assert said.splitlines()[0].rstrip() == f"small.tflite: {first}"
-    time, counted = (
-        next(line for line in said.splitlines() if name in line) for name in ("  time ", "  instructions ")
-    )
-    assert change in time
-    assert "(-14 %)" in counted

@@ -104,12 +104,3 @@ def test_a_conversion_that_stays(case: str) -> None:
     result = applied(net, *outputs)
     assert [r.reason for r in result.refusals] == reasons
     assert result.graph == read(net.model(*outputs)).graph
-
-
-def test_two_outputs_of_one_tensor_become_one_int8_output() -> None:
-    net = Net()
-    x = net.unary("RELU", net.input((1, 4)), out=Q)
-    first, second = (net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None) for _ in range(2))
-    result = applied(net, first, second)
-    assert result.graph.outputs == (x, second)
-    assert [op.type for op in result.graph.ops] == ["RELU", "DEQUANTIZE"]

@@ -131,22 +131,6 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
     return sorted(region.ops for region in regions(partition(*graph_of(ops, *outputs))))
 
 
-def test_a_path_around_a_builtin_operator_is_cut_where_they_meet() -> None:
-    """In squeeze and excite, operators parallel to the gate join the part before it; readers of both join the part
-    after it.
-    """
-    ops = [(OURS, (0,)), (OURS, (1,)), (BUILTIN, (2,)), (OURS, (1,)), (OURS, (3, 4))]
-    assert ops_of(ops) == [(0, 1, 3), (4,)]
-
-
-def test_a_region_does_not_reach_over_an_operator_with_state() -> None:
-    """Operator 1 feeds a variable and operator 4 reads its result: one region would need the second before the
-    first.
-    """
-    ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (OURS, (4, 2))]
-    assert ops_of(ops) == [(1,), (4,)]
-
-
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
     """Operator 2 waits for a region that waits for operator 4; operator 3 could run at once, but must not."""
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
@@ -155,24 +139,4 @@ def test_an_operator_with_state_waits_for_the_one_before() -> None:
     assert ops_of(ops) == [(1, 5)]
 
 
-def test_a_region_with_too_many_outputs_becomes_several() -> None:
-    found = regions(partition(*graph_of([(OURS, (0,)), *[(OURS, (1,))] * 40])))
-    assert len(found) == 3
-    assert [i for region in found for i in region.ops] == list(range(41))
-
-
 # ---- views ----
-
-
-def test_two_names_of_one_tensor_need_the_builtin_operator() -> None:
-    """Both are outputs of the model, so TFLM has to copy."""
-    parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,))], 1, 2))
-    assert [node.op for node in parts.nodes if isinstance(node, BuiltinNode)] == [1]
-    assert regions(parts)[0].outputs == (1,)
-
-
-def test_two_views_of_one_tensor_stay_builtin() -> None:
-    """The view that TFLM makes reads the tensor itself, so the region must output it under that name."""
-    parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,)), (RENAME, (1,))]))
-    assert [node.op for node in parts.nodes if isinstance(node, BuiltinNode)] == [1, 2]
-    assert regions(parts)[0].outputs == (1,)

@@ -10,12 +10,7 @@ from conftest import thinned
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.reader import read
-from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
-from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
-from tflm_memopt.rowgraph.rematerialisation import Choice, choices
 
 SIZE, WIDE = 10, 24
 EXPAND, DEPTHWISE, MUL, ADD = 1, 2, 7, 9
@@ -61,33 +56,6 @@ def residual() -> bytes:
     net = Net(7)
     x = net.conv2d(net.input((1, 12, 12, 2)), 8)
     return net.model(net.mean(net.add(net.depthwise_conv2d(x, out=net.affine(x)), x), (1, 2)))
-
-
-def row_graph(data: bytes, mode: InputMode = IN_ARENA) -> RowGraph:
-    annotated = pipeline.annotate(read(data).graph)
-    graph = pipeline.find_regions(annotated)
-    assert graph is not None
-    return pipeline.place_input(graph, mode)
-
-
-def found(data: bytes, mode: InputMode = IN_ARENA) -> tuple[Choice, ...]:
-    graph = row_graph(data, mode)
-    return choices(graph, tensor_sizes(graph))
-
-
-@pytest.mark.parametrize(
-    ("model", "mode", "passes"),
-    [
-        (centred, IN_ARENA, 1),
-        (gated_at_once, IN_ARENA, 1),
-        (gated_at_once, InputMode("external"), 1),
-        (gated_at_once, InputMode("stream", 1), 0),
-        (residual, IN_ARENA, 0),
-    ],
-)
-def test_which_gates_are_rematerialised(model: Callable[[], bytes], mode: InputMode, passes: int) -> None:
-    """Readers of a tensor and of its reduction get one, but never across a streamed input."""
-    assert len(found(model(), mode)[-1].passes) == passes
 
 
 @pytest.mark.parametrize("model", thinned([squeeze_excite, two_gates, centred, gated_at_once], 1))

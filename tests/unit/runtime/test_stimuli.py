@@ -26,18 +26,6 @@ def test_files_hold_one_run_or_several(shape: tuple[int, ...]) -> None:
     assert all(run.values[0].shape == IMAGE.shape for run in runs)
 
 
-def test_files_of_several_inputs_come_in_the_models_order() -> None:
-    other = Tensor(1, "other", (1, 2), "INT8")
-    arrays = [np.zeros((1, 2, 3, 4), np.int8), np.ones((1, 2), np.int8)]
-    (first, second) = from_files([IMAGE, other], arrays * 2)
-    assert [value.shape for value in second.values] == [IMAGE.shape, other.shape]
-    assert first.label == "file 0, run 0"
-    with pytest.raises(UsageError, match="3 input arrays for a model with 2 inputs"):
-        from_files([IMAGE, other], [*arrays, arrays[0]])
-    with pytest.raises(UsageError, match=r"the input arrays hold \[2, 1\] runs"):
-        from_files([IMAGE, other], [np.zeros((2, 2, 3, 4), np.int8), arrays[1]])
-
-
 @pytest.mark.parametrize(
     ("array", "says"),
     [(np.zeros((1, 2, 3, 4)), "type float64, the input is INT8"), (np.zeros((4, 3, 2), np.int8), r"shape \[4, 3, 2\]")],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tflm_memopt.analysis.flash import Firmware, kernels
-from tflm_memopt.targets.boards import STACK, Board, fit
+from tflm_memopt.targets.boards import Board, fit
 from tflm_memopt.tflm.arena import Arena
 
 PLAIN = Board(
@@ -19,13 +19,6 @@ def arena(total: int) -> Arena:
 def plain(nbytes: int) -> Firmware:
     """Firmware of a model that stays unchanged, with unknown operators."""
     return Firmware(nbytes, ())
-
-
-def test_ram_to_the_byte() -> None:
-    free = 32_000 - 2_000 - STACK
-    assert fit(PLAIN, arena(free), plain(1000)).fits
-    assert fit(PLAIN, arena(free), plain(1000)).ram_left == 0
-    assert not fit(PLAIN, arena(free + 1), plain(1000)).fits
 
 
 def test_flash_holds_the_kernels_of_tflm_and_of_the_library() -> None:

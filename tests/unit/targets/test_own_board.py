@@ -10,7 +10,6 @@ from conftest import RESNET
 import tflm_memopt
 from tflm_memopt.errors import UsageError
 from tflm_memopt.targets.boards import STACK
-from tflm_memopt.targets.own_board import own_board
 
 BOARD = 'core = "Cortex-M7"\nclock = "480MHz"\nram = "128kB"\nflash = "1MB"\n'
 
@@ -44,19 +43,3 @@ def test_invalid_files(text: str, why: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(UsageError, match=why):
         tflm_memopt.optimize(RESNET, board=str(path))
-
-
-def test_a_file_cannot_have_the_name_of_a_known_board(tmp_path: Path) -> None:
-    path = tmp_path / "nano33ble.toml"
-    path.write_text(BOARD)
-    with pytest.raises(UsageError, match="known board"):
-        own_board(path)
-
-
-@pytest.mark.parametrize(
-    ("core", "target"), [("Cortex-M4F", "cortex-m4"), ("Cortex-M0+", "generic"), ("Xtensa LX7", "generic")]
-)
-def test_the_target_follows_from_the_core(core: str, target: str, tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(BOARD.replace("Cortex-M7", core))
-    assert own_board(path).target == target

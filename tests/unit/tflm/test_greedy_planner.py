@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tflm_memopt.tflm.greedy_planner import Need, high_water, place
-
-
-@pytest.mark.parametrize(
-    ("requests", "offsets"),
-    [
-        pytest.param([], (), id="nothing"),
-        pytest.param([Need(16, 0, 9), Need(64, 0, 9), Need(32, 0, 9)], (96, 0, 64), id="largest first"),
-        pytest.param([Need(32, 0, 9), Need(32, 0, 9)], (32, 0), id="of equal sizes, the last one first"),
-        pytest.param([Need(32, 0, 1), Need(32, 2, 3)], (0, 0), id="not alive together"),
-        pytest.param([Need(32, 0, 1), Need(32, 1, 3)], (32, 0), id="alive together for one scope"),
-        pytest.param([Need(64, 0, 9, 32), Need(32, 0, 9)], (32, 0), id="a gap before an offline buffer"),
-        pytest.param([Need(64, 0, 9, 16), Need(32, 0, 9)], (16, 80), id="a gap that is too small"),
-        pytest.param([Need(64, 0, 9, 16), Need(64, 0, 9, 48)], (16, 48), id="offline buffers may overlap"),
-        pytest.param([Need(64, 0, 9), Need(16, 0, 9, 32)], (48, 32), id="offline buffers come first"),
-    ],
-)
-def test_offsets(requests: list[Need], offsets: tuple[int, ...]) -> None:
-    assert place(requests) == offsets
-
 
 sizes = st.integers(1, 20).map(lambda n: 16 * n)
 lives = st.tuples(st.integers(0, 8), st.integers(0, 8)).map(sorted)
