@@ -20,7 +20,7 @@ MAIN = [sys.executable, "-m", "tflm_memopt"]
 
 SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
 """Suffixes of the files of any model."""
-REWRITTEN = (*SUFFIXES, "_library.c")
+REWRITTEN = (*SUFFIXES, "_library.c", "_library.LICENSE")
 """Suffixes of the files of a rewritten model."""
 ARENA = {"abi", "head", "tail", "total", "min"}
 

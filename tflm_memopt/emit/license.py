@@ -18,12 +18,15 @@ def license_text() -> str:
 
 
 def marked(texts: Mapping[str, str]) -> dict[str, str]:
-    r"""Return the files with an SPDX line at the top of each C and C++ file that lacks one.
+    r"""Return the files with an SPDX line at the top of each C and C++ file that lacks one, and with the licence text
+    as NAME_library.LICENSE beside each NAME_library.c. Projects have the text in the library's folder.
 
     >>> marked({"net.c": "int x;", "net.json": "{}"})
     {'net.c': '// SPDX-License-Identifier: Apache-2.0\nint x;', 'net.json': '{}'}
     """
-    return {name: LINE + text if _lacks(name, text) else text for name, text in texts.items()}
+    lines = {name: LINE + text if _lacks(name, text) else text for name, text in texts.items()}
+    copies = [name for name in texts if name.endswith("_library.c") and "/" not in name]
+    return lines | {f"{name.removesuffix('.c')}.{FILE}": license_text() for name in copies}
 
 
 def _lacks(name: str, text: str) -> bool:

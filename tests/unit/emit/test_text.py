@@ -75,6 +75,16 @@ int main(int n, char **args) {{
     assert int(said[-1]) == low and float(real) == scale * (1 - zero)
 
 
+@pytest.mark.parametrize(
+    ("kind", "copy"), [("c", "net_library.LICENSE"), ("arduino", "arduino/libraries/tflm-memopt/LICENSE")]
+)
+def test_c_files_name_their_licence_and_copies_of_the_library_have_it(kind: str, copy: str) -> None:
+    files = emitted(kind, "arena")
+    code = [data for name, data in files.items() if Path(name).suffix in {".c", ".cpp", ".h", ".ino", ".S"}]
+    assert all(b"SPDX-License-Identifier: Apache-2.0" in data[:80] for data in code)
+    assert b"Apache License" in files[copy]
+
+
 def test_operators_of_every_subgraph_are_added() -> None:
     model = read(ZOO["while"]())
     assert {n.operator for n in needed(model, "table")} > {op.type for op in model.graph.ops}
