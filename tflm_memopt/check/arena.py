@@ -27,9 +27,7 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """For each byte its tag minus its address, which is constant along a run of bytes. Initially, bytes have no
-        owner. Slow memory begins at address `head` and ends at `end`.
-        """
+        """For each byte its tag minus its address, constant along a run. Slow memory is at `head` to `end`."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
@@ -116,9 +114,7 @@ class TaggedArena:
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
-        """Check that these bytes were last written there. who: the reader, for messages. of: the part of
-        the content.
-        """
+        """Check that these bytes were last written there. who, of: reader and part, for messages."""
         self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, who, of)
 
     def _run(self, at: int, nbytes: int) -> Ints:

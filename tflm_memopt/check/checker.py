@@ -84,10 +84,10 @@ class _Pauses:
 
 
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[RowCrosses]:
-    """Raise PlanError with operator, row and byte unless every read of each step finds what was written for it.
+    """Raise PlanError unless every read of each step finds what was written for it.
 
-    others: models that write all their bytes whenever the plan waits for rows of a streamed input, and at the end.
-    Returns the rows that are sent to and received from other devices, in order (together.py).
+    others: models that write all their bytes whenever this one waits for rows, and at the end. Returns the rows that
+    are sent to and received from other devices, in order (together.py).
     """
     check_reads(graph)
     check_outliving(graph)
@@ -159,9 +159,7 @@ def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
 
 
 def _check_variables(done: list[int], graph: Graph) -> None:
-    """Raise PlanError if an operator runs before an earlier one of the model that may have written its resource
-    variable.
-    """
+    """Raise PlanError if an operator runs before an earlier one that may have written its variable."""
     position = {key: n for n, key in enumerate(done)}
     named = {t: op.options for op in graph.ops if op.type == "VAR_HANDLE" for t in op.outputs}
     touched: list[tuple[int, object]] = []

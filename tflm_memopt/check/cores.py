@@ -75,11 +75,7 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all that a core touches in an iteration: its counters, and for its share the inputs, output, sums and
-        scratch.
-
-        A test compares this with the executor's accesses.
-        """
+        """Yield all that a core touches in an iteration. A test compares it with the executor's accesses."""
         yield self.written, self._counters(core)
         if share.how <= Sharding.CORE_1 and share.how != core:
             return
@@ -108,9 +104,7 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """Return the offset of the second core's scratch, which for a depthwise convolution follows the largest of the
-        group.
-        """
+        """Return the offset of core 1's scratch; a depthwise convolution's follows the group's largest."""
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4

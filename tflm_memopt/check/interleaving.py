@@ -35,10 +35,7 @@ class Sharer(NamedTuple):
 def check_together(
     sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> None:
-    """Raise PlanError if a model could lose a byte to another.
-
-    concurrent_pairs: pairs that run at the same time. yields: pairs whose first model pauses while the second runs.
-    """
+    """Raise PlanError if a model could lose a byte to another that runs concurrently or in its pauses (`yields`)."""
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]
     for i, j in concurrent_pairs:
@@ -64,9 +61,7 @@ def check_together(
 
 
 def _check_slow(sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]]) -> None:
-    """Raise PlanError if two models have common bytes of slow memory of which one may run during the other's inference:
-    at the same time, in its pauses, or while it waits for rows.
-    """
+    """Raise PlanError if models share bytes of slow memory, and one may run during the other's inference."""
     for i, one in enumerate(sharers):
         for j, other in enumerate(sharers):
             waits = one.graph.source is not None and one.graph.source.pushed > 0

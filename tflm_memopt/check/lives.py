@@ -56,10 +56,7 @@ def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
 
 
 def pieces(lives: LiveRanges) -> LiveRanges:
-    """Return the live ranges cut at all ends of others, sorted by address and time.
-
-    Two of the pieces have either the same addresses or no common address.
-    """
+    """Return the live ranges cut at all ends of others, so that two are alike or apart, by address and time."""
     cuts = np.unique(np.concatenate((lives.at, lives.end)))
     first, counts = np.searchsorted(cuts, lives.at), np.searchsorted(cuts, lives.end)
     counts -= first
@@ -81,9 +78,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether any of `others` overlaps one of these ranges, which share one place and end before the next
-    begins.
-    """
+    """Return whether any of `others` overlaps one of these ranges of one place, which follow each other."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])

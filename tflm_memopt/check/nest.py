@@ -192,11 +192,9 @@ def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
 
 
 def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[StageNest]:
-    """Yield the operators of group `number` in iteration order as its loops define it. An iteration is done at the next
-    request.
+    """Yield the operators of a group in the order of its loops. An iteration is done at the next request.
 
-    The tags of the bytes show whether operands exist. Raises PlanError if the loops run units that do not exist, or
-    end before all required rows are made.
+    The bytes' tags show whether operands exist. Raises PlanError for units that do not exist and for missing rows.
     """
     order = [steps[stage.op] for stage in group.stages]
     for iteration in iterations(group.loops):
@@ -221,9 +219,7 @@ def _refused(number: int, why: str) -> PlanError:
 
 
 def check_nest(step: StageNest) -> None:
-    """Check that every stripe advances and every channel group has channels; a row-wise group has stripes
-    of one row.
-    """
+    """Check that stripes advance and channel groups have channels; a row-wise group has stripes of one row."""
     if not step.tiled:
         if not step.nest.by_rows:
             raise PlanError(f"operator {step.stage.op} of a row group runs as {step.nest}")

@@ -60,9 +60,7 @@ def _history(op: RowOp, state: TensorId, writers: Mapping[TensorId, RowOp]) -> s
 
 
 def _window(op: RowOp, of: Op, model: Graph) -> str:
-    """The last window ends at the newest row. Its height is that of TFLM's kernel: of a filter, of the remembered steps
-    of an SVDF, or of all rows that a dense layer multiplies.
-    """
+    """The last window ends at the newest row, and is as high as TFLM's: a filter, or the rows that are remembered."""
     w, new = op.window, op.reads[0].h
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
     if not new - w.stride_h <= last < new:

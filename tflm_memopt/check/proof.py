@@ -48,10 +48,7 @@ class Executed:
 
 
 def proved(running: RunningGroup) -> bool:
-    """Return whether group `number` finds each byte that it reads and does what the plan says.
-
-    If so, arena and source are as the group leaves them; otherwise they are unchanged.
-    """
+    """Return whether a group loses no byte. If so, arena and source are as it leaves them, else unchanged."""
     try:
         _Proof(running).run()
     except (Unproved, PlanError):
@@ -153,9 +150,7 @@ class _Proof:
         return lives
 
     def _private(self, executed: Mapping[int, Executed]) -> Iterator[LiveRanges]:
-        """Yield the group's private live ranges: counters, scratch and sums. Each has one place, and each ends before
-        the next begins.
-        """
+        """Yield the live ranges of counters, scratch and sums, each of one place and one after the other."""
         every = max((int(f.moments[-1]) for f in executed.values() if len(f.moments)), default=BEFORE) + MOMENTS
         yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), np.array([1]), np.array([every]))
         for key, step in self.steps.items():

@@ -67,9 +67,7 @@ def _fixed(graph: Graph, op: Op) -> list[int]:
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
-    """Return whether the model's operator defines all that the row operator reads and makes. Only channels may be
-    missing, which were folded.
-    """
+    """Return whether the model's operator defines all that the row operator reads and makes, but for channels."""
     given = _operands(graph, of)
     views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]
@@ -106,9 +104,7 @@ def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
 
 
 def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return the first row, the columns [left, right) and the end of the rows of units of `nbytes` each. A unit of
-    several rows has all columns.
-    """
+    """Return the first row, the columns and the end of the rows of units; several rows have all columns."""
     first, last = unit * nbytes, (unit + 1) * nbytes - 1
     top, bottom = first // rows.row_bytes, last // rows.row_bytes
     left, right = (at % rows.row_bytes // rows.c for at in (first, last))

@@ -52,9 +52,7 @@ class GroupReplay(ABC):
 
     @abstractmethod
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        """Return the bytes of input k outside the arena that are converted to int8 at once when an iteration reads
-        these rows.
-        """
+        """Return the bytes of input k that are converted to int8 at once when an iteration reads these rows."""
 
     def run(self) -> None:
         """Replay the group. Raises PlanError unless it finds each byte that it reads and does what the plan says."""

@@ -68,9 +68,7 @@ class RowReplay(GroupReplay):
         return len(taps) * step.op.reads[k].row_bytes
 
     def _in_order(self, step: StageNest) -> None:
-        """Check the in-place order (see the base class): no output may start inside an input row, nor touch a row that
-        is read again for the next pixel.
-        """
+        """Check that no output starts inside an input row, nor touches a row that is read again for the next pixel."""
         op, row, nbytes = step.op, step.done, step.op.writes.row_bytes
         to = self.arena.span(op.output, row, nbytes)
         for tensor, seen in zip(op.inputs, op.reads, strict=True):

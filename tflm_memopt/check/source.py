@@ -79,9 +79,7 @@ class SourceReplay:
         return offset + row % depth * source.row_bytes
 
     def converted(self, op: RowOp, nbytes: int) -> int:
-        """Return how many of the `nbytes` that an operator reads of the input are first converted to int8
-        in the arena.
-        """
+        """Return how many of the `nbytes` that an operator reads are first converted to int8 in the arena."""
         source = self.source
         bytewise = op.element_bytes == 1
         return nbytes if source and not source.pushed and bytewise and source.tensor in op.inputs else 0

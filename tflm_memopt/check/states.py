@@ -128,9 +128,7 @@ class StateReplay:
                 end = state.offset + state.nbytes
 
     def _check_rolling_buffer(self, state: PlacedState) -> None:
-        """Replay from a reset at any slot, which is a start: the buffer is refilled, and its oldest slot
-        is the first.
-        """
+        """Replay from a reset, which is a start at any slot: the buffer is refilled from the oldest slot on."""
         lap = state.depth // gcd(state.depth, state.advance)
         self._run(state, [FILL] * state.depth, LAPS * lap + 1)
 

@@ -94,9 +94,7 @@ class TiledReplay(GroupReplay):
         return addresses
 
     def _pixels(self, place: Place, stripe: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
-        """Return addresses and marks of pixels in these rows and columns from a channel on; none for pixels outside the
-        arena.
-        """
+        """Return addresses and marks of pixels from channel `first` on; none for pixels outside the arena."""
         if place.moves:
             return self._source_pixels(place, rows, columns)
         there, at, marks = place.cells(stripe if place.in_stripes else 0)

@@ -37,9 +37,7 @@ def first_row(access: Access, y: Ints, height: int) -> Ints:
 
 
 def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> UnitWindows:
-    """Return the part of input k from which the operator makes columns [x0, x1) of row y. Operators without a window
-    read whole rows.
-    """
+    """Return the part of input k that gives columns [x0, x1) of row y: whole rows without a window."""
     w, seen = op.window, op.reads[k]
     if op.access:
         top, extent = first_row(op.access[k], y, seen.h), op.access[k].extent

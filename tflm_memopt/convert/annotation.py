@@ -53,8 +53,7 @@ ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
-    """Return the canonical form. Changes to operators that stay builtin are undone, so these stay the same byte for
-    byte.
+    """Return the canonical form, without changes to operators that stay builtin, byte for byte.
 
     whole: the reason that all operators stay builtin (left_whole()), or None.
     """
@@ -98,9 +97,7 @@ def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
 
 
 def activations_only(graph: Graph) -> Graph:
-    """Return the graph without outputs that no plan places: constants and variables, which TFLM keeps
-    outside the head.
-    """
+    """Return the graph without constant and variable outputs, which TFLM keeps outside the head."""
     placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
     return replace(graph, outputs=tuple(placed))
 
@@ -138,10 +135,7 @@ def _looped(model: Model) -> LeftWhole | None:
 
 
 def _reads_unwritten(graph: Graph) -> bool:
-    """Return whether an operator reads, or the model outputs, a tensor that has neither a writer nor a value.
-
-    VAR_HANDLE writes no value, so its output counts as unwritten.
-    """
+    """Return whether a tensor that has neither writer nor value is read; VAR_HANDLE writes no value."""
     handles = {t for op in graph.ops if op.type == HANDLE for t in op.outputs}
     values = {t for t in handles if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
     written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)} - values
@@ -158,10 +152,7 @@ def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
 
 @lru_cache(maxsize=1)
 def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
-    """Return the row graph that is planned, without dead channels, or None if there is nothing to convert.
-
-    The result is cached because it is needed twice in a row: for the plan and for the report.
-    """
+    """Return the row graph that is planned, or None without regions. Plan and report ask for it in a row."""
     graph = partition(annotated.graph, annotated.support)
     if not graph.regions:
         return None

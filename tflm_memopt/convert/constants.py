@@ -46,9 +46,7 @@ def compare_constants(original: Model, rewritten: Model, changes: Changes) -> Co
 
 
 def compare_devices(original: Model, devices: Sequence[Model], changes: Changes) -> ComparedConstants:
-    """Compare all operators with constants of the models of several devices. Each device may have a part of an original
-    operator. changes: changes of the model's interface.
-    """
+    """Compare the operators of several devices' models, which may have parts of the original's operators."""
     programs = [unpack(region.program) for model in devices for region in regions(model)]
     return compare_programs(programs, nearest_form(programs, original, changes))
 
@@ -102,9 +100,7 @@ class Originals:
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program, channels: int = 0) -> set[int]:
-        """Return the operators that equal a program's operator. channels: number of output channels of the parts to
-        compare with, or 0 for whole operators.
-        """
+        """Return the operators, or their parts of this many channels, that equal a program's operator."""
         key = numbers.form_of(op, program), program.target, channels
         if key not in self.known:
             found = defaultdict[bytes, set[int]](set)

@@ -116,9 +116,7 @@ class Conversion:
     library: Library
     """Kernels for the arena figures."""
     interpreter: bool
-    """Whether TFLM's interpreter runs the rewritten model; otherwise RAM and flash are those of a C module, if one is
-    possible.
-    """
+    """Whether TFLM runs the rewritten model; otherwise RAM and flash are those of a C module if possible."""
     log: Log = field(default_factory=Log)
     known: Plans | None = None
     """Plans with other limits of tiled groups, whose orders and row-wise groups are reused."""
@@ -169,9 +167,7 @@ class Conversion:
         return replace(self, options=replace(self.options, low=True), known=None)
 
     def of(self, plan: Plan) -> Converted:
-        """Check and lower a plan. Raises PlanError for a wrong plan, UsageError for two cores and a model with
-        variables.
-        """
+        """Check and lower a plan. Raises PlanError if it is wrong, UsageError for two cores with variables."""
         plan = replace(plan, wide=plan.wide or self.options.wide)
         graph = self._planned_from(plan)
         if self.options.speeds and any(op.stateful for op in graph.ops.values()):
@@ -213,9 +209,7 @@ class Conversion:
 
     @property
     def original_macs(self) -> int:
-        """Multiply-accumulates of the original: of the operators that can run row by row or, with `--ops builtin`, of
-        all operators.
-        """
+        """Multiply-accumulates of the original's row operators or, with `--ops builtin`, of all operators."""
         return self.rows.macs if self.rows and self.options.ops == BUILTIN else self.whole.macs
 
     @property
@@ -229,9 +223,7 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return the plan of least compute within a RAM limit, or None, and the plan of least RAM of all that were
-        tried.
-        """
+        """Return the plan of least compute within a RAM limit, or None, and that of least RAM of all tried."""
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # it fits without recompute, so no search is needed
@@ -279,9 +271,7 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the least budget above the first that fits, with rematerialisations if they may help, and add tried
-        ones to `budgets`.
-        """
+        """Return the least budget above the first that fits, and add tried ones to `budgets`."""
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail
         for choice in self.plans.choices:
@@ -314,8 +304,7 @@ class Conversion:
     def state_variants(self) -> list[Conversion]:
         """Return this conversion and, for a sliding window, those with ever fewer layers that keep rows.
 
-        Layers after those compute their rows again. The list is in order of multiply-accumulates, with one of each
-        number.
+        Later layers compute their rows again. There is one of each number of multiply-accumulates, in order.
         """
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
@@ -325,8 +314,7 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the bytes with all of a streamed or sliding input in the arena, if fewer than `chosen` takes, else
-        None.
+        """Return the bytes with a streamed or sliding input in the arena, if fewer than `chosen` takes, else None.
 
         A streamed input that is as large as the whole head of `chosen` is not tried.
         """

@@ -29,10 +29,7 @@ LEAST_SHARE = 0.2
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: InputMode, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the part of each core's time that the model gets, or None for one core.
-
-    Raises UsageError for options that two cores cannot be combined with.
-    """
+    """Return the part of each core's time that the model gets; None for one core. Raises UsageError for conflicts."""
     if cores == 1:
         if share is not None:
             raise UsageError("--share is for two cores", hint="--cores 2")
@@ -48,9 +45,7 @@ def speeds(
 
 
 def without(cores: int) -> tuple[str, ...]:
-    """Return the planning techniques that are useless on several cores: tiles are single pixels, which
-    have no halves.
-    """
+    """Return the techniques that are useless on several cores: tiles are single pixels without halves."""
     return ("tiles",) if cores > 1 else ()
 
 

@@ -75,9 +75,8 @@ class Plans:
     ) -> None:
         """Prepare the plans of a row graph.
 
-        log: the log of the search. better: function that improves a plan by running parts of operators, with at most
-        the given multiply-accumulates. like: plans of the same graph with other options of tiled groups, whose orders
-        and row groups are reused.
+        better: improves a plan by parts of operators, within multiply-accumulates. like: plans with other tiled groups,
+        whose orders and row groups are reused.
         """
         self._better, self._like = better, like
         self._graph, self._options, self._log = graph, options, log or Log()
@@ -96,9 +95,7 @@ class Plans:
 
     @cached_property
     def least_macs(self) -> int:
-        """Lower bound of a plan's multiply-accumulates. It can be below `macs` because unread outputs need no
-        computation.
-        """
+        """Lower bound of a plan's multiply-accumulates, below `macs` if outputs are not read."""
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property
@@ -140,8 +137,7 @@ class Plans:
     def _at(self, macs: int) -> Plan:
         """Return the plan of least head with at most `macs` multiply-accumulates, or `least_macs` if that is more.
 
-        Larger sets of rematerialisations come first because they promise the fewest bytes. A plan that cannot be better
-        is skipped. After two sets in a row without a gain, only the empty set is tried.
+        Large sets of rematerialisations come first, as they promise most; after two in vain, only the empty one.
         """
         found: list[Plan] = []
         vain = 0
@@ -158,9 +154,7 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recompute with a head of at most `limit` that has the fewest bytes in slow memory of
-        all orders, or None.
-        """
+        """Return the plan without recompute within the limit with the fewest slow bytes of all orders, or None."""
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
         return min(found, key=lambda plan: plan.slow_bytes, default=None)
 
@@ -174,10 +168,7 @@ class Plans:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Multiply-accumulates at which the least head is expected to change, in rising order.
-
-        The search ends when two more sets of rematerialisations in a row promise no gain.
-        """
+        """Multiply-accumulates at which the least head should change, rising, until two sets promise no gain."""
         points, vain = _points(self._once), 0
         for choice in self.choices:
             least = min(nbytes for _, nbytes in points)

@@ -36,10 +36,9 @@ def inspect(
     target: str = GENERIC,
     kernels: Kernels = "reference",
 ) -> Inspection:
-    """Return what a model consists of, which operators can run row by row, and what it needs under TFLM today.
+    """Return what a model consists of, what can run row by row, and what it needs under TFLM today.
 
-    kernels: the kernels whose scratch and state the arena figures count; with CMSIS-NN they depend on the core,
-    `target`.
+    kernels: kernels that the arena figures count; with CMSIS-NN they depend on the core, `target`.
     """
     data, name, _ = loaded(model, name)
     source = read(data)
@@ -57,10 +56,7 @@ def inspection(
     *,
     int8_interface: bool = False,
 ) -> Inspection:
-    """Describe a model of `nbytes` bytes that runs with the kernels of `whose` today.
-
-    int8_interface: whether the rewritten model gets an int8 interface.
-    """
+    """Describe a model of `nbytes` bytes with the kernels of `whose`. int8_interface: of the rewritten model."""
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
     rows = {op.index: s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)}
@@ -104,9 +100,7 @@ def _refused(source: Model, annotated: AnnotatedGraph) -> str:
 def _operators(
     graph: Graph, annotated: AnnotatedGraph, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
 ) -> Iterator[OperatorReport]:
-    """Yield the report of each operator. dead: channels that folding removes. live: live bytes while each operator
-    runs.
-    """
+    """Yield a report per operator. dead: channels that folding removes. live: live bytes while each runs."""
     outcome = {i: annotated.support[op.index] for op in annotated.graph.ops for i in op.stands_for}
     for op, live_now in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)

@@ -61,9 +61,7 @@ def costed(converted: Converted, table: Table) -> Costed:
 
 
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return the tile widths to try: single pixels, as many as a packed kernel computes at once, and whole rows, also
-    with wide tiles.
-    """
+    """Return the tile widths to try: single pixels, a packed kernel's, and whole rows, also with wide tiles."""
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
         return (conversion,)
@@ -94,8 +92,7 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 def candidates(each: Sequence[Conversion], table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return the plans of these forms at every budget of multiply-accumulates.
 
-    The first form is tried at all budgets. Another form is tried until one of its plans is beaten in both price and
-    bytes, as its plans with more recompute take still longer.
+    Forms after the first end when a plan is beaten in price and bytes, as more recompute takes still longer.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), list[Costed]()
@@ -118,10 +115,7 @@ def candidates(each: Sequence[Conversion], table: Table, price: Price, planning:
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the least arena at every price, lowest price first, for any number of layers that keep rows of a window.
-
-    optimize() chooses from these plans, whatever its limits are.
-    """
+    """Return the least arena at every price, lowest price first, with any number of kept rows of a window."""
     how = price(cost, clock)
     found = []
     if cost != "macs" and not (cost == "time" and clock and clock.esp):
@@ -177,7 +171,7 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
 
 
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:
-    """Return the least RAM within a compute budget (msf-CNN's P1) or, with a RAM limit, the least compute in it (P2).
+    """Return the least RAM within a compute budget (msf-CNN's P1) or the least compute in a RAM limit (P2).
 
     Raises UsageError for a budget below the least reachable, and DoesNotFit when no plan keeps the limits.
     """
@@ -210,10 +204,7 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
 
 
 def _in_two_memories(each: Sequence[Conversion], limits: Limits, slow: SlowMemory) -> Converted | None:
-    """Return the plan with tensors in slow memory that takes least time, or None if there is none within the limits.
-
-    each: the tile widths to try. Slow memory takes time, and so do the small tiles that need less of it.
-    """
+    """Return the plan with slow tensors and these tile widths that takes least time, or None."""
     found = [plan for form in each if (plan := form.spilled(limits))]
     within = [plan for plan in found if plan.planned.plan.slow_bytes <= slow.nbytes] or found
     return min(within, key=lambda plan: _most_cycles(plan, slow.clock), default=None)
@@ -230,10 +221,9 @@ def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ..
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the least arena within a limit of instructions or, with a RAM limit too, the fewest instructions in both.
+    """Return the least arena within a limit of instructions or, with a RAM limit, the fewest instructions in both.
 
-    Raises UsageError for a limit below the fewest of all plans that are tried, DoesNotFit when no plan keeps both
-    limits.
+    Raises UsageError for a limit below the fewest of all plans, DoesNotFit when no plan keeps both limits.
     """
     most = limits.instructions
     if most is None:

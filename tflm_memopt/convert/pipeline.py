@@ -63,10 +63,9 @@ def make_plan(annotated: AnnotatedGraph, options: ConversionOptions) -> Planned 
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
-    """Return the graph that is planned: regions without dead channels, with the input at its place, packed for the
-    target.
+    """Return the graph that is planned: regions without dead channels, packed, with the input at its place.
 
-    Returns None if there is nothing to convert. Raises UsageError for an input that cannot be at its place.
+    None: there is nothing to convert. Raises UsageError for an input that cannot be at its place.
     """
     annotated, window = slide(annotated, options.input)
     graph = find_regions(annotated, fold=options.fold)
@@ -118,10 +117,7 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph in which each operator has the packing that is proved for it.
-
-    Operators that read an input from outside the arena get no packing. wide: convolutions get wide tiles.
-    """
+    """Return the graph with the best proved packings. Operators that read an outside input get none."""
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 
@@ -141,10 +137,7 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph on a sliding window, and the window, or None if no window slides.
-
-    Raises UsageError if the input cannot slide in this way.
-    """
+    """Return the graph on a sliding window, and the window, or None if none slides. Raises UsageError."""
     if mode.where != SLIDING:
         return annotated, None
     return with_sliding(annotated, mode.rows, mode.layers)

@@ -47,10 +47,7 @@ class Decision:
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: Callable[[int, int], None]) -> Decision:
-    """Choose the plan.
-
-    Raises UsageError for limits that no plan can keep, and DoesNotFit when no plan that was found keeps them.
-    """
+    """Choose the plan. Raises UsageError for limits that no plan can keep, DoesNotFit when no plan found does."""
     _known(asked.limits, original.arena)
     conversion = _best_state_variant(start, asked)
     limits = speed.less_builtin(asked.limits, conversion)
@@ -102,11 +99,10 @@ def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Call
 def _no_slower(
     asked: Request, conversion: Conversion, least: Converted, planning: by_instructions.Planning
 ) -> Converted:
-    """Return `least`, or a faster plan if `least` is slower than the original.
+    """Return `least` or, if it is slower than the original, a faster plan without recompute, if there is one.
 
-    The faster plan must not be slower than the original, and must save at least half as much RAM as `least`.
-    If there are several, the one with the smallest product of arena and time is returned. If there is none, or times
-    are unknown, `least` is returned. Only plans without recompute are tried.
+    That plan must not be slower than the original, and saves at least half as much RAM as `least`. Of several, the
+    smallest product of arena and time wins.
     """
 
     def slower(plan: by_instructions.Costed) -> bool:
@@ -124,10 +120,9 @@ def _no_slower(
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
-    """Return the conversion within the limits. A sliding window gets as many kept rows as the limits allow.
+    """Return the conversion within the limits, with as many kept rows of a sliding window as they allow.
 
-    Without limits of compute, time or RAM, all possible rows are kept, which computes least. Alternatives are compared
-    by their plans without recompute.
+    Without limits, all possible rows are kept, which computes least. Alternatives are compared without recompute.
     """
     conversion, limits = _within(start, asked), asked.limits
     limited = limits.ram is not None or limits.overhead is not None or limits.timed
@@ -169,8 +164,8 @@ def _is_of(saved: Mapping[str, Any], conversion: Conversion) -> bool:
 def _within(conversion: Conversion, asked: Request) -> Conversion:
     """Return the conversion with the limits of tiled groups.
 
-    Without recompute, a packed model gets a plan of whole rows and all channels if that takes at most ROOM bytes more,
-    because packed kernels are slow on single pixels. For ESP-NN it may also take pixels, and SHARE of the arena more.
+    Packed kernels are slow on single pixels. So without recompute, a packed model gets whole rows and all channels for
+    at most ROOM bytes more. For ESP-NN it may also take pixels, and SHARE of the arena more.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
@@ -192,10 +187,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
 
 
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
-    """Return why the model is not rewritten though a plan was found, or "". Raises DoesNotFit for too little flash.
-
-    wanted: whether only the rewritten model has the interface or the speed that the user requires.
-    """
+    """Return why a plan is not used, or "". wanted: only the rewritten model will do. Raises DoesNotFit."""
     if plan.arena.total >= original.arena.total and not wanted:
         return NO_GAIN
     if not limits.flash_missing(plan.firmware):
@@ -208,11 +200,9 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
     """Set the RAM that a rewrite saves against its flash. arenas: bytes of both. core: whose library is counted.
 
-    The policy: a rewrite is worthwhile when it saves at least as many bytes of RAM as model and library add to flash.
-    TFLM's kernels that the rewrite no longer needs are set against that only where it saves LITTLE of the arena or
-    more: their sizes are estimates, and they leave a firmware only where its resolver names no more operators than its
-    models have, as the generated one does, and no other model wants them. Kernels that only the rewritten model needs
-    count as added.
+    A rewrite is worthwhile when it saves as many bytes of RAM as model, library and new kernels add to flash. Kernels
+    that it no longer needs count only where it saves LITTLE of the arena: their sizes are estimates, and other models
+    or a resolver with more operators may keep them.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

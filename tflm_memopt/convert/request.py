@@ -79,9 +79,7 @@ class Request:
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 
     def in_one_memory(self, what: str) -> Request:
-        """Return the request without a board's slow memory. Raises UsageError if the user asked for it. what: what
-        has one memory only.
-        """
+        """Return the request without a board's slow memory. Raises UsageError if the user asked for it."""
         if self.limits.slow and self.limits.slow.asked:
             raise UsageError(f"--memory fast=SIZE,slow=SIZE cannot be combined with {what}", hint="no --memory")
         return replace(self, limits=replace(self.limits, slow=None))
@@ -104,9 +102,7 @@ class Request:
 
 
 def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
-    """Return the checked request of a function. Raises UsageError for options that are invalid or contradict each
-    other.
-    """
+    """Return the checked request. Raises UsageError for options that are invalid or contradict each other."""
     said = complete(given, function)
     on_board, target, core, abi = _on_board(said)
     overhead, plan, effort = said["max_macs"], said["plan"], said["effort"]

@@ -30,8 +30,7 @@ def files(
 ) -> dict[str, bytes]:
     """Return the files by name. The model itself comes first and the report's page last.
 
-    labels: names for the values of a project's first output. inputs: the user's arrays, of which the first inference
-    is stored. original, folder: the original's file, and where these are written, as the page names them.
+    labels: of the first output's values. inputs: arrays for the stored inference. original, folder: paths for the page.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

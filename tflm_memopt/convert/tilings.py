@@ -51,9 +51,9 @@ class Tilings:
     """Plan of each set of tilings, made with little effort."""
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """Return the plan of least arena with at most `macs` multiply-accumulates. start: the plan without parts.
+        """Return the plan of least arena within `macs`. start: the plan without parts.
 
-        A search over stripes and channel groups may end above one of the two alone, so each is also tried alone.
+        Stripes and channel groups together may end above one of the two, so each is also tried alone.
         """
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []

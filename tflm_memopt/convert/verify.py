@@ -48,9 +48,7 @@ def verify(
 
 
 def _constants(original: bytes, rewritten: bytes) -> ComparedConstants | None:
-    """Return the comparison of constants, or None for a model with a damaged program, which its operator
-    has refused.
-    """
+    """Return the comparison of constants, or None for a damaged program, which its operator has refused."""
     before, after = read(original), read(rewritten)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     try:

@@ -23,9 +23,7 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """Return the file's operators for an operator of the graph. A view that stays reads its shape from a constant,
-    because the operators that computed the shape may be gone.
-    """
+    """Return the file's operators. A view that stays reads its shape from a constant, not from operators."""
     if PART in op.options:
         return [_part(tree, op, originals)]
     kept = [originals[i] for i in op.stands_for]

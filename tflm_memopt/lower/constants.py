@@ -17,9 +17,7 @@ class ConstantPool:
     """Aligned constants. Equal constants are stored once, and a constant inside another one is not stored again."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """start: offset of the first constant in the program. expected: constants that will be added later.
-        alignment: of each constant.
-        """
+        """start: offset of the first constant. expected: constants that will be added later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()

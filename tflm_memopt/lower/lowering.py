@@ -234,10 +234,7 @@ class _Lowering:
         return self._in_state(rolling_buffer.tensor, replace(op.reads[0], h=op.writes.h))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of a tensor as an operator sees it.
-
-        walks: the stripes of tensors that its tiled group produces or accumulates.
-        """
+        """Return the record of a tensor as an operator sees it. nests: of what its tiled group makes or sums."""
         if self.source and self._is_source(tensor):
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -269,9 +266,7 @@ class _Lowering:
         return self.source is not None and tensor == self.source.tensor
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of the input outside the arena: the rolling buffer of older rows, or the place where pixels
-        become int8.
-        """
+        """Return the record of the input outside the arena: its rolling buffer, or where pixels become int8."""
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
@@ -326,9 +321,7 @@ def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mappi
 
 
 def _reads_flat(op: RowOp, stage: Stage) -> bool:
-    """Whether a dense layer reads its input as one pixel, with one long dot product. It does if the input is complete
-    before its group.
-    """
+    """Whether a dense layer reads its input as one pixel, which must be complete before its group."""
     return op.is_convolution and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
 
 

@@ -78,9 +78,7 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs the operator. A single iteration of a packed one does not justify its
-    code.
-    """
+    """Return whether tmo_iterate_pixel() runs the operator. A single packed iteration does not justify its code."""
     single = op.tile == 1 or (op.tile == 0 and made.width == 1)
     if op.packing is not Packing.NONE:
         return single and (op.tile == 1 or (op.packing in IN_ROWS and made.height > 1))

@@ -10,9 +10,7 @@ from tflm_memopt.plan.loops import Iteration, Repeat
 
 
 def reference_program(op: RowOp) -> bytes:
-    """Return the packed program of `op`. Its io are the inputs in the order of op.inputs, then the output. Its
-    workspace is its counter.
-    """
+    """Return the packed program of `op`. Its io are the inputs and the output, its workspace is a counter."""
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
     lone = ProgramOp(

@@ -30,9 +30,7 @@ STREAM_STATE = (2,)
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model's bytes. tree: the original as the schema's objects with `changes` applied; it is
-    edited.
-    """
+    """Return the rewritten model. tree: the original with `changes` applied as the schema's objects; it is edited."""
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
     _place_input(tree, graph)

@@ -44,10 +44,7 @@ KEYS = 1 << 16
 
 
 def pack(program: Program) -> bytes:
-    """Return the program's bytes. The first byte must be stored at a 16-byte boundary.
-
-    Raises PlanError if a number does not fit its field; such an operator should have stayed builtin.
-    """
+    """Return the bytes, to be stored at a 16-byte boundary. Raises PlanError if a number does not fit its field."""
     tables = ((ProgramTensor, program.tensors), (ProgramOp, program.ops), (ProgramGroup, program.groups))
     sizes = [layout_of(kind).nbytes * len(rows) for kind, rows in tables]
     pools = (PoolRecord(program.slow),) if program.slow else ()
@@ -83,10 +80,7 @@ def _cores(program: Program, constants: ConstantPool) -> int:
 
 
 def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
-    """Add the rolling buffers of the state, ended by an empty one, and return their offset; 0 without a state.
-
-    identity: of the program. The keys of other programs usually differ, so they reject the state.
-    """
+    """Add the state's rolling buffers, ended by an empty one; return their offset. identity: makes keys differ."""
     rolling_buffers = [
         replace(rolling_buffer, key=1 + identity % (KEYS - rolling_buffer.depth))
         for rolling_buffer in program.rolling_buffers

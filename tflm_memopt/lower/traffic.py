@@ -61,10 +61,9 @@ def _weights_read(member: Member, fired: Ints) -> int:
 
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
-    """Return the bytes of constants that iterations of these channel groups read.
+    """Return the bytes of constants, of `nbytes` in all, that iterations of these channel groups read.
 
-    nbytes: constants of all channels. split: number of channels. each: channels of a group; the last one may have
-    fewer, and a pass after the last one reads none.
+    split: channels. each: channels of a group; the last group may have fewer, a pass after it reads none.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

@@ -199,9 +199,7 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits that give core 0 about this fraction of an operator, with the fraction of work that both cores
-    repeat.
-    """
+    """Yield splits that give core 0 about this fraction of the work, with the fraction that both cores repeat."""
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return
@@ -221,9 +219,7 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """Return the fraction of work that both cores repeat for each pixel when they split its channels, in rough
-    instructions.
-    """
+    """Return the fraction of work per pixel that both cores repeat when they split its channels, roughly."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)
@@ -257,9 +253,7 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the splits in which few iterations must be made alone, or if there are none, those that give one core
-    everything.
-    """
+    """Return the splits with few iterations made alone or, if there are none, those with one core only."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -284,10 +278,8 @@ def _balanced(
 ) -> tuple[list[_Possible], tuple[float, float]]:
     """Choose a split for each operator so that the later core finishes early. Returns the splits and both end times.
 
-    before: the cores' start times. The rows of all operators in a group alternate, so an imbalance in one operator can
-    be made up in the next. The method is label setting over the operators; of labels with similar times of core 0 one
-    is kept. Of choices that finish equally early, the one with the least work for core 1 wins, since its share can
-    grow.
+    before: the cores' start times. Rows of a group's operators alternate, so one operator can make up for another's
+    imbalance. Of labels with similar times of core 0 one is kept; at equal ends, core 1 gets the least work.
     """
     if len(candidates) > TOGETHER:
         chosen, times = _balanced(candidates[:TOGETHER], before)

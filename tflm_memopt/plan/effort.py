@@ -15,13 +15,9 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: budget of a conversion, minimum for its search, and estimate per operator for reading,
-checking, lowering and reporting.
-"""
+"""Seconds at normal effort: budget of a conversion, minimum for its search, and estimate per operator for the rest."""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
-"""Fractions of a search for orders of operators, for finding groups, and for placing single groups. The layout of the
-whole model gets the rest.
-"""
+"""Fractions of a search for orders, for finding groups, and for placing single groups; the layout gets the rest."""
 FIRST = 0.75
 """Fraction of the budget for the first of several orders, since the others are compared with its result."""
 GENEROUS = 4

@@ -63,9 +63,7 @@ def iterations(loops: Loops) -> Iterator[Iteration]:
 
 
 def to_json(loops: Loops) -> list[Any]:
-    """Convert loops to JSON: a stage is a number, `[stage, stripes]` skips, and `{"times": ..., "body": [...]}` is a
-    loop.
-    """
+    """Return JSON: an iteration is a number or `[stage, skips]`, a loop is `{"times": ..., "body": [...]}`."""
     return [
         {"times": item.times, "body": to_json(item.body)}
         if isinstance(item, Repeat)

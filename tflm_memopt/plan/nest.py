@@ -29,9 +29,7 @@ class LoopNest:
     tile: int = 0
     """Number of columns, or 0 for all."""
     channel_groups: int = 1
-    """Number of channel groups; each stripe is processed once per channel group, which makes its channels of every
-    pixel.
-    """
+    """Number of channel groups; each processes the stripe once and makes its channels of every pixel."""
     sums: bool = False
     """Each channel group adds to int32 sums of all channels (the projection of FDT), and one more pass over the stripe
     writes the pixels when the previous operators are done with their inputs.
@@ -80,9 +78,7 @@ class Units:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe in which a reader finds this row: its own if rows are recomputed, otherwise the one that
-        made it.
-        """
+        """Return the stripe in which a reader finds this row: its own if rows are recomputed, else its maker's."""
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:

@@ -40,9 +40,7 @@ class Role(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnWindow:
-    """`rows` consecutive rows of each stripe, in a rolling buffer of `depth` pixels
-    (plan/iteration/column_windows.py).
-    """
+    """`rows` rows of each stripe in a rolling buffer of `depth` pixels (plan/iteration/column_windows.py)."""
 
     rows: int
     depth: int
@@ -163,9 +161,7 @@ class Sharing:
     shares: tuple[Share, ...]
     """Splits in the order of the group's stages."""
     barriers: tuple[int, ...]
-    """Iterations of the group before which the cores wait for each other. They also do so before and after a custom
-    operator.
-    """
+    """Iterations before which the cores wait for each other, as they do around each custom operator."""
     alone: tuple[int, ...] = ()
     """Iterations that the first core makes alone, whatever the split of their operator."""
 
@@ -198,9 +194,7 @@ def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan. `offsets[i]` is the start of `buffers[i]` in bytes from the start of the arena's head, which has `head`
-    bytes.
-    """
+    """A plan. `offsets[i]` is where `buffers[i]` starts in the arena's head, which has `head` bytes."""
 
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]

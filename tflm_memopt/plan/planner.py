@@ -33,9 +33,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph, tens
 from tflm_memopt.rowgraph.slow import may_be_slow
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
-"""Work (effort.py) for a draft, for its iterations and each pair of its buffers, and for each constraint in a
-layout.
-"""
+"""Work (effort.py) for a draft, its iterations, each pair of its buffers, and each constraint in a layout."""
 ORDER_SECONDS = 1e-3
 """Minimum work for each operator of another order; less leads nowhere."""
 PLANNING = 1 - ORDERING - SEARCH
@@ -53,9 +51,7 @@ class Options:
     ops: Ops = PER_REGION
     """Operators of the rewritten model. With a custom operator per group, every tensor between groups is TFLM's."""
     seconds: float = EXACT
-    """Limit of the exact layout of the whole model in deterministic seconds (plan/layout/offsets.py), which all orders
-    share.
-    """
+    """Limit of the exact layout of the whole model in deterministic seconds, which all orders share."""
     overlap: bool = True
     """Whole tensors of one group may share bytes: its output may grow into bytes that its input frees."""
     reorder: bool = True
@@ -75,9 +71,7 @@ class Options:
 
 
 class Planner:
-    """Plans one row graph in one order, for any compute budget. Later plans reuse what earlier ones found
-    about groups.
-    """
+    """Plans one row graph in one order for any compute budget. Later plans reuse groups that are known."""
 
     def __init__(
         self,
@@ -86,9 +80,7 @@ class Planner:
         like: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """like: a planner that differs only in the options of tiled groups, whose row-wise groups and drafts are
-        reused. searching: budget for finding groups, if several planners share it.
-        """
+        """like: a planner with other tiled groups, whose other results are reused. searching: shared budget."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -157,11 +149,7 @@ class Planner:
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
-        """Return the plan with the lowest head within `macs` multiply-accumulates, not checked yet.
-
-        If it cannot be better than a known plan in anything, that plan is returned, since layouts take time. budget:
-        the budget.
-        """
+        """Return the plan of lowest head within `macs`, not checked yet, or a known plan that it cannot beat."""
         budget = budget or Budget(PLANNING * self.allowance, self.log)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
@@ -222,9 +210,7 @@ class Planner:
         return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """Return the steps with these groups, chain by chain, and for each step the number of the chain,
-        and the group.
-        """
+        """Return the steps with these groups, and for each step the number of the chain, and the group."""
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}
@@ -238,9 +224,7 @@ class Planner:
         return drafts, groups
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether no layout of these steps, reversed or not, gives a plan that is better than `other` in
-        anything.
-        """
+        """Return whether no layout of these steps, reversed or not, is better than `other` in anything."""
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
@@ -301,9 +285,7 @@ class Planner:
         )  # fmt: skip
 
     def _new_reversed(self, number: int, group: Candidate) -> Draft | None:
-        """Return the draft of a reversed group with the same buffers, or None if there is none or it has no whole
-        tensor.
-        """
+        """Return the draft of a reversed group with the same buffers, or None if there is no use for it."""
         draft = self._draft(number, group)
         if not any(buffer.role is Role.TENSOR for buffer in draft.buffers):
             return None

@@ -94,9 +94,7 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor of consecutive rows of other tensors. parts: tensors and numbers of rows. taken: the range
-        that is kept.
-        """
+        """Return a tensor of `taken` of the consecutive rows of other tensors. parts: these and numbers of rows."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)
@@ -113,9 +111,7 @@ class Edges(GraphWork):
         self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """Return the first `count` rows of a tensor. Each tensor on the way is computed once, with as many rows as
-        needed.
-        """
+        """Return a tensor's first rows. Each tensor on the way is computed once, with as many rows as needed."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             for t in op.inputs if op.output in needs else ():

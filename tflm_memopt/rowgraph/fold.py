@@ -71,9 +71,7 @@ class _Link:
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """Return the number of channels of each tensor that may lose some: inside a region, and seen alike by
-    all readers.
-    """
+    """Return the channels of each tensor that may lose some: inside a region, and seen alike by all readers."""
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
@@ -154,10 +152,7 @@ def _without(constant: Constant | None, mask: Bools) -> Constant | None:
 
 
 def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
-    """Return a convolution's bias including the dropped input channels, modulo 2**32 like all its sums.
-
-    A dropped channel that is not constant has no weight in any remaining output.
-    """
+    """Return a convolution's bias with the constant dropped input channels, modulo 2**32 like all its sums."""
     op, (x,) = link.op, link.seen
     values = (x.low - op.input_zero_points[0])[dropped]
     added = _weights(op).sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values

@@ -97,10 +97,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """When a kernel last reads each byte of an input, and first writes each byte of its output.
-
-    Times are steps of the kernel, in each of which it reads before it writes.
-    """
+    """The steps of a kernel that last read each input byte and first write each output byte. Steps read first."""
 
     last_read: NDArray[np.int64]
     """For each byte of the input the step, or -1 if it is never read."""

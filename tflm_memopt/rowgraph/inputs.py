@@ -22,9 +22,7 @@ class InputMode:
     rows: int = 0
     """Rows per push of a streamed input, or new rows of a sliding window."""
     layers: int | None = None
-    """Number of operators that may slide with a window, or None for all that can; the others process the
-    whole window.
-    """
+    """Number of operators that may slide with a window, or None for all that can."""
 
     def __str__(self) -> str:
         return f"{self.where}:{self.rows}" if self.rows else self.where
@@ -53,10 +51,9 @@ def input_mode(text: str) -> InputMode:
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the input in the place of `mode`: a streamed input's tensor has the rows of one push, and
-    an external one is no longer an input of the model.
+    """Return the graph with the input at its place. Raises UsageError with an alternative if that is impossible.
 
-    Raises UsageError with the reason and an alternative if that is impossible.
+    A streamed input's tensor has the rows of one push; an external one is no longer an input of the model.
     """
     if mode.where in (ARENA, SLIDING):  # a window slides before regions are formed (sliding.py)
         return graph

@@ -45,9 +45,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Return whether an operator stays even without a reader: it is builtin, keeps a state, or serves
-    another device.
-    """
+    """Return whether an operator stays without a reader: it is builtin, keeps a state, or serves a device."""
     crosses = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
@@ -73,9 +71,9 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 
 
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
-    """Return the connected operators of each level, in the graph's order, without groups of views only.
+    """Return the connected operators of each level, in order, without groups of views only.
 
-    Operators that exchange rows with other devices are connected, since one custom operator resumes where it waited.
+    Messages connect operators, since one custom operator resumes where it waited.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -127,10 +125,7 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the views that stay operators, and a name for each tensor that stores absorbed views.
-
-    The rewritten model uses this name.
-    """
+    """Return the views that stay operators, and the name in the rewritten model of tensors that store others."""
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}
@@ -188,10 +183,9 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 
 
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of operators, by Op.index, that must keep their order because the second affects a state of the
-    first.
+    """Yield pairs of operators, by Op.index, that must keep the given order because both use a variable.
 
-    order: operators in their current order. An operator of one variable affects that variable, any other affects all.
+    An operator of one variable affects that variable, any other affects all.
     """
     ops = {op.index: op for op in graph.ops}
     handles = handles_of(graph)
@@ -235,9 +229,7 @@ def tensor_use(
 
 
 def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
-    """Yield one region, or several in order if the group has more inputs and outputs than a custom
-    operator may have.
-    """
+    """Yield one region, or several in order if a custom operator cannot have so many inputs and outputs."""
     piece: list[int] = []
     if region_of(group, ops, use).width > MAX_IO:
         for i in group:

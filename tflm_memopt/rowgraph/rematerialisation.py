@@ -51,10 +51,7 @@ class _Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return the sets of rematerialisations that are worth planning, in the order of compute. The first set is empty.
-
-    sizes: bytes of whole tensors.
-    """
+    """Return the sets worth planning, in the order of compute, the empty one first. sizes: of whole tensors."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -69,10 +66,7 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 
 
 def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
-    """Return the graph with each pass' operators repeated before its late reader, which reads the second copy.
-
-    Raises PlanError for passes of another model.
-    """
+    """Return the graph with each pass' operators repeated before its late reader. Raises PlanError if impossible."""
     for second in passes:
         graph = _with_pass(graph, second)
     return replace(graph, passes=tuple(passes))
@@ -160,9 +154,7 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
-        """Return the tensors that are complete and still needed when a late reader starts. `without` is ignored if only
-        it reads it.
-        """
+        """Return the tensors complete and still needed when a late reader starts. without: one that only it reads."""
         wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
         wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
         made = self.of([reader.output])

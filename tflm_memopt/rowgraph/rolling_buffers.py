@@ -167,9 +167,7 @@ class GraphWork:
         return [op for op in self.rows() if state in (op.older, *op.inputs)]
 
     def is_whole(self, tensor: TensorId) -> bool:
-        """Return whether a tensor must exist as a whole: it is an output of the model, or a builtin
-        operator reads it.
-        """
+        """Return whether a tensor must exist as a whole, for the model's caller or a builtin operator."""
         return tensor in self.wanted
 
     def joined(self, writer: RowOp, kept: StateRollingBuffer) -> _Joined | None:
@@ -194,9 +192,7 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """Return what a COPY takes from its only input: the last rows, and for a single pixel some channels. None for
-        others.
-        """
+        """Return what a COPY takes of its input: the last rows, or some channels of pixels; None for others."""
         op = self.row_op(key)
         if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.state_write is not None:
             return None

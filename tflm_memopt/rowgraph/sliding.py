@@ -33,9 +33,8 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of n new rows, and the window.
 
-    layers: number of operators that may slide, or None for all that can. Later operators recompute a kept window, which
-    takes more compute and often less RAM. Raises UsageError for a model that keeps a state, has several inputs, or
-    whose strides do not divide n.
+    layers: number of operators that may slide, or None; later ones recompute a kept window, which often saves RAM.
+    Raises UsageError for a model with a state, several inputs, or strides that do not divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -120,9 +119,7 @@ class _Sliding(Edges):
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
-        """Run all steps. Raises _Strides if strides do not divide the rows, and Impossible if edges cannot be
-        recomputed.
-        """
+        """Run all steps. Raises _Strides if strides do not fit, and Impossible if edges cannot be recomputed."""
         for key in list(self.order):
             self.slide(key)
         self.keep()
@@ -149,9 +146,7 @@ class _Sliding(Edges):
             self.becomes(op.output, Slid(op.writes, made.writes.h, *edges))
 
     def _edges(self, op: RowOp) -> tuple[int, int]:
-        """Return the number of output rows at top and bottom that depend on padding, of this operator or
-        of its inputs.
-        """
+        """Return the numbers of output rows at top and bottom that depend on padding, now or before."""
         found, w = [self.slid[t] for t in op.inputs if t in self.slid], op.window
         if not found or not op.has_window:
             return max((s.top for s in found), default=0), max((s.bottom for s in found), default=0)

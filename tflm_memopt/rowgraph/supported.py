@@ -41,10 +41,9 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """For each operator of a canonical graph, by Op.index, return its RowOp, a View, or the reason why it stays
-    builtin.
+    """Return the RowOp, View or refusal of each operator, by Op.index; never raises for a graph from read().
 
-    RowOp.inputs name the tensors that hold the bytes, with views resolved. Never raises for a graph from read().
+    RowOp.inputs name the tensors that hold the bytes, with views resolved.
     """
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}

@@ -18,8 +18,7 @@ def kernel_ranges(
 ) -> Iterator[LiveRange]:
     """Yield the live ranges of inputs that the output may overwrite, of the output, and of the scratch.
 
-    The first moment precedes the kernel. An input is whole then, and TFLM keeps the scratch that it places off all its
-    bytes, even bytes that the kernel never reads.
+    The first moment precedes the kernel. All bytes of an input are live then, since TFLM keeps scratch off them.
     """
     steps = 0
     for tensor, order in dying.items():

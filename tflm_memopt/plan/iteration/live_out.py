@@ -43,10 +43,7 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """Return bottoms and tops of each buffer's live bytes before each of these iterations; empty ranges mean none.
-
-    The last pushed rows of a streamed input are not listed, since they may be overwritten while waiting.
-    """
+    """Return the live bytes of each buffer before these iterations, without the last pushed rows, which may be lost."""
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:
@@ -66,9 +63,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 
 
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
-    """Return the bytes that were written before these iterations and are read later. A rolling buffer counts whole or
-    not at all.
-    """
+    """Return the bytes written before these iterations and read later; a rolling buffer counts whole."""
     bottom, top = live.bottom[waits], live.top[before]
     if live.buffer.role is not Role.TENSOR:  # in use on both sides
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])

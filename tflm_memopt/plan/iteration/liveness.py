@@ -34,9 +34,7 @@ class LiveRange:
     bottom: Ints
     top: Ints
     before: Ints
-    """`top` at the last read of the iteration itself: before its writes if it works in place, but not below where it
-    writes.
-    """
+    """`top` at the iteration's last read: before its writes if it works in place, but not below where it writes."""
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose rows the buffer's writer may overwrite in place."""
     ends_on: frozenset[TensorId] = frozenset()
@@ -68,9 +66,7 @@ class GroupBorder:
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
-    """Return the buffer of what must be kept of an operator's output inside a group: rows if it is row-wise, pixels if
-    it is tiled.
-    """
+    """Return the buffer that keeps an operator's output inside a group: rows, or pixels in a tiled group."""
     tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
@@ -83,9 +79,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 def live_ranges(
     trace: Trace, rolling_buffers: Mapping[TensorId, Buffer], border: GroupBorder, sizes: Mapping[TensorId, int]
 ) -> tuple[LiveRange, ...]:
-    """Return the live ranges of a group's buffers, without tensors that only live through it. rolling_buffers: of inner
-    tensors.
-    """
+    """Return the live ranges of a group's buffers, without tensors that only live through it."""
     moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
@@ -144,10 +138,7 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the bytes that an operator of a row-wise group adds at and before each iteration: output, sums, and so on.
-
-    A rolling buffer of None means a whole output.
-    """
+    """Yield the bytes that an operator of a row-wise group adds at and before each iteration. None: a whole output."""
     moments = trace.end
     before, after = written_bytes(trace, member)
     if rolling_buffer is None:
@@ -168,9 +159,7 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use at each moment, and also without an in-place writer's
-    current writes.
-    """
+    """Return whether a rolling buffer is in use at each moment, with and without an in-place writer's writes."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
@@ -189,8 +178,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
     """Return the bytes of a rolling buffer below the pixel that an in-place writer writes at each moment.
 
-    They are below what it reads at that moment. If the buffer is empty before, nothing else keeps the pixel away from
-    the middle of the pixel that is read.
+    Without them, nothing would keep the pixel of an empty buffer away from the middle of the pixel that is read.
     """
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:
@@ -223,8 +211,7 @@ def _ends_on(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
     """Return the tensors that a writer may overwrite in place, never the streamed input, which moves.
 
-    rolling_buffers: tensors in rolling buffers. In a column window, a unit's pixels may wrap around and be far apart;
-    then the first written pixel is not below the last one read.
+    In a column window, a unit's pixels may wrap around, so that the first one is not below the last one read.
     """
     if not writer.op.in_place:
         return frozenset()
@@ -240,11 +227,7 @@ def most_alive(ranges: Iterable[LiveRange]) -> int:
 
 
 def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
-    """Return, for (lower, upper), the distance by which `upper` must start above `lower`, for pairs live at the same
-    time.
-
-    A pair is listed in both directions, or not at all if its buffers may share all their bytes.
-    """
+    """Return, for (lower, upper), how far `upper` must start above `lower`, for both orders of each live pair."""
     result: dict[tuple[int, int], int] = {}
     for u, a in enumerate(ranges):
         for v, b in enumerate(ranges[:u]):
@@ -256,9 +239,8 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
 def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     """Return the minimum distance from the start of `lower` to the start of `upper`.
 
-    An in-place writer reads each byte before it overwrites it, from front to back, so a place at or below the replaced
-    row is safe. For other writers that end late, only the last byte of an iteration may overlap what the iteration
-    reads.
+    An in-place writer reads each byte before it overwrites it, so a place at or below the replaced row is safe. For
+    other writers that end late, only the last byte of an iteration may overlap what the iteration reads.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces

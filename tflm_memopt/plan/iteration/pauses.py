@@ -38,9 +38,7 @@ class Moments:
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits of the live bytes that leave enough pauses at most `apart` apart, starting with the smallest
-        limit.
-        """
+        """Return limits of the live bytes, smallest first, that leave pauses at most `apart` apart."""
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
             return ()

@@ -59,10 +59,7 @@ class PlannedGroup:
 
     @cached_property
     def live_ranges(self) -> Mapping[int, LiveRange]:
-        """The live range of each buffer at each iteration, by the buffer's number in the plan.
-
-        Tensors that live through the group are not listed.
-        """
+        """The live ranges by the buffer's number in the plan, without tensors that live through the group."""
         trace, plan, number, source = self.trace, self.plan, self.number, self.graph.source
         alive = [plan.buffers[i] for i in plan.alive[number]]
         whole = {b.key: b for b in alive if b.role is Role.TENSOR}

@@ -15,10 +15,7 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 
 
 def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
-    """Return the operator on tensors whose rows are counted in reverse, or None if it has no such form.
-
-    pixels: reverse also the pixels of each row. Row kernels process a row forwards.
-    """
+    """Return the operator with rows, and with `pixels` columns, in reverse, or None if it has no such form."""
     w, seen, made = op.window, op.reads[0], op.writes
     top = w.reach_h(made.h) - seen.h - w.pad_top
     left = w.reach_w(made.w) - seen.w - w.pad_left if pixels else w.pad_left
@@ -50,11 +47,10 @@ def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
 
 
 def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) -> tuple[LiveRange, ...]:
-    """Return the live ranges of a reversed group, with whole tensors in whole units (rows or pixels) that are not
-    mirrored.
+    """Return the live ranges of a reversed group, with whole tensors in whole rows or pixels.
 
-    An iteration must not overwrite what it reads of a whole tensor, since it processes a unit forwards. Scratch counts
-    whole while it is used, since smaller uses take its first bytes, which are the last in a mirrored arena.
+    A kernel processes a unit forwards, so it must not overwrite what it reads. Scratch counts whole while it is used,
+    since smaller uses take its first bytes, which are the last in a mirrored arena.
     """
     whole = {r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR}
 

@@ -64,9 +64,7 @@ class Member:
 
     @cached_property
     def sum_bytes(self) -> int:
-        """Bytes of the int32 sums: one per output, or one per output of a stripe that is processed channel group by
-        group.
-        """
+        """Bytes of the int32 sums: of all outputs, or of those of a stripe that is processed by channel groups."""
         if self.nest.sums:
             u = self.units
             return 4 * int((u.hi - u.lo).max()) * self.op.writes.row_bytes
@@ -84,9 +82,7 @@ class Member:
         return -(-self.op.writes.c // self.nest.channel_groups) if self.nest.splits else self.op.writes.c
 
     def rows(self, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the rows of input k that these iterations read; empty if a window is all
-        padding.
-        """
+        """Return half-open ranges of the rows of input k that these iterations read, possibly empty."""
         start, end = self._rows[k]
         return start[iteration], end[iteration]
 
@@ -179,10 +175,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """Times of the write and last read of the pixels of a producer's iteration units, and the stripes between them.
-
-    Pixels that are never read live for one moment.
-    """
+    """Times of the write and last read of each unit's pixels, and the stripes between them. Each lives a moment."""
 
     unit: Ints
     written: Ints
@@ -270,8 +263,7 @@ class Trace:
     def core_1_scratch(self, member: Member) -> int:
         """Return the offset of the second core's scratch while this operator runs, or 0 with one core.
 
-        A small scratch follows the largest one; otherwise each core would have to wait for the other. Core 1 never runs
-        operators of ON_CORE_0.
+        A small scratch follows the largest one, so that no core waits. Core 1 never runs operators of ON_CORE_0.
         """
         if not member.op.second or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
@@ -290,9 +282,7 @@ class Trace:
         return {**self.readers_of, **{t: (*new, *self.readers_of.get(t, ())) for t, new in mine.items()}}
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        """Return the iterations that read a whole tensor, in order, and the first byte that each reads; readers' rows
-        may differ.
-        """
+        """Return the iterations that read a whole tensor, in order, and the first byte that each reads."""
         if tensor not in self._reads:
             self._reads[tensor] = self._find_reads(tensor)
         return self._reads[tensor]
@@ -318,18 +308,14 @@ def _entry(op: int, slot: int) -> int:
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None) -> Trace:
-    """Return the trace of an empty group that requests these tensors (id, units of the producer) one after
-    the other.
-    """
+    """Return the trace of an empty group that requests these tensors (id, units of the producer) in order."""
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
     return Trace((), entry, wanted, frozenset(tensor for tensor, _ in sinks), {}, source)
 
 
 def traced(members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None) -> Trace:
-    """Return the trace of a group of these operators. sinks: keys of those whose whole output is
-    requested, in order.
-    """
+    """Return the trace of a group. sinks: keys of the operators whose whole output is requested, in order."""
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
     counts = [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else m.iterations) for m in wanted]
@@ -368,9 +354,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
-    """Return the positions of the demands of a producer's output, in order, and the number of units
-    required at each.
-    """
+    """Return the positions of the demands of a producer's output, and the number of units required at each."""
     tensor, parts = producer.op.output, []
     if tensor in trace.wanted:
         at = trace.entries(OUTSIDE, tensor)
@@ -398,9 +382,7 @@ def _units_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -
 
 
 def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
-    """Return the number of rows of a row-wise producer that are kept at once: the current one and older ones still to
-    be read.
-    """
+    """Return the number of rows of a row-wise producer that are kept at once, including the current one."""
     _, iteration = trace.iterations_of(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written(iteration) // row_bytes
@@ -410,9 +392,7 @@ def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
-    """Return, for each iteration and the end, the bytes of the tensor below which nothing is read at or after
-    that time.
-    """
+    """Return, for each iteration and the end, the bytes of the tensor that nothing reads from then on."""
     key = tensor, nbytes
     if key not in trace.dead:
         number, first = trace.reads(tensor)
@@ -424,9 +404,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return, for each iteration and the end, the end of the written bytes of the member's output before and after
-    it.
-    """
+    """Return the end of the written bytes of the output before and after each iteration, and at the end."""
     _, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written(iteration), out=written[1:])

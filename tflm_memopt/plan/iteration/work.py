@@ -33,9 +33,7 @@ def work(planned: Planned) -> Iterator[Work]:
 
 
 def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
-    """Return the work of one operator. border: its first input comes from outside the group, where a reversed group
-    starts at the last pixel.
-    """
+    """Return the work of an operator. border: its first input, reversed or not, comes from outside the group."""
     _, executed = trace.iterations_of(m.key)
     if m.op.access:
         return _by_access(m, executed)
@@ -125,9 +123,7 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool)
 
 
 def _is_quick(m: Member, packed: Packing) -> bool:
-    """Return whether it makes pixels with its own iteration code (tmo_iterate_pixel.c), which reversed whole tensors
-    cannot use.
-    """
+    """Return whether tmo_iterate_pixel.c makes its pixels, which reversed whole tensors cannot use."""
     return packed is Packing.MVE_CONV and m.stripes > 0 and m.nest.tile == 1
 
 

@@ -57,10 +57,7 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice with the least RAM, and with that the least load; or the least load first.
-
-        ram, load: limits. Returns None if no choice keeps to them or to the core's time.
-        """
+        """Return the choice with the least RAM and then load, or least load first; None if none is within limits."""
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
             return None

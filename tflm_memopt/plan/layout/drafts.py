@@ -98,9 +98,7 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of these steps and the constraints on their offsets. reversibles: alternative forms of
-        some steps.
-        """
+        """Return the buffers of these steps and the constraints on their offsets. reversibles: forms of some steps."""
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
         distances: dict[tuple[int, int], int] = {}

@@ -53,9 +53,7 @@ class Shared:
     lower_bound: int
     proven: bool
     stacked: int
-    """Head if whole heads were side by side for models that may run at the same time, with reserved bytes above all
-    others.
-    """
+    """Head if whole heads of concurrent models were side by side, with reserved bytes above all others."""
 
 
 def share(
@@ -66,10 +64,7 @@ def share(
     seconds: float,
     budget: Budget,
 ) -> Shared:
-    """Return the lowest layout of all models.
-
-    concurrent_pairs: pairs that run at the same time. yields: pairs whose first model pauses while the second runs.
-    """
+    """Return the lowest layout. Of pairs in `concurrent_pairs` both run at once; of `yields`, the first pauses."""
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
     start = _stacked(tenants, concurrent_pairs)

@@ -29,10 +29,9 @@ SOLVER_SECONDS = 2.2
 """Work per second of CP-SAT's deterministic time."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
-"""Cache of layouts by problem, since searches meet the same groups repeatedly.
+"""Cache of layouts by problem, with the budget that each needs and the work that it spends.
 
-Each entry also has the budget that a layout needs and the work that it spends. Layouts that were cut short are not
-cached, so results do not depend on earlier calls.
+Layouts that were cut short are not cached, so results do not depend on earlier calls.
 """
 
 
@@ -52,9 +51,7 @@ class Reversible:
 
 @dataclass(frozen=True, slots=True)
 class LayoutProblem:
-    """Sizes and alignments in bytes. `constraints[lower, upper]`: both orders of each pair that is live at the same
-    time.
-    """
+    """Bytes and alignments, and `constraints[lower, upper]` for both orders of each pair that is live at once."""
 
     nbytes: tuple[int, ...]
     align: tuple[int, ...]
@@ -87,10 +84,9 @@ class Layout:
 def place(
     problem: LayoutProblem, *, seconds: float, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
-    """Return the best layout found within the limits. The heuristic always gives a result.
+    """Return the best layout within the limits, at worst the heuristic's.
 
-    seconds: CP-SAT's deterministic time, which is the same on every machine. budget: budget of the whole call. part:
-    the name under which a cut is recorded.
+    seconds: of CP-SAT's deterministic time. budget: of the whole call. part: name under which a cut is recorded.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
@@ -182,9 +178,7 @@ Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """For each buffer u, return v -> (constraint of v below u, constraint of u below v) of all overlapping
-    buffers v.
-    """
+    """For each buffer u, map overlapping buffers v to the constraints of v below u and of u below v."""
     result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
     for (lower, upper), distance in problem.constraints.items():
         result[upper][lower] = distance, problem.constraints[upper, lower]
@@ -207,11 +201,7 @@ def _restack(
     before: Sequence[int],
     limit: int,
 ) -> list[int]:
-    """Return _stack() for an order that differs from that of `before` by one moved buffer.
-
-    The result is empty if a buffer would end above the limit. A buffer keeps its place unless an overlapping one
-    changed.
-    """
+    """Return _stack() after one buffer moved in the order; empty if a buffer would end above the limit."""
     (first, last), mover = sorted(moved), order[moved[1]]
     offsets = list(before)
     for u in order[first:]:

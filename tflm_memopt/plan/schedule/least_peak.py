@@ -84,10 +84,7 @@ class _Space:
         """For each set of completed tasks, the last task on the best path to it."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the tasks that can run next, each with the resulting state and the live bytes while it runs.
-
-        These are all tasks, or one that fits into the budget and leaves no more live bytes than before.
-        """
+        """Return the tasks that can run next, or one that surely should, with resulting state and live bytes."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

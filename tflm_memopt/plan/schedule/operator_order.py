@@ -27,8 +27,8 @@ SECONDS = 0.4
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
     """Return the graph in each distinct order, the model's own first.
 
-    sizes: bytes of whole tensors. budget: budget. The readers of a streamed input, which is available once, stay first
-    as in the model. Devices that exchange rows keep the model's order, in which no two wait for each other.
+    Readers of a streamed input stay first as in the model. Devices that exchange rows keep the model's order, in which
+    no two wait for each other.
     """
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)

@@ -90,9 +90,7 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of the peak of any order: the most bytes that one task needs by itself, or that are live at
-    the start.
-    """
+    """Return a lower bound of the peak of any order: the bytes of one task, or those live at the start."""
     start = sum(problem.nbytes[t] for t in problem.given)
     own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
     return problem.across + max(start, *own, 0)
@@ -101,8 +99,7 @@ def lower_bound(problem: OrderProblem) -> int:
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, so that operators that can be fused stay adjacent.
 
-    Of the branches that a task needs, the one that takes the most bytes beyond its result comes first (Sethi and
-    Ullman, The generation of optimal code for arithmetic expressions, 1970).
+    Branches with the most bytes beyond their result come first (Sethi and Ullman, 1970).
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):

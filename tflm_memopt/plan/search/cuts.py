@@ -50,9 +50,7 @@ class CutLabel:
     nbytes: int
     macs: int
     spread: tuple[int, ...] = ()
-    """Breaks ties: the sum of the bytes of all groups, which prefers few groups; or the sorted bytes of all groups,
-    which also minimises groups other than the worst.
-    """
+    """Breaks ties by the sum of the bytes of all groups or, with `low`, by their sorted bytes."""
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 
@@ -85,9 +83,7 @@ class RowGroups:
         """For each end, the limit up to which all groups are known in their best order."""
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """Return the groups that end at `last` and need at most `limit` bytes, and possibly others. waiting: remaining
-        ends.
-        """
+        """Return the groups ending at `last` within `limit` bytes, and others. waiting: number of ends to do."""
         if limit > self._limit[last]:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
@@ -158,10 +154,7 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search longer groups, more orders and reversed groups if cheaper ones without recomputation can be extended.
-
-        Only such groups can be in a partition with fewer bytes. Returns False if there are none.
-        """
+        """Search more groups where they may help to get below the limit; return False if there are none."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
@@ -181,10 +174,7 @@ class Cuts:
         return group.macs <= sum(op.macs for op in self.chain.ops[group.first : group.last])
 
     def _better(self, last: int, limit: int, waiting: int) -> tuple[Candidate, ...]:
-        """Return groups that end there and need fewer bytes than all known ones of the same operators.
-
-        waiting: remaining ends.
-        """
+        """Return groups that end there and need fewer bytes than all known ones of the same operators."""
         known = {c.first: c.nbytes for c in sorted(self._table[last], key=lambda c: -c.nbytes) if not c.stripes}
         groups = (c for c in self._rows.in_all_orders(last, limit - 1, waiting) if c not in self._placed)
         better = [c for c in groups if c.nbytes < min(limit, known.get(c.first, limit))]
@@ -220,9 +210,7 @@ class Cuts:
             self._add(worst.last, tuple(better))
 
     def front(self) -> Sequence[CutLabel]:
-        """Return the Pareto front of (bytes, multiply-accumulates), fewest bytes first; the same object until it
-        changes.
-        """
+        """Return the Pareto front of (bytes, macs), fewest bytes first; the same object until it changes."""
         if self._front is None:
             self._front = chain_front(self.chain, self._table, low=self._low) or [self._rough]
         return self._front
@@ -248,10 +236,9 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """Return one partition per chain, so that the largest needs the fewest bytes within `macs` multiply-accumulates.
+    """Return a partition per chain so that the largest group needs least bytes within `macs`, or the fewest macs.
 
-    If none is within `macs`, the one with the fewest is returned. bar: bytes of an existing plan; the search ends when
-    it cannot get below.
+    bar: bytes of an existing plan; the search ends when it cannot get below.
     """
     joint = _JointFront(cuts)
     while True:

@@ -88,10 +88,7 @@ class Chain:
         return {t: nbytes for t, nbytes in seen.items() if t not in self.spaces and t not in left}
 
     def can_cut(self, first: int, last: int) -> bool:
-        """Return whether operators [first, last) may be a group.
-
-        A streamed input is only available in the first group, and exchanged rows keep their order.
-        """
+        """Return whether operators [first, last) may be a group; only the first one reads a streamed input."""
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
@@ -99,10 +96,9 @@ class Chain:
         return last < self.streamed or not self._in_order(first, last)
 
     def _in_order(self, first: int, last: int) -> bool:
-        """Return whether a group exchanges rows in an order that all devices know.
+        """Return whether a group exchanges rows in an order that all devices know; if not, no longer one does.
 
-        It may exchange one tensor with each device in each direction, and nothing that may be an answer to what it
-        sends, since it would wait for it before sending. If a group violates this, so do all longer ones.
+        It may exchange one tensor with each device in each direction, and receive no answers.
         """
         at = self._message_at
         seen = self._message[bisect_left(at, first) : bisect_left(at, last)]
@@ -209,18 +205,14 @@ def border(chain: Chain, first: int, last: int) -> GroupBorder:
 
 
 def seed(chain: Chain, last: int) -> Growing:
-    """Return the empty group before `last`. An operator whose output is used later becomes a sink when it
-    is prepended.
-    """
+    """Return the empty group before `last`. Operators whose output is used later are its sinks."""
     sinks = [(op.output, op.writes.h) for op in reversed(chain.lasting[last])]
     nothing = np.zeros(1, dtype=np.int64)
     return Growing(start(sinks, chain.source), {}, nothing, nothing)
 
 
 def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
-    """Yield the group with an operator prepended, for each of its forms (Chain.members); nothing if it
-    cannot be fused.
-    """
+    """Yield the group with an operator prepended in each of its forms; nothing if it cannot be fused."""
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
@@ -232,10 +224,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield orders of demand for operands: all orders of a few operands, forward and reverse order of many.
-
-    A broadcast operand must be complete first, so it comes first.
-    """
+    """Yield orders of operands: all of a few, two of many. A broadcast operand must be complete, so it is first."""
     n = len(op.inputs)
     if op.updates:
         yield tuple(range(n))
@@ -261,9 +250,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether sums replace a whole input (msf-CNN, section 7): if they are smaller than the saved rows, or
-    required.
-    """
+    """Return whether sums replace a whole input (msf-CNN, section 7): if required, or smaller than saved rows."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -271,10 +258,7 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def settle(group: Growing) -> Growing:
-    """Let operators read tensors from outside the group whole instead of summing them up.
-
-    These tensors exist anyway, so this saves the accumulators.
-    """
+    """Let operators read tensors from outside the group whole, which exist anyway, instead of summing them up."""
     summing, source = [m for m in group.trace.members if m.iterative], group.trace.source
     piecemeal = {m.op.output for m in group.trace.members if summing} | ({source.tensor} if source else set())
     for m in summing:
@@ -314,12 +298,10 @@ def candidates(
     length: int = MAX_OPERATORS,
     budget: Budget = UNBOUNDED,
 ) -> Iterator[Candidate]:
-    """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first, in the best
-    orders.
+    """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
 
     orders: number of operand order combinations to follow. length: limit of the operators, unless a streamed input
-    needs more. A group's inner bytes never shrink when it is extended, which ends the search early. budget: budget; the
-    shortest possible group is always considered.
+    needs more. Inner bytes never shrink when a group is extended. The shortest possible group is always considered.
     """
     sizes, cuttable = chain.sizes, False
     growing: Sequence[Growing] = [seed(chain, last)]
@@ -355,10 +337,7 @@ def candidates(
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return the peak bytes of a settled group, without whole tensors that only live through it.
-
-    No layout can be lower. enough: all figures from here on are equivalent.
-    """
+    """Return the peak bytes of a settled group without those that live through it, or any figure from `enough` on."""
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:

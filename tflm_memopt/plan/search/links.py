@@ -31,9 +31,7 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return the relations. Chains with skips can be tiled: each operator reads the previous one, and ADD and similar
-    operators read a second, earlier tensor.
-    """
+    """Return the relations. In a chain with skips, each operator reads the previous one and maybe an earlier tensor."""
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

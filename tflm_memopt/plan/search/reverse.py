@@ -36,10 +36,7 @@ class Reversed:
     """Cache of groups by their end and, for tiled ones, the settings, with the limit of their bytes."""
 
     def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
-        """Return the best reversed group of the same operators that computes no more, or None.
-
-        limit: maximum bytes. budget: budget.
-        """
+        """Return the best reversed group of the same operators that computes no more, or None."""
         where = group.first, group.last
         if where not in self.mirrored:
             self.mirrored[where] = self._can_be_reversed(*where)

@@ -35,9 +35,7 @@ class Reader(NamedTuple):
 
     columns: Columns
     windows: tuple[tuple[int, int], ...]
-    """For each row that the operator makes, in order: the first row that it reads, and the newest row that exists by
-    then.
-    """
+    """For each row that the operator makes: the first row that it reads, and the newest row that exists by then."""
 
 
 class PeriodRows(NamedTuple):
@@ -50,10 +48,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return the columns of a tensor, made in tiles of `tile`, that are live for an operator.
-
-    to: width and tile of its output. window: extent, stride, left padding.
-    """
+    """Return a tensor's live columns. to: width and tile of the output. window: extent, stride, left padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -81,9 +76,7 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows of an operator that makes `made` rows from the stripe's last `rows`. window: extent,
-    stride.
-    """
+    """Return Reader.windows for `made` rows from the stripe's last `rows`. window: extent, stride."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
@@ -96,9 +89,7 @@ def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
 
 
 def column_window_pixels(column_window: PeriodRows, width: int, advance: int, reader: Reader) -> int:
-    """Return the depth that one reader requires of a column window: pixels from the newest to the oldest needed one,
-    both included.
-    """
+    """Return the depth of a column window for one reader: pixels from the newest to the oldest needed."""
     (first, rows, _), (reading, before, between, _) = column_window, reader.columns
     next_age, next_row = _oldest(first, rows, advance, reader.windows[0][0])
     depths = [1]
@@ -115,18 +106,14 @@ def column_window_pixels(column_window: PeriodRows, width: int, advance: int, re
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Return the oldest row of a column window at or below row `top`: its age in stripes (-1: none), and its place
-    in the column window.
-    """
+    """Return the oldest row at or below row `top`: its age in stripes (-1: none) and place in the window."""
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
 
 
 @cache
 def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, readers: tuple[Reader, ...]) -> int:
-    """Return the pixels kept of a tensor (height, width) whose rows are made once, each stripe needing
-    `rows` of them.
-    """
+    """Return the pixels kept of a tensor (height, width) made once, each stripe needing `rows` rows."""
     height, width = size
     total = 0
     for column_window in column_windows(rows, advance):
@@ -136,9 +123,7 @@ def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, read
 
 
 def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -> int:
-    """Return the periods from a column window's first to its last row; row 0 of the tensor is row `start` of its
-    period.
-    """
+    """Return the periods from the first to the last row. start: where row 0 of the tensor is in its period."""
     first = -(-max(0, start - column_window.first - column_window.rows + 1) // advance)
     last = (start + height - 1 - column_window.first) // advance
     return max(0, last - first + 1)
@@ -203,11 +188,9 @@ class Flow(NamedTuple):
 
 @cache
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
-    """Return the bytes of an input and an output that may share memory: vMCU's min(b_In - b_Out), section 4, for
-    stripes.
+    """Return the bytes of an input and an output that share memory, by stripes: min(b_In - b_Out) of vMCU, section 4.
 
-    Stripe m writes the output rows [m*rows, (m+1)*rows). Its first unit column (`tile`) reaches the last of them at
-    once; with tile 0, the stripe is written after its input has been read.
+    The first unit column (`tile`) of stripe m reaches its last row at once; tile 0 is written after all reads.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     undrained = [(source.height - source.drained(m)) * row_in for m in range(len(stripes) + 1)]

@@ -52,9 +52,7 @@ class Visit(NamedTuple):
     channel_groups: int = 1
     iterative: bool = False
     length: int = 1
-    """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise; 2 or more for
-    dense layers.
-    """
+    """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise, or more if dense."""
     grouped_sums: bool = True
     """Whether the last operator sums channel groups; otherwise it writes each into a whole tensor."""
 

@@ -45,9 +45,7 @@ MOST_OUTSIDE = 1024
 """Limit of a stripe's rows outside the map: a chain of long strides requests more in vain, and each takes time."""
 
 MOST_TILES = 1 << 18
-"""Limit of the tiles of a map, each of which is an iteration that takes planning time and memory. Larger maps
-run by rows.
-"""
+"""Limit of the tiles of a map, each of which is an iteration. Larger maps run by rows."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
@@ -111,11 +109,7 @@ class Search:
         return undominated(labels, itemgetter(0, 1), self.grain)
 
     def _escapes(self, position: int) -> bool:
-        """Return whether the group cannot be extended by the previous operator.
-
-        It cannot if that operator's output is read after the group or broadcast inside it, or if a group with that
-        operator is ruled out.
-        """
+        """Return whether the previous operator cannot join: its output is needed whole, or the group is ruled out."""
         before = self.chain.ops[position - 1].output
         late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)
         never = self.chain.rules_out(position - 1, self.last)
@@ -251,10 +245,7 @@ class Search:
         )
 
     def _before_hidden(self, position: int) -> int | None:
-        """Return the position of the first of two dense or pointwise layers, the second of which ends here, or None.
-
-        Channel-wise operators may be between them, but no other readers.
-        """
+        """Return the position of the first of two dense or pointwise layers, the second of which ends here, or None."""
         second = position
         while self.settings.group_channels and position > 0 and self.links.linked[position]:
             reader, op = self.chain.ops[position], self.chain.ops[position - 1]
@@ -362,10 +353,7 @@ class Search:
 
     @staticmethod
     def _in_step(demand: Demand) -> bool:
-        """Return whether no shortcut needs more rows than a stripe advances.
-
-        Otherwise an ADD that recomputes rows would need its shortcut before the cached rows exist.
-        """
+        """Return whether no shortcut needs rows before a stripe's cached rows exist."""
         return all(s.rows <= demand.advance for s in demand.skips)
 
     # Groups that start here
