@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tflm_memopt.kernels.descriptions.curves import SIGMOID
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import quant
-from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.constraints.base import quantization, values, zero_point
 from tflm_memopt.ops.constraints.memory import (
     BIASES,
     CELLS,
@@ -38,53 +38,48 @@ GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse SVDF's dense layer for one step: int8 with the state's scale, [1, rank, units]. Factors are computed in
-    float32.
-    """
+    """Parse SVDF's dense layer for one step: int8 with the state's scale, [1, rank, units]."""
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
-    weights = _values(context, 1).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
+    weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
     return context.row_op(
         Kind.CONV,
         reads=(Rows(1, 1, size.inputs),),
         writes=Rows(1, 1, size.filters),
-        input_zero_points=(_zero_point(x),),
-        output_zero_point=_zero_point(state),
+        input_zero_points=(zero_point(x),),
+        output_zero_point=zero_point(state),
         weights=np.ascontiguousarray(weights).reshape(size.filters, 1, 1, size.inputs),
         macs=size.filters * size.inputs,
-        **_scaled(float(scale)),
+        **quant.scaling([quant.quantize_multiplier(float(scale))]),
     )
 
 
 def svdf_time(context: OperatorContext) -> RowOp:
     """Parse SVDF's sums along time, over this step's features and those in the state."""
     size, (time, state) = svdf_sizes(context), (context.input(k) for k in (2, 4))
-    weights = _values(context, 2).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
+    weights = values(context.input(2)).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)
     return context.row_op(
         Kind.DEPTHWISE,
         reads=(Rows(1, size.rank, size.units),),
         writes=Rows(1, 1, size.units),
-        input_zero_points=(_zero_point(state),),
-        output_zero_point=_zero_point(context.output),
+        input_zero_points=(zero_point(state),),
+        output_zero_point=zero_point(context.output),
         window=Window(size.memory, size.rank, pad_top=size.memory - 1),
         weights=np.ascontiguousarray(weights),
-        bias=_values(context, 3).astype(np.int32),
+        bias=values(context.input(3)).astype(np.int32),
         macs=size.filters * size.memory,
         older=state.id,
-        **_scaled(float(scale)),
+        **quant.scaling([quant.quantize_multiplier(float(scale))]),
     )
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Weights are [out][gate][input, then hidden]; `bias` holds the curve, then the
-    biases.
-    """
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Weights are [out][gate][input, then hidden]; `bias` begins with the curve."""
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     steps, units = _steps(context), hidden.elements
-    zero_points = _zero_point(x), _zero_point(hidden)
+    zero_points = zero_point(x), zero_point(hidden)
     weights, biases = _gates(context, *zero_points)
-    scales = _gate_scales(context)
     return context.row_op(
         Kind.LSTM,
         operands=(0, HIDDEN, CELLS),
@@ -94,8 +89,7 @@ def lstm(context: OperatorContext) -> RowOp:
         output_zero_point=zero_points[1],
         weights=weights,
         bias=np.concatenate([np.array(SIGMOID, "<u2").view(np.int32), biases.reshape(-1)]),
-        multipliers=np.array([m.value for m in scales], np.int32),
-        shifts=np.array([min(m.shift, 127) for m in scales], np.int8),
+        **quant.scaling(_gate_scales(context)),
         param=_cell_range(context, float(_scale(cells))),
         access=(Access(), Access(mul=0), Access(mul=0)),
         macs=steps * weights.size,
@@ -108,17 +102,15 @@ def lstm(context: OperatorContext) -> RowOp:
 
 
 def _steps(context: OperatorContext) -> int:
-    """Return the number of time steps. The batch is 1, so it does not matter which of the first two
-    dimensions is time.
-    """
+    """Return the number of time steps. The batch is 1, so either of the first two dimensions may be time."""
     return context.input().shape[0] * context.input().shape[1]
 
 
 def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     """Return weights [out][gate][input, then hidden] and biases [out][gate][of the input, of the hidden state]."""
-    of_input = np.stack([_values(context, k) for k in INPUT_WEIGHTS], 1)
-    of_hidden = np.stack([_values(context, k) for k in HIDDEN_WEIGHTS], 1)
-    biases = np.stack([_values(context, k) for k in BIASES], 1).astype(np.int64)
+    of_input = np.stack([values(context.input(k)) for k in INPUT_WEIGHTS], 1)
+    of_hidden = np.stack([values(context.input(k)) for k in HIDDEN_WEIGHTS], 1)
+    biases = np.stack([values(context.input(k)) for k in BIASES], 1).astype(np.int64)
     sums = biases - x_zero * of_input.sum(-1, np.int64), -hidden_zero * of_hidden.sum(-1, np.int64)
     wrapped = np.stack(sums, -1).astype(np.uint32).view(np.int32)
     return np.ascontiguousarray(np.concatenate([of_input, of_hidden], -1)), wrapped
@@ -145,22 +137,5 @@ def _cell_range(context: OperatorContext, scale: float) -> int:
     return high << 16 | low & 0xFFFF
 
 
-def _scaled(factor: float) -> dict[str, Any]:
-    """Return one multiplier and shift as fields of a RowOp."""
-    value, shift = quant.quantize_multiplier(factor)
-    return {"multipliers": np.array([value], np.int32), "shifts": np.array([min(shift, 127)], np.int8)}
-
-
-def _values(context: OperatorContext, k: int) -> NDArray[Any]:
-    data = context.input(k).data
-    if data is None:
-        raise ValueError(f"operand {k} of {context.op.type} is not a constant")
-    return data
-
-
 def _scale(tensor: Tensor) -> Any:
     return np.float32(quantization(tensor).scale[0])
-
-
-def _zero_point(tensor: Tensor) -> int:
-    return quantization(tensor).zero_point[0]

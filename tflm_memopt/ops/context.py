@@ -19,9 +19,7 @@ EXPLICIT_PADDING = "explicit_padding"
 """
 
 PIECE = "piece"
-"""Our own key of Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) in the input for the operator's only
-output.
-"""
+"""Our own key of Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the only output in the input."""
 
 STEPS = "steps"
 """Our own key of Op.options of a data movement: the operators that it stands for, in order, including views."""
@@ -233,9 +231,7 @@ class OperatorContext:
         return scales[0], scales[1]
 
     def reduced(self) -> tuple[bool, ...]:
-        """For each dimension of a reduction's input, return whether it is reduced. Dimensions of size 1 count as not
-        reduced.
-        """
+        """For each dimension of a reduction's input, return whether it is reduced and larger than 1."""
         axes = self.axes()
         return tuple(a in axes and d > 1 for a, d in enumerate(self.input().shape))
 
@@ -244,9 +240,7 @@ class OperatorContext:
         return math.prod(self.input().shape[:-3]) == 1
 
     def run(self) -> tuple[int, int, int] | None:
-        """Return the number of elements before, along and after the reduced dimensions, or None if these are not
-        adjacent.
-        """
+        """Return the numbers of elements before, along and after adjacent reduced dimensions, or None."""
         shape, reduced = self.input().shape, self.reduced()
         where = [a for a, gone in enumerate(reduced) if gone]
         first, end = (where[0], where[-1] + 1) if where else (0, 0)

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from tflm_memopt.format.codes import FloatFunction, FloatRange
-from tflm_memopt.model.graph import ITEM_BYTES, Tensor
+from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.ops import lookup, movement, quant
+from tflm_memopt.ops.constraints.base import quantization, zero_point
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.rowop import RowOp
@@ -66,10 +65,10 @@ def converted(context: OperatorContext) -> RowOp:
     kind = QUANTIZES.get(types) or DEQUANTIZES[types]
     if kind is Kind.LOOKUP:
         return replace(_conversion(context, kind), weights=lookup.requantized(source, target))
-    op = _conversion(context, kind, _zero_point(source), _zero_point(target))
+    op = _conversion(context, kind, zero_point(source), zero_point(target))
     if "FLOAT32" in types:
-        return replace(op, param=quant.bits(_scale(target if source.dtype == "FLOAT32" else source)))
-    return _rescaled(op, _scale(source), _scale(target))
+        return replace(op, param=quant.bits(quantization(target if source.dtype == "FLOAT32" else source).scale[0]))
+    return _rescaled(op, quantization(source).scale[0], quantization(target).scale[0])
 
 
 def cast(context: OperatorContext) -> RowOp:
@@ -97,16 +96,4 @@ def _conversion(context: OperatorContext, kind: Kind, before: int = 0, after: in
 
 
 def _rescaled(op: RowOp, before: float, after: float) -> RowOp:
-    ratio = quant.rescale(before, after)
-    return replace(op, multipliers=np.array([ratio.value], np.int32), shifts=np.array([ratio.shift], np.int8))
-
-
-def _scale(tensor: Tensor) -> float:
-    if tensor.quantization is None:
-        raise ValueError(f"tensor {tensor.id} is not quantized")
-    return tensor.quantization.scale[0]
-
-
-def _zero_point(tensor: Tensor) -> int:
-    q = tensor.quantization
-    return 0 if q is None or tensor.dtype == "FLOAT32" else q.zero_point[0]
+    return replace(op, **quant.scaling([quant.rescale(before, after)]))

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""Function that returns a description's parameters for an operator of a model (an OperatorContext), or None if the
-operator has a form that the description does not cover.
-"""
+"""Function that returns a description's parameters for an OperatorContext, or None for a form it does not cover."""
 
 
 class OwnOperator(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tflm_memopt.format.codes import FloatFunction, FloatRange
 from tflm_memopt.model.graph import ITEM_BYTES, Tensor
 from tflm_memopt.ops import quant
-from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.constraints.base import quantization, values
 from tflm_memopt.ops.context import OperatorContext, broadcast_rows
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.quant import Multiplier
@@ -78,7 +78,6 @@ def binary(context: OperatorContext) -> RowOp:
     reads, writes = _rows(context)
     read = [k for k in range(2) if not context.input(k).constant]
     a, b, out = (quantization(t) for t in (context.input(0), context.input(1), context.output))
-    multipliers = factors(a.scale[0], b.scale[0], out.scale[0])
     activation = context.op.options.get("fusedActivationFunction", "NONE")
     limits = quant.activation_range(activation, out.scale[0], out.zero_point[0])
     if wide:
@@ -91,10 +90,9 @@ def binary(context: OperatorContext) -> RowOp:
         input_zero_points=(a.zero_point[0], b.zero_point[0]),
         output_zero_point=out.zero_point[0],
         activation=limits,
-        multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
-        shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
         param=param,
-        constant=next((_constant(context, k, reads[k]) for k in range(2) if k not in read), None),
+        constant=next((_constant(context, k, reads[k], k) for k in range(2) if k not in read), None),
+        **quant.scaling(factors(a.scale[0], b.scale[0], out.scale[0])),
     )
 
 
@@ -161,9 +159,7 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """Return the rows of both operands and the output. Operands of equal shape are laid out as the producer writes
-    them.
-    """
+    """Return the rows of both operands and the output; equal shapes are laid out as the producer writes them."""
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     made = ITEM_BYTES[context.output.dtype]
     if shapes[0] == shapes[1]:
@@ -175,17 +171,14 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
     return (a, b), replace(whole, c=whole.c * made)
 
 
-def _constant(context: OperatorContext, k: int, rows: Rows, position: int | None = None) -> Constant:
-    """Return constant operand k. position: its place among the kernel's operands, if that is not k."""
-    tensor = context.input(k)
-    return Constant(k if position is None else position, rows, constant_rows(tensor, tensor.shape, rows))
+def _constant(context: OperatorContext, k: int, rows: Rows, position: int) -> Constant:
+    """Return constant operand k. position: its place among the kernel's operands."""
+    return Constant(position, rows, constant_rows(context.input(k), context.input(k).shape, rows))
 
 
 def constant_rows(tensor: Tensor, shape: tuple[int, ...], rows: Rows) -> NDArray[np.int8]:
     """Return the bytes of a constant as rows. shape: to which it is broadcast."""
-    if tensor.data is None:
-        raise ValueError(f"tensor {tensor.id} is not a constant")
-    stored = np.ascontiguousarray(np.broadcast_to(tensor.data, shape), _STORED.get(tensor.dtype, "<i1"))
+    stored = np.ascontiguousarray(np.broadcast_to(values(tensor), shape), _STORED.get(tensor.dtype, "<i1"))
     return stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c)
 
 

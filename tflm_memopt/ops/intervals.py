@@ -38,9 +38,7 @@ class Range:
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """Return the range of each operator's output. `ops` must be in execution order; other tensors may hold
-    any value.
-    """
+    """Return the range of each operator's output, in execution order. Other tensors may hold any value."""
     known: dict[TensorId, Range] = {}
     for op in ops:
         transfer = _TRANSFER.get(op.kind)
@@ -49,9 +47,7 @@ def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
 
 
 def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
-    """Return the ranges of an operator's inputs as it sees them. Rows of a state may also hold its initial
-    fill value.
-    """
+    """Return the ranges of an operator's inputs as it sees them. A state may also hold its fill value."""
     if op.older is not None:
         return tuple(_anything(rows.c) for rows in op.reads)
     return tuple(_seen(known.get(t), rows.c) for t, rows in zip(op.inputs, op.reads, strict=True))
@@ -65,9 +61,7 @@ def meets_padding(op: RowOp) -> bool:
 
 
 def _seen(made: Range | None, channels: int) -> Range:
-    """Return the range as a reader sees it. If its channels differ from the producer's, each may hold any of the
-    values.
-    """
+    """Return the range as a reader sees it, which may have other channels than the producer."""
     if made is None:
         return _anything(channels)
     if len(made.low) == channels:
@@ -154,9 +148,7 @@ def _biased(op: RowOp, low: Ints, high: Ints) -> Range:
 
 
 def _operands(op: RowOp, x: Sequence[Range]) -> tuple[Range, Range]:
-    """Return the ranges of both operands, including a constant one. A broadcast operand is repeated over
-    the channels.
-    """
+    """Return the ranges of both operands, including a constant one. A broadcast operand is repeated."""
     known = list(x)
     if op.constant:
         values = op.constant.values.reshape(-1, op.constant.rows.c).astype(np.int64)

@@ -34,17 +34,12 @@ class OutOfRange(ValueError):
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of an operator of TABLES with one scale per side. Raises OutOfRange, which names
-    the bad number.
-    """
+    """Return the table of an operator of TABLES with one scale per side. Raises OutOfRange."""
     return TABLES[op.type](op, source, target)
 
 
 def requantized(source: Tensor, target: Tensor) -> Table:
-    """Return the table of QUANTIZE between int8 and uint8, one scale per side, with bytes as int8. Raises OutOfRange.
-
-    Requantize, kernels/internal/reference/requantize.h.
-    """
+    """Return the table of QUANTIZE between int8 and uint8 (internal/reference/requantize.h). Raises OutOfRange."""
     before, after = source.quantization, target.quantization
     if before is None or after is None:
         raise OutOfRange("no scale")
@@ -57,10 +52,9 @@ def requantized(source: Tensor, target: Tensor) -> Table:
 
 
 def compared(name: str, x: Quantization, constant: Quantization, value: int, *, first: bool) -> Table:
-    """Return the table of a comparison of int8 values with a constant, with 1 for true. first: the constant is the
-    first operand.
+    """Return the table of a comparison of int8 with a constant (ComparisonWithScaling, reference/comparisons.h).
 
-    ComparisonWithScaling, kernels/internal/reference/comparisons.h.
+    first: the constant is the first operand.
     """
     scaled = [
         _rescaled((values - q.zero_point[0]) << COMPARED_SHIFT, quant.quantize_multiplier(q.scale[0]))
@@ -115,9 +109,7 @@ def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of ABS (AbsEvalQuantized, micro/kernels/elementwise.cc), which does not rescale between equal
-    scales.
-    """
+    """Return the table of ABS (AbsEvalQuantized, micro/kernels/elementwise.cc), which keeps equal scales."""
     x = np.abs(_centred(source))
     if source.scale[0] != target.scale[0]:
         x = _rescaled(x, quant.rescale(source.scale[0], target.scale[0]))
@@ -125,23 +117,17 @@ def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of LOGISTIC (kernels/internal/reference/integer_ops/logistic.h). TFLM ignores the output's
-    scale.
-    """
+    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores the output's scale."""
     return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
 
 
 def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of TANH (kernels/internal/reference/integer_ops/tanh.h). TFLM ignores the output's
-    quantization.
-    """
+    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores the output's quantization."""
     return _saturating(source, lambda x: round_shift(transcendental.tanh(x, INTEGER_BITS), 24))
 
 
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """Apply a function of Q4 values; inputs beyond its radius give -128 or 127 (CalculateInputRadius,
-    quantization_util.cc).
-    """
+    """Apply a function of Q4 values; inputs beyond its radius give -128 or 127 (CalculateInputRadius)."""
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not -31 <= shift <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
@@ -181,9 +167,7 @@ def _int16(x: Ints) -> Ints:
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """Return RoundingDivideByPOT of int16 values. Its mask has 16 bits, so larger exponents give 1, or -1 for negative
-    values.
-    """
+    """Return RoundingDivideByPOT of int16 values. Its mask has 16 bits, so larger exponents give 1 or -1."""
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 

@@ -83,8 +83,9 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows) -> _Form | None:
-    """Return the form that takes one input row at a time to its places in the output, which is one row. None if the
-    first row of the output does not need the whole input, or if the bytes do not move regularly.
+    """Return the form that takes one input row at a time to its places in the only output row, or None.
+
+    There is none if the first row of the output does not need the whole input, or if bytes do not move regularly.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -99,9 +100,7 @@ def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows) -> _Fo
 
 
 def _ends(graph: Graph, tensor: TensorId) -> bool:
-    """Return whether a tensor is made row by row and leaves the model as a whole, possibly behind views and
-    element-wise operators.
-    """
+    """Return whether a tensor leaves the model as a whole, possibly behind views and element-wise operators."""
     if tensor in graph.outputs:
         return True
     readers = graph.consumers(tensor)
@@ -178,9 +177,7 @@ def lower_bytes(context: OperatorContext, item: int, kept: int) -> RowOp:
 
 
 def unmoved(sources: tuple[int, ...], tensor: TensorId, rows: Rows, output: TensorId) -> RowOp:
-    """Return a max pool with a window of one pixel, which copies rows unchanged. Unlike COPY it can also read a state's
-    rows.
-    """
+    """Return a max pool of one pixel, which copies rows unchanged. Unlike COPY it can also read a state's rows."""
     return RowOp(Kind.MAX_POOL, "MAX_POOL_2D", sources, (tensor,), output, (rows,), rows, (0,), 0)
 
 
@@ -235,10 +232,7 @@ def _shaped(context: OperatorContext, index: Indices) -> Indices:
 
 
 def pad_value(context: OperatorContext) -> int:
-    """Return the padding byte: the output's zero point, or the value of an operand (micro/kernels/pad.cc).
-
-    For int16, both bytes must be equal.
-    """
+    """Return the padding byte: the output's zero point, or an operand's value (micro/kernels/pad.cc)."""
     operand, q = context.tensor(2), context.output.quantization
     value = int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
     stored = np.array([value]).astype(f"<{np.dtype(context.output.dtype.lower()).str[1:]}")
@@ -296,9 +290,7 @@ def slice_(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def strided_slice(context: OperatorContext, x: Sequence[Indices]) -> Indices:
-    """Return the elements that STRIDED_SLICE takes (StartForAxis and StopForAxis,
-    kernels/internal/strided_slice_logic.h).
-    """
+    """Return the elements that STRIDED_SLICE takes (kernels/internal/strided_slice_logic.h)."""
     options = context.op.options
     chosen, shrunk = [], []
     for axis, (size, begin, end, stride) in enumerate(
@@ -375,9 +367,7 @@ def resize_nearest(context: OperatorContext, x: Sequence[Indices]) -> Indices:
 
 
 def _nearest(context: OperatorContext, size: int, output: int) -> NDArray[np.int64]:
-    """Return source positions (GetNearestNeighbor, kernels/internal/reference/resize_nearest_neighbor.h),
-    in float32.
-    """
+    """Return source positions in float32 (GetNearestNeighbor, reference/resize_nearest_neighbor.h)."""
     corners, half = (
         bool(context.op.options["alignCorners"]),
         np.float32(0.5 if context.op.options["halfPixelCenters"] else 0),

@@ -103,8 +103,8 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 def scattered(index: Indices, reads: Rows) -> Moves:
     """Return the moves of each input row to its places in a single output row. Raises Irregular.
 
-    index: for each output byte, the number of its input byte; each input byte occurs once. An input row is made of
-    output bytes just as an output row of input bytes, so the moves are those of the inverse with their ends exchanged.
+    An input row is made of output bytes as an output row of input bytes, so these are the inverse's moves with their
+    ends exchanged. index: for each output byte, the number of its input byte, each of which occurs once.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -233,9 +233,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, channels: int) -> Sequence[Move]:
-    """Return the moves along the whole row, or if every pixel is alike and that is shorter, those of one pixel,
-    repeated.
-    """
+    """Return the moves along the whole row or, if that is shorter, those of one pixel, repeated."""
     along = list(_runs(slot))
     per_pixel = np.flatnonzero(slot.targets >= channels)
     n = int(per_pixel[0]) if len(per_pixel) else 0

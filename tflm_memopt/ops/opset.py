@@ -51,6 +51,10 @@ _STRIDES = ("padding", "strideH", "strideW", "fusedActivationFunction")
 _DILATIONS = ("dilationHFactor", "dilationWFactor")
 
 
+def _row(parse_: Callable[[OperatorContext], RowOp], *constraints: Constraint) -> Row:
+    return Row(constraints, parse_)
+
+
 def _of(types: Constraint) -> tuple[Constraint, ...]:
     """Return the constraints for activations of these types, which nearly every operator has."""
     return common.static_shapes, types, common.quantized, common.runtime_values, common.stateless
@@ -60,7 +64,8 @@ _INT8, _INTEGER = _of(common.int8_activations), _of(common.int8_or_int16)
 _FILTER = (weighted.int8_filter, weighted.int32_bias)
 _WINDOW = (weighted.window, weighted.output_size, common.fused_activation)
 _CONV = (*_INTEGER, common.rank_four, weighted.filter_rank(4), *_FILTER)
-_POOL = (
+_POOL = _row(
+    parse.pool,
     common.operands(least=1, most=1),
     common.options(*_STRIDES, "filterHeight", "filterWidth"),
     *_INTEGER,
@@ -73,8 +78,8 @@ _WEIGHTED = common.operands(least=2, most=3)
 _ELEMENTWISE = (*_INT8, common.batch_one, common.same_shape)
 _ONE = common.operands(least=1, most=1)
 _REDUCED = common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes
-_EXTREME = Row(
-    (common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes, common.same_quantization), parse.reduce_extreme
+_EXTREME = _row(
+    parse.reduce_extreme, common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes, common.same_quantization
 )
 _RESIZED = (
     common.operands(least=2, most=2),
@@ -99,24 +104,24 @@ def _moving(
         return movement.moved(context, transform)
 
     every = (common.static_shapes, types, common.runtime_values, common.stateless, moving.movable)
-    return Row((common.operands(least=least, most=most), *every, *constraints, moving.regular_moves), to_copy)
+    return _row(to_copy, common.operands(least=least, most=most), *every, *constraints, moving.regular_moves)
 
 
 def _looked_up() -> Row:
     """Return the row of an operator that maps each byte (lookup.TABLES)."""
-    return Row((_ONE, *_ELEMENTWISE, arithmetic.tabulated), parse.table)
+    return _row(parse.table, _ONE, *_ELEMENTWISE, arithmetic.tabulated)
 
 
 def _curve(*scales: Constraint) -> Row:
     """LOGISTIC or TANH."""
     alike = common.batch_one, common.same_shape
-    return Row((_ONE, *_INTEGER, *alike, *scales, arithmetic.curve_scales, arithmetic.tabulated), parse.curve)
+    return _row(parse.curve, _ONE, *_INTEGER, *alike, *scales, arithmetic.curve_scales, arithmetic.tabulated)
 
 
 def _converted(types: Constraint, *scales: Constraint) -> Row:
     """Return the row of an operator that converts each element to another type."""
     alike = common.runtime_values, common.stateless, common.batch_one, common.same_shape
-    return Row((_ONE, common.static_shapes, types, conversion.one_scale, *alike, *scales), converting.converted)
+    return _row(converting.converted, _ONE, common.static_shapes, types, conversion.one_scale, *alike, *scales)
 
 
 def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = common.int8_activations) -> Row:
@@ -124,66 +129,58 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
     two, options = common.operands(least=2, most=2), common.options("fusedActivationFunction")
     first, last = ((options,), (common.fused_activation,)) if fused else ((), ())
     every = (*_of(types), arithmetic.constant_operand, arithmetic.broadcast)
-    return Row((two, *first, *every, *constraints, *last), elementwise.binary)
+    return _row(elementwise.binary, two, *first, *every, *constraints, *last)
 
 
 _BYTE = common.byte_or_float
 _GROUPS = common.options("blockSize"), common.rank_four, moving.block_divides
 _PLAIN = common.runtime_values, common.stateless
-_ARG = Row(
-    (
-        common.operands(least=2, most=2),
-        common.static_shapes,
-        arithmetic.int32_places,
-        *_PLAIN,
-        arithmetic.one_axis,
-    ),
+_ARG = _row(
     parse.arg_max,
+    common.operands(least=2, most=2),
+    common.static_shapes,
+    arithmetic.int32_places,
+    *_PLAIN,
+    arithmetic.one_axis,
 )
 _TWO = common.operands(least=2, most=2), common.static_shapes
 _BROADCAST = *_PLAIN, arithmetic.constant_operand, arithmetic.broadcast
-_COMPARED = Row((*_TWO, arithmetic.compared_types, *_BROADCAST), parse.comparison)
-_LOGICAL = Row((*_TWO, arithmetic.bools, *_BROADCAST), elementwise.logical)
+_COMPARED = _row(parse.comparison, *_TWO, arithmetic.compared_types, *_BROADCAST)
+_LOGICAL = _row(elementwise.logical, *_TWO, arithmetic.bools, *_BROADCAST)
 _PIECE = _moving(movement.piece, moving.one_piece)
 
 OPSET: Mapping[str, Row] = {
-    "CONV_2D": Row(
-        (
-            _WEIGHTED,
-            common.options(*_STRIDES, *_DILATIONS),
-            *_CONV,
-            weighted.filter_scales(0),
-            weighted.all_channels,
-            *_WINDOW,
-        ),
+    "CONV_2D": _row(
         parse.conv,
+        _WEIGHTED,
+        common.options(*_STRIDES, *_DILATIONS),
+        *_CONV,
+        weighted.filter_scales(0),
+        weighted.all_channels,
+        *_WINDOW,
     ),
-    "DEPTHWISE_CONV_2D": Row(
-        (
-            _WEIGHTED,
-            common.options(*_STRIDES, *_DILATIONS, "depthMultiplier"),
-            *_CONV,
-            weighted.filter_scales(3),
-            weighted.depth_multiplier,
-            *_WINDOW,
-        ),
+    "DEPTHWISE_CONV_2D": _row(
         parse.depthwise,
+        _WEIGHTED,
+        common.options(*_STRIDES, *_DILATIONS, "depthMultiplier"),
+        *_CONV,
+        weighted.filter_scales(3),
+        weighted.depth_multiplier,
+        *_WINDOW,
     ),
-    "FULLY_CONNECTED": Row(
-        (
-            _WEIGHTED,
-            common.options("fusedActivationFunction", "weightsFormat"),
-            *_INTEGER,
-            weighted.filter_rank(2),
-            *_FILTER,
-            weighted.filter_scales(0),
-            weighted.dense_int4_scale,
-            weighted.default_weights_format,
-            weighted.dense_shapes,
-            weighted.bias_scale,
-            common.fused_activation,
-        ),
+    "FULLY_CONNECTED": _row(
         parse.fully_connected,
+        _WEIGHTED,
+        common.options("fusedActivationFunction", "weightsFormat"),
+        *_INTEGER,
+        weighted.filter_rank(2),
+        *_FILTER,
+        weighted.filter_scales(0),
+        weighted.dense_int4_scale,
+        weighted.default_weights_format,
+        weighted.dense_shapes,
+        weighted.bias_scale,
+        common.fused_activation,
     ),
     "ADD": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
     "SUB": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
@@ -192,113 +189,97 @@ OPSET: Mapping[str, Row] = {
     "MINIMUM": _binary(),
     "SQUARED_DIFFERENCE": _binary(),
     "PRELU": _binary(),
-    "AVERAGE_POOL_2D": Row(_POOL, parse.average_pool),
-    "MAX_POOL_2D": Row(_POOL, parse.max_pool),
+    "AVERAGE_POOL_2D": _POOL,
+    "MAX_POOL_2D": _POOL,
     "MEAN": Row(_REDUCED, parse.mean),
     "SUM": Row(_REDUCED, parse.sum_),
     "REDUCE_MAX": _EXTREME,
     "REDUCE_MIN": _EXTREME,
-    "GATHER": Row(
-        (
-            common.operands(least=2, most=2),
-            common.options("axis"),
-            common.static_shapes,
-            moving.indices,
-            moving.table,
-            moving.gathered,
-            common.runtime_values,
-            common.stateless,
-        ),
+    "GATHER": _row(
         parse.gather,
+        common.operands(least=2, most=2),
+        common.options("axis"),
+        common.static_shapes,
+        moving.indices,
+        moving.table,
+        moving.gathered,
+        common.runtime_values,
+        common.stateless,
     ),
-    "RESIZE_BILINEAR": Row((*_RESIZED, common.rank_four, moving.resized_inside), parse.resize_bilinear),
-    "BATCH_MATMUL": Row(
-        (
-            common.operands(least=2, most=2),
-            common.options("adjX", "adjY"),
-            *_INTEGER,
-            arithmetic.plain_matrices,
-        ),
+    "RESIZE_BILINEAR": _row(parse.resize_bilinear, *_RESIZED, common.rank_four, moving.resized_inside),
+    "BATCH_MATMUL": _row(
         parse.batch_matmul,
+        common.operands(least=2, most=2),
+        common.options("adjX", "adjY"),
+        *_INTEGER,
+        arithmetic.plain_matrices,
     ),
-    "TRANSPOSE_CONV": Row(
-        (
-            _WEIGHTED,
-            common.options(*_STRIDES),
-            *_CONV,
-            weighted.filter_scales(0),
-            weighted.all_channels,
-            weighted.window,
-            common.fused_activation,
-        ),
+    "TRANSPOSE_CONV": _row(
         parse.transpose_conv,
+        _WEIGHTED,
+        common.options(*_STRIDES),
+        *_CONV,
+        weighted.filter_scales(0),
+        weighted.all_channels,
+        weighted.window,
+        common.fused_activation,
     ),
-    "SVDF": Row(
-        (
-            common.operands(least=5, most=5),
-            common.options("rank"),
-            *_INT8,
-            memory.own_variables,
-            memory.int8_svdf,
-            memory.svdf_shapes,
-            memory.svdf_bias_scale,
-            memory.one_region,
-        ),
+    "SVDF": _row(
         cells.svdf_time,
+        common.operands(least=5, most=5),
+        common.options("rank"),
+        *_INT8,
+        memory.own_variables,
+        memory.int8_svdf,
+        memory.svdf_shapes,
+        memory.svdf_bias_scale,
+        memory.one_region,
     ),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Row(
-        (
-            memory.lstm_operands,
-            common.options("fusedActivationFunction", "timeMajor"),
-            *_INT8,
-            memory.own_variables,
-            memory.int8_lstm,
-            memory.lstm_shapes,
-            memory.cell_scale,
-            memory.cell_activation,
-            memory.one_region,
-        ),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": _row(
         cells.lstm,
+        memory.lstm_operands,
+        common.options("fusedActivationFunction", "timeMajor"),
+        *_INT8,
+        memory.own_variables,
+        memory.int8_lstm,
+        memory.lstm_shapes,
+        memory.cell_scale,
+        memory.cell_activation,
+        memory.one_region,
     ),
-    "SOFTMAX": Row(
-        (
-            _ONE,
-            common.options("beta"),
-            *_INTEGER,
-            common.batch_one,
-            common.same_shape,
-            arithmetic.softmax_output,
-            arithmetic.softmax_classes,
-            arithmetic.softmax_scale,
-        ),
+    "SOFTMAX": _row(
         parse.softmax,
+        _ONE,
+        common.options("beta"),
+        *_INTEGER,
+        common.batch_one,
+        common.same_shape,
+        arithmetic.softmax_output,
+        arithmetic.softmax_classes,
+        arithmetic.softmax_scale,
     ),
-    "LOG_SOFTMAX": Row(
-        (
-            _ONE,
-            *_ELEMENTWISE,
-            arithmetic.log_softmax_output,
-            arithmetic.softmax_classes,
-            arithmetic.log_softmax_scale,
-        ),
+    "LOG_SOFTMAX": _row(
         parse.log_softmax,
+        _ONE,
+        *_ELEMENTWISE,
+        arithmetic.log_softmax_output,
+        arithmetic.softmax_classes,
+        arithmetic.log_softmax_scale,
     ),
     **dict.fromkeys(COMPARISONS, _COMPARED),
     "LOGICAL_AND": _LOGICAL,
     "LOGICAL_OR": _LOGICAL,
-    "LOGICAL_NOT": Row(
-        (_ONE, common.static_shapes, arithmetic.bools, *_PLAIN, common.batch_one, common.same_shape), parse.logical_not
+    "LOGICAL_NOT": _row(
+        parse.logical_not, _ONE, common.static_shapes, arithmetic.bools, *_PLAIN, common.batch_one, common.same_shape
     ),
-    "GATHER_ND": Row((*_TWO, moving.selected, *_PLAIN, moving.selection), parse.gather_nd),
-    "SELECT_V2": Row(
-        (
-            common.operands(least=3, most=3),
-            common.static_shapes,
-            arithmetic.select_types,
-            *_PLAIN,
-            arithmetic.broadcast,
-        ),
+    "GATHER_ND": _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.selection),
+    "SELECT_V2": _row(
         select.select,
+        common.operands(least=3, most=3),
+        common.static_shapes,
+        arithmetic.select_types,
+        *_PLAIN,
+        arithmetic.broadcast,
     ),
     "ARG_MAX": _ARG,
     "ARG_MIN": _ARG,
@@ -338,31 +319,27 @@ OPSET: Mapping[str, Row] = {
     ),
     "QUANTIZE": _converted(conversion.quantize_types, conversion.rescalable),
     "DEQUANTIZE": _converted(conversion.dequantize_types),
-    "CAST": Row(
-        (
-            _ONE,
-            common.static_shapes,
-            conversion.cast_types,
-            common.runtime_values,
-            common.stateless,
-            common.batch_one,
-            common.same_shape,
-        ),
+    "CAST": _row(
         converting.cast,
+        _ONE,
+        common.static_shapes,
+        conversion.cast_types,
+        common.runtime_values,
+        common.stateless,
+        common.batch_one,
+        common.same_shape,
     ),
     "RELU": _looked_up(),
     "RELU6": _looked_up(),
-    "LEAKY_RELU": Row(
-        (
-            _ONE,
-            common.options("alpha"),
-            *_INTEGER,
-            common.batch_one,
-            common.same_shape,
-            arithmetic.leaky_scales,
-            arithmetic.tabulated,
-        ),
+    "LEAKY_RELU": _row(
         parse.leaky_relu,
+        _ONE,
+        common.options("alpha"),
+        *_INTEGER,
+        common.batch_one,
+        common.same_shape,
+        arithmetic.leaky_scales,
+        arithmetic.tabulated,
     ),
     "ELU": _looked_up(),
     "HARD_SWISH": _looked_up(),
@@ -421,7 +398,7 @@ FLOATS: Mapping[str, Row] = {
 def _integer_binary(*constraints: Constraint) -> Row:
     """Return the row of an operator of two int32 operands."""
     every = (*_TWO, common.int32_activations, *_BROADCAST)
-    return Row((*every, *constraints), elementwise.integer_binary)
+    return _row(elementwise.integer_binary, *every, *constraints)
 
 
 INTEGERS: Mapping[str, Row] = {
@@ -432,9 +409,9 @@ INTEGERS: Mapping[str, Row] = {
     "MINIMUM": _integer_binary(),
 }
 """Rows of operators of int32 by TFLite's operator name."""
-COMPUTED_TABLE = Row((*_TWO, moving.selected, *_PLAIN, moving.leading_axis), parse.gather_nd)
+COMPUTED_TABLE = _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.leading_axis)
 """Constraints of GATHER from a tensor that is computed at run time."""
-OWN = Row((common.own_operands, *_ELEMENTWISE), parse.own)
+OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
 """Constraints of all custom operators (custom.OPERATORS)."""
 
 

@@ -81,9 +81,7 @@ LAYOUT = "hwc"
 """Layout of all rolling buffers, for any target."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Padding of values: kernel rows to a multiple of QUAD, all values to OCTET. For Helium, all values are padded to
-VECTOR and QUAD channels are processed at once.
-"""
+"""Padding: kernel rows to QUAD, all values to OCTET; for Helium all values to VECTOR, with QUAD channels at once."""
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 """Packings of convolutions that multiply bytes directly."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
@@ -152,18 +150,13 @@ def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = Fals
 
 
 def esp_channels(kernel: tuple[int, int], channels: int) -> int:
-    """Return the channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8 or, for few channels or
-    other windows than 3x3, of int16.
-    """
+    """Return ESP-NN's channels of a depthwise convolution, padded to whole vectors of int8 or of int16."""
     vector = VECTOR if kernel == (3, 3) and channels > OCTET else OCTET
     return -(-channels // vector) * vector
 
 
 def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, columns: int) -> int:
-    """Return the scratch of a depthwise convolution in ESP-NN whose iteration makes `columns` columns, in bytes.
-
-    It has ESP-NN's own scratch, which holds a pixel of padding before a call, and the call's input and output.
-    """
+    """Return ESP-NN's scratch of a depthwise convolution of `columns` columns: its own, and a call's data."""
     padded = esp_channels(kernel, channels)
     taps = kernel[0] * kernel[1] * padded
     image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded

@@ -14,9 +14,9 @@ from tflm_memopt.format.codes import FloatFunction, FloatRange, ResizeForm
 from tflm_memopt.kernels.descriptions import rows as of_rows
 from tflm_memopt.kernels.descriptions import windows
 from tflm_memopt.kernels.needs import needs
-from tflm_memopt.model.graph import ITEM_BYTES, Tensor
+from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.ops import elementwise, lookup, quant
-from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.constraints.base import quantization, values, zero_point
 from tflm_memopt.ops.context import ONE_PIXEL, OperatorContext, byte_shape, natural_rows
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 from tflm_memopt.ops.kinds import FLOAT, WIDE, Kind
@@ -31,23 +31,21 @@ TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
 
 def conv(context: OperatorContext) -> RowOp:
     """Parse CONV_2D. Weights are [out][kernel_h][kernel_w][in]."""
-    geometry, filter_ = slide(context), _values(context.input(1))
+    geometry, filter_ = slide(context), values(context.input(1))
     weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
     return _weighted(context, Kind.CONV, geometry, weights)
 
 
 def depthwise(context: OperatorContext) -> RowOp:
     """Parse DEPTHWISE_CONV_2D. Weights are [kernel_h][kernel_w][out]."""
-    geometry, filter_ = slide(context), _values(context.input(1))[0]
+    geometry, filter_ = slide(context), values(context.input(1))[0]
     weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
     return _weighted(context, Kind.DEPTHWISE, geometry, weights)
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
-    """Parse FULLY_CONNECTED as a convolution over all that the producer wrote; a batch of rows is a pointwise
-    convolution.
-    """
-    filter_ = _values(context.input(1))
+    """Parse FULLY_CONNECTED as a convolution over all that the producer wrote, or pixel by pixel for a batch."""
+    filter_ = values(context.input(1))
     units, depth = filter_.shape
     rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
     if batches == 1:
@@ -59,12 +57,10 @@ def fully_connected(context: OperatorContext) -> RowOp:
     return _weighted(context, Kind.CONV, geometry, weights)
 
 
-def average_pool(context: OperatorContext) -> RowOp:
-    return _pool(context, Kind.AVERAGE_POOL)
-
-
-def max_pool(context: OperatorContext) -> RowOp:
-    return _pool(context, Kind.MAX_POOL)
+def pool(context: OperatorContext) -> RowOp:
+    """Parse AVERAGE_POOL_2D and MAX_POOL_2D."""
+    g, kind = slide(context), Kind.MAX_POOL if context.op.type == "MAX_POOL_2D" else Kind.AVERAGE_POOL
+    return _counted(context, kind, (g.reads,), g.writes, window=g.window)
 
 
 def mean(context: OperatorContext) -> RowOp:
@@ -94,7 +90,7 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 
 def gather(context: OperatorContext) -> RowOp:
     """Parse GATHER of rows of a constant table. An index is a pixel of four bytes."""
-    stored = np.ascontiguousarray(_values(context.input()), "<f4" if _is_float(context) else "<i1")
+    stored = np.ascontiguousarray(values(context.input()), "<f4" if _is_float(context) else "<i1")
     table, rows = stored.view(np.int8), natural_rows(byte_shape(context.output))
     if rows is None:
         raise ValueError(f"tensor {context.output.id} has shape {context.output.shape}")
@@ -159,16 +155,13 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV, whose shape operand is already removed (rules/transpose_conv.py). Weights are as for
-    CONV_2D.
-    """
+    """Parse TRANSPOSE_CONV, whose shape operand is already gone. Weights are as for CONV_2D."""
     (_, h, w, c), (_, h_out, w_out, c_out) = context.input().shape, context.output.shape
-    (kernel_h, kernel_w), (stride_h, stride_w) = context.kernel(), context.strides()
-    vertical, horizontal = context.output_spans()
-    window = Window(kernel_h, kernel_w, stride_h, stride_w, 1, 1, vertical.before, horizontal.before)
+    kernel_h, kernel_w = context.kernel()
+    window = Window(kernel_h, kernel_w, *context.strides(), 1, 1, *(span.before for span in context.output_spans()))
     geometry = Geometry(window, Rows(h, w, c), Rows(h_out, w_out, c_out))
     macs = h * w * c * kernel_h * kernel_w * c_out
-    op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, _values(context.input(1)))
+    op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, values(context.input(1)))
     return replace(op, access=accesses(TRANSPOSED, window.parameters), macs=macs)
 
 
@@ -236,13 +229,7 @@ def arg_max(context: OperatorContext) -> RowOp:
     else:
         kind, g = {"INT8": Kind.ARG_MAX_ALONG, "FLOAT32": Kind.ARG_MAX_F32}[dtype], _reduction(context)
         reads, writes, window = _in_bytes(g.reads, ITEM_BYTES[dtype]), _in_bytes(g.writes, INDEX_BYTES), g.window
-    return context.row_op(
-        kind,
-        reads=(reads,),
-        writes=writes,
-        window=window,
-        param=int(context.op.type == "ARG_MIN"),
-    )
+    return context.row_op(kind, reads=(reads,), writes=writes, window=window, param=int(context.op.type == "ARG_MIN"))
 
 
 def clamp(context: OperatorContext) -> RowOp:
@@ -259,11 +246,11 @@ def float_curve(context: OperatorContext) -> RowOp:
 
 def table(context: OperatorContext) -> RowOp:
     """Parse an operator that maps each byte."""
-    rows, values = (
+    rows, found = (
         context.producer_rows(),
-        lookup.table(context.op, quantization(context.input()), quantization(context.output)),
+        lookup.table(context.op, *map(quantization, (context.input(), context.output))),
     )
-    return _row_op(context, Kind.LOOKUP, (rows,), rows, weights=values)
+    return _row_op(context, Kind.LOOKUP, (rows,), rows, weights=found)
 
 
 def comparison(context: OperatorContext) -> RowOp:
@@ -272,25 +259,15 @@ def comparison(context: OperatorContext) -> RowOp:
         return elementwise.comparison(context)
     at = int(context.input(1).constant)
     x, constant, rows = context.input(1 - at), context.input(at), context.producer_rows(1 - at)
-    scales, value = (quantization(x), quantization(constant)), int(_values(constant).flatten()[0])
-    values = lookup.compared(context.op.type, *scales, value, first=at == 0)
-    return _table(context, 1 - at, rows, values)
+    scales, value = (quantization(x), quantization(constant)), int(values(constant).flatten()[0])
+    found = lookup.compared(context.op.type, *scales, value, first=at == 0)
+    return context.row_op(Kind.LOOKUP, operands=(1 - at,), reads=(rows,), writes=rows, weights=found)
 
 
 def logical_not(context: OperatorContext) -> RowOp:
     """Parse LOGICAL_NOT."""
-    return _table(context, 0, context.producer_rows(), lookup.NEGATED)
-
-
-def _table(context: OperatorContext, k: int, rows: Rows, values: lookup.Table) -> RowOp:
-    """Return an operator that maps each byte of operand k to a bool."""
-    return context.row_op(
-        Kind.LOOKUP,
-        operands=(k,),
-        reads=(rows,),
-        writes=rows,
-        weights=values,
-    )
+    rows = context.producer_rows()
+    return context.row_op(Kind.LOOKUP, reads=(rows,), writes=rows, weights=lookup.NEGATED)
 
 
 def leaky_relu(context: OperatorContext) -> RowOp:
@@ -330,21 +307,15 @@ class Geometry(NamedTuple):
 def slide(context: OperatorContext) -> Geometry:
     (_, h_in, w_in, c_in), (_, h_out, w_out, c_out) = context.input().shape, context.output.shape
     swapped = h_in == h_out == 1 and max(w_in, w_out) > 1
-    (kernel_h, kernel_w), (stride_h, stride_w), (dilation_h, dilation_w) = (
-        context.kernel(),
-        context.strides(),
-        context.dilations(),
-    )
-    vertical, horizontal = context.spans()
-    window = Window(kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, vertical.before, horizontal.before)
+    sizes, spans = (*context.kernel(), *context.strides(), *context.dilations()), context.spans()
+    window = Window(*sizes, *(span.before for span in spans))
     if swapped:
-        return Geometry(_exchanged(window), Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
+        w = window
+        window = Window(
+            w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top
+        )
+        return Geometry(window, Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
     return Geometry(window, Rows(h_in, w_in, c_in), Rows(h_out, w_out, c_out))
-
-
-def _exchanged(w: Window) -> Window:
-    """Exchange height and width."""
-    return Window(w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top)
 
 
 def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArray[Any]) -> RowOp:
@@ -361,7 +332,7 @@ def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArra
         common["multipliers"] = quant.weighted(scale_in, scales_filter, scale_out)
     if bias is not None:
         stored = {"INT16": "<i8", "FLOAT32": "<f4"}.get(context.output.dtype, "<i4")
-        common["bias"] = _values(bias).reshape(-1).astype(stored).view("<i4")
+        common["bias"] = values(bias).reshape(-1).astype(stored).view("<i4")
     return _counted(context, kind, (g.reads,), g.writes, **common)
 
 
@@ -384,9 +355,7 @@ def _channels(context: OperatorContext, rows: Rows) -> Rows:
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """Return a window as high and wide as what is reduced. In a reduction of channels, every channel is
-    its own pixel.
-    """
+    """Return a window as large as what is reduced. To reduce channels, every channel is its own pixel."""
     run, made = context.run(), _channels(context, context.producer_rows())
     if run and run[0] == 1 < made.h and run[1:] == (made.h * made.w, made.c):  # all pixels that the producer wrote
         return Geometry(Window(made.h, made.w, made.h, made.w), made, Rows(1, 1, made.c))
@@ -412,11 +381,6 @@ def _float_reduced(context: OperatorContext, kind: Kind) -> RowOp:
 
 def _reduced(context: OperatorContext, kind: Kind, g: Geometry, multipliers: Sequence[Multiplier]) -> RowOp:
     return _counted(context, kind, (g.reads,), g.writes, window=g.window, multipliers=multipliers)
-
-
-def _pool(context: OperatorContext, kind: Kind) -> RowOp:
-    g = slide(context)
-    return _counted(context, kind, (g.reads,), g.writes, window=g.window)
 
 
 def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writes: Rows, **fields: Any) -> RowOp:
@@ -452,19 +416,8 @@ def _row_op(
         kind,
         reads=reads,
         writes=writes,
-        input_zero_points=tuple(_zero_point(context.input(k)) for k in range(len(reads))),
-        output_zero_point=_zero_point(context.output),
-        multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
-        shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
+        input_zero_points=tuple(zero_point(context.input(k)) for k in range(len(reads))),
+        output_zero_point=zero_point(context.output),
+        **quant.scaling(multipliers),
         **fields,
     )
-
-
-def _zero_point(tensor: Tensor) -> int:
-    return 0 if tensor.dtype == "FLOAT32" else quantization(tensor).zero_point[0]
-
-
-def _values(tensor: Tensor) -> NDArray[Any]:
-    if tensor.data is None:
-        raise ValueError(f"tensor {tensor.id} is not a constant")
-    return tensor.data

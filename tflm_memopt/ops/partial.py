@@ -27,9 +27,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 """Custom codes of the operators."""
 _BITS = 4
-"""Bits per entry in ADD_SUMS's param, which holds the bytes of each operand's sums and of the output's:
-tmo_sum_bytes().
-"""
+"""Bits per entry of ADD_SUMS's param: bytes of each operand's sums and of the output's (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -37,10 +35,7 @@ Ints = NDArray[np.int64]
 
 
 def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
-    """Return the minimum and maximum sum of each output channel for int8 inputs with this zero point.
-
-    weights: [out][..][in]. A tap in the padding adds nothing.
-    """
+    """Return the minimum and maximum sum of each output channel for int8 inputs. weights: [out][..][in]."""
     wide = weights.astype(np.int64).reshape(len(weights), -1)
     ends = np.stack([wide * (n - zero_point) for n in (-128, 127)])
     return np.minimum(ends.min(axis=0), 0).sum(axis=1), np.maximum(ends.max(axis=0), 0).sum(axis=1)
@@ -56,19 +51,14 @@ def bytes_of(low: int, high: int) -> int:
 
 
 def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
-    """Return the custom options of SUMS for a convolution or dense layer. margins: padding at top, bottom, left and
-    right.
-    """
+    """Return the custom options of SUMS. margins: padding at top, bottom, left and right."""
     return _SUMS.pack(nbytes, *(int(op.options.get(name, 1)) for name in _WINDOW), *margins)
 
 
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS.
-
-    operands: bytes of each operand's sums. made: bytes of the output's sums, or 0 if the output is rescaled.
-    """
+    """Return the custom options of ADD_SUMS. operands, made: bytes of each sum; made is 0 for rescaled values."""
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
 

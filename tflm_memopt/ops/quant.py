@@ -8,8 +8,8 @@ stated otherwise).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,12 @@ class Multiplier(NamedTuple):
 
     value: int
     shift: int
+
+
+def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
+    """Return multipliers as the fields `multipliers` and `shifts` of a RowOp; no fields if there are none."""
+    value, shift = ([m.value for m in multipliers], [min(m.shift, 127) for m in multipliers])
+    return {"multipliers": np.array(value, np.int32), "shifts": np.array(shift, np.int8)} if multipliers else {}
 
 
 def quantize_multiplier(real: float) -> Multiplier:
@@ -79,9 +85,7 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
 def add(
     scale_a: float, scale_b: float, scale_out: float, left_shift: int = ADD_LEFT_SHIFT
 ) -> tuple[Multiplier, Multiplier, Multiplier]:
-    """Return ADD's and SUB's multipliers of input 0, input 1 and output (micro/kernels/add_common.cc,
-    sub_common.cc).
-    """
+    """Return ADD's and SUB's multipliers of both inputs and the output (micro/kernels/add_common.cc, sub_common.cc)."""
     twice = 2 * max(scale_a, scale_b)
     return (
         quantize_multiplier(scale_a / twice),
@@ -106,10 +110,7 @@ def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int 
 
 
 def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
-    """Return the multiplier of MEAN over `count` values, which includes the division.
-
-    QuantizedMeanOrSum, kernels/internal/reference/reduce.h.
-    """
+    """Return the multiplier of MEAN over `count` values, including the division (QuantizedMeanOrSum, reduce.h)."""
     value, shift = quantize_multiplier(scale_in / scale_out)
     bits = min(count.bit_length() - 1, 32, 31 + shift)
     return Multiplier((value << bits) // count, shift - bits)
@@ -126,9 +127,7 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
 
 
 def softmax_factor(beta: float, scale_in: float) -> float:
-    """Return the capped real multiplier of SOFTMAX's input. TFLM aborts unless it is above 1
-    (PreprocessSoftmaxScaling).
-    """
+    """Return the capped real multiplier of SOFTMAX, which must be above 1 (PreprocessSoftmaxScaling)."""
     return min(beta * scale_in * (1 << (31 - SOFTMAX_INTEGER_BITS)), (1 << 31) - 1.0)
 
 
@@ -173,9 +172,7 @@ def curve(scale_in: float, exact: Iterable[int]) -> Multiplier:
 
 
 def log_softmax(scale_in: float) -> tuple[Multiplier, Multiplier, int]:
-    """Return LOG_SOFTMAX's input multiplier, its inverse's multiplier, and diff_min
-    (PreprocessLogSoftmaxScalingExp).
-    """
+    """Return LOG_SOFTMAX's input multiplier, its inverse's, and diff_min (PreprocessLogSoftmaxScalingExp)."""
     multiplier, diff_min = softmax(1.0, scale_in)
     return multiplier, quantize_multiplier(log_softmax_inverse(scale_in)), diff_min
 
@@ -192,9 +189,7 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
 
 
 def bounds_fit(scale: float) -> bool:
-    """Return whether an activation's bounds fit an int32 in units of the scale. TFLM's Quantize() refuses or wraps
-    others.
-    """
+    """Return whether an activation's bounds fit an int32 in units of the scale, as TFLM's Quantize() needs."""
     return float32_quotient(6.0, scale) < 2**31
 
 

@@ -290,13 +290,9 @@ class RowOp:
     updates: tuple[StateRollingBuffer, ...] = ()
     """One-row states updated in place."""
     second: int = 0
-    """In a plan for two cores, bytes from the first core's counter to the second core's; 0 if one core runs the
-    operator.
-    """
+    """With two cores, bytes from the first core's counter to the second core's; 0 with one core."""
     message: Message | None = None
-    """The message of SEND or RECEIVE. SEND's output and RECEIVE's input stand for the link and have no bytes in the
-    arena.
-    """
+    """The message of SEND or RECEIVE. SEND's output and RECEIVE's input have no bytes in the arena."""
     again: bool = False
     """The operator recomputes an earlier result (rowgraph/rematerialisation.py)."""
 
@@ -307,9 +303,7 @@ class RowOp:
 
     @property
     def is_convolution(self) -> bool:
-        """Whether each output channel is a sum over a window of all int8 channels, which can be split into partial
-        sums.
-        """
+        """Whether each output channel sums a window of all int8 channels, which can be split into parts."""
         return self.traits.channels is Channels.SUMMED and self.element_bytes == 1
 
     @property
@@ -363,9 +357,7 @@ class RowOp:
 
     @property
     def needs_order(self) -> bool:
-        """Whether a result depends on the order of a window's rows and columns: sums and extremes of float32, and
-        indices.
-        """
+        """Whether results depend on the order of a window's pixels: float32 sums and extremes, and indices."""
         return self.traits.slides and (self.element_bytes == FLOAT_BYTES or self.traits.accumulators > 1)
 
     @property
@@ -405,9 +397,7 @@ class RowOp:
 
     @property
     def in_place(self) -> bool:
-        """Whether output row y may overwrite row y of an input: element-wise, each byte is read before it
-        is written.
-        """
+        """Whether output row y may overwrite row y of an input: each byte is read before it is written."""
         return bool(self.replaceable)
 
     @property
@@ -429,10 +419,9 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """Whether an iteration writes the last byte of its output after it has read all inputs, so that this byte may
-        overlap them.
+        """Whether an iteration writes the last byte of its output after it has read all inputs.
 
-        It is False on two cores, since neither knows what the other has read.
+        That byte may overlap them. It is False on two cores, since neither knows what the other has read.
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.second
 
@@ -485,9 +474,7 @@ class RowOp:
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the rows of input k that iterations y read. An empty range has an end at or below
-        its start.
-        """
+        """Return half-open ranges of the rows of input k that iterations y read, empty if end <= start."""
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent

@@ -28,8 +28,7 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
     """Return the sliding mean over these operands: tensor, its rows, and number of rows read.
 
-    The operands are the new rows, the rolling buffer whose oldest rows leave, optionally rows that depend on padding,
-    and the sums.
+    They are the new rows, the buffer whose oldest rows leave, rows that depend on padding if any, and the sums.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

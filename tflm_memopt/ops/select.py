@@ -62,7 +62,8 @@ def without_rows(form: int) -> int:
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
-    """Return the rows of all operands and of the output, which are as their producers write them if shapes are equal.
+    """Return the rows of all operands and of the output, laid out as produced if shapes are equal.
+
     Broadcast constants have the shape of the other constant.
     """
     out, inputs = context.output.shape, [context.input(k) for k in range(OPERANDS)]

@@ -11,6 +11,9 @@ import inspect
 import math
 import textwrap
 from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Quantization, Tensor
 from tflm_memopt.ops import quant
@@ -35,9 +38,7 @@ def hint(text: str) -> Callable[[Constraint], Constraint]:
 
 
 def message(constraint: Callable[..., str | None]) -> str:
-    """Return the docstring of a constraint. Under `python -OO`, which drops docstrings, it is read from the source
-    file.
-    """
+    """Return a constraint's docstring, from the source file under `python -OO`, which drops docstrings."""
     if constraint.__doc__ is None:
         function = ast.parse(textwrap.dedent(inspect.getsource(constraint))).body[0]
         return ast.get_docstring(function) or "" if isinstance(function, ast.FunctionDef) else ""
@@ -58,6 +59,18 @@ def quantization(tensor: Tensor) -> Quantization:
     if tensor.quantization is None:
         raise ValueError(f"{name(tensor)} is not quantized")
     return tensor.quantization
+
+
+def zero_point(tensor: Tensor) -> int:
+    """Return the tensor's only zero point; 0 for float32."""
+    return 0 if tensor.dtype == "FLOAT32" else quantization(tensor).zero_point[0]
+
+
+def values(tensor: Tensor) -> NDArray[Any]:
+    """Return the values of a constant tensor."""
+    if tensor.data is None:
+        raise ValueError(f"{name(tensor)} is not a constant")
+    return tensor.data
 
 
 def scale_fault(tensor: Tensor) -> str | None:
