@@ -7,8 +7,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.model.graph import TensorId
@@ -268,6 +269,13 @@ class Plan:
         return zip(self.buffers, self.offsets, strict=True)
 
     def to_json(self) -> dict[str, Any]:
+        optional = {
+            "wide": self.wide,
+            "pauses": list(self.pauses),
+            "sharing": [asdict(sharing) for sharing in self.sharing],
+            "states": [{"role": "state"} | asdict(state) for state in self.states],
+            "slow": [asdict(tensor) for tensor in self.slow],
+        }
         return {
             "schema": SCHEMA_VERSION,
             "head": self.head,
@@ -275,67 +283,37 @@ class Plan:
             "proven": self.proven,
             "target": self.target,
             "layout": LAYOUT,
-            **({"wide": True} if self.wide else {}),
             "rematerialisations": [asdict(second) for second in self.passes],
             "tilings": [asdict(tiling) for tiling in self.tilings],
             "steps": [_step_to_json(step) for step in self.steps],
-            **({"pauses": list(self.pauses)} if self.pauses else {}),
-            **({"sharing": [asdict(sharing) for sharing in self.sharing]} if self.sharing else {}),
-            **({"states": [{"role": "state"} | asdict(state) for state in self.states]} if self.states else {}),
-            **({"slow": [asdict(tensor) for tensor in self.slow]} if self.slow else {}),
+            **{name: value for name, value in optional.items() if value},
             "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in self.placed()],
         }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Plan:
-        def step(d: Mapping[str, Any]) -> Step:
-            if d["type"] == "builtin":
-                return Builtin(d["op"], d.get("macs", 0))
-            stages = tuple(
-                Stage(s["op"], tuple(s["operands"]), s["iterative"], LoopNest(**s["nest"])) for s in d["stages"]
-            )
-            loops = loop_nests.from_json(d["loops"])
-            return Group(
-                d["region"],
-                stages,
-                tuple(d["sinks"]),
-                d["iterations"],
-                d["macs"],
-                d["stripes"],
-                d["is_reversed"],
-                loops,
-            )
-
-        def buffer(d: Mapping[str, Any]) -> Buffer:
-            column_windows = tuple(ColumnWindow(**column_window) for column_window in d["column_windows"])
-            fields = ("key", "nbytes", "first", "last", "align", "depth")
-            return Buffer(Role(d["role"]), **{f: d[f] for f in fields}, column_windows=column_windows)
-
-        def sharing(d: Mapping[str, Any]) -> Sharing:
-            shares = tuple(Share(s["op"], Sharding(s["how"]), s["cut"]) for s in d["shares"])
-            return Sharing(d["step"], shares, tuple(d["barriers"]), tuple(d["alone"]))
-
-        return Plan(
-            steps=tuple(step(d) for d in data["steps"]),
-            buffers=tuple(buffer(d) for d in data["buffers"]),
-            offsets=tuple(d["offset"] for d in data["buffers"]),
-            head=data["head"],
-            lower_bound=data["lower_bound"],
-            proven=data["proven"],
-            target=data.get("target", GENERIC),
-            sharing=tuple(map(sharing, data.get("sharing", ()))),
-            states=tuple(PlacedState(**{k: v for k, v in d.items() if k != "role"}) for d in data.get("states", ())),
-            pauses=tuple(data.get("pauses", ())),
-            wide=data.get("wide", False),
-            passes=tuple(Rematerialisation(p["reader"], tuple(p["ops"])) for p in data.get("rematerialisations", ())),
-            slow=tuple(SlowTensor(**d) for d in data.get("slow", ())),
-            tilings=tuple(Tiling(**{**t, "ops": tuple(t["ops"])}) for t in data.get("tilings", ())),
-        )
+        offsets, passes = [b["offset"] for b in data["buffers"]], data.get("rematerialisations", ())
+        plan: Plan = _decoded(Plan, {**data, "offsets": offsets, "passes": passes})
+        return plan
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
-    if isinstance(step, Group):
-        fields = asdict(replace(step, loops=())) | {"loops": loop_nests.to_json(step.loops)}
-    else:
-        fields = asdict(step)
-    return {"type": type(step).__name__.lower()} | fields
+    fields = asdict(replace(step, loops=()) if isinstance(step, Group) else step)
+    loops = {"loops": loop_nests.to_json(step.loops)} if isinstance(step, Group) else {}
+    return {"type": type(step).__name__.lower()} | fields | loops
+
+
+_hints = cache(get_type_hints)
+
+
+def _decoded(kind: Any, value: Any) -> Any:
+    """Return a value of this type from its JSON, whose other fields are ignored."""
+    if kind == Loops:
+        return loop_nests.from_json(value)
+    if isinstance(kind, UnionType):
+        kind = next(step for step in get_args(kind) if step.__name__.lower() == value["type"])
+    if get_origin(kind) is tuple:
+        return tuple(_decoded(get_args(kind)[0], one) for one in value)
+    if names := getattr(kind, "__dataclass_fields__", None):
+        return kind(**{name: _decoded(_hints(kind)[name], value[name]) for name in names if name in value})
+    return kind(value) if issubclass(kind, enum.Enum) else value
