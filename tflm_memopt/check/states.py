@@ -95,7 +95,9 @@ class StateReplay:
     def check(self) -> None:
         """Raise PlanError if a rolling buffer does not hold the rows that are read."""
         placed = {state.tensor: state for state in self.plan.states}
-        self._check_window(placed.pop(WINDOW, None))
+        window = placed.pop(WINDOW, None)
+        if (window.depth if window else 0) != self.window:
+            raise PlanError(f"the window is full after {self.window} inferences, not as {window} has it")
         if placed.keys() != self.rolling_buffers.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
             raise PlanError(f"the plan has states {sorted(placed)}, but the graph has {sorted(self.rolling_buffers)}")
         self._check_bytes()
@@ -110,11 +112,6 @@ class StateReplay:
             if tensor in self._in_place and state.depth != 1:
                 raise PlanError(f"state {tensor} is updated in place and must have one row")
             self._check_rolling_buffer(state)
-
-    def _check_window(self, state: PlacedState | None) -> None:
-        """Check when the window is full; before that, outputs are invalid."""
-        if (state.depth if state else 0) != self.window:
-            raise PlanError(f"the window is full after {self.window} inferences, not as {state} has it")
 
     def _check_bytes(self) -> None:
         """Check that the bytes of the states are disjoint."""

@@ -60,7 +60,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
         return AnnotatedGraph(activations_only(graph), {op.index: kept for op in graph.ops})
-    left_alone: frozenset[int] = frozenset()
+    left_alone, known = frozenset[int](), {*graph.tensors, ABSENT}
     while True:
         canonical = canonicalise.canonicalise(with_cells(with_states(graph, left_alone), left_alone), left_alone).graph
         support = to_row_ops(canonical)
@@ -69,7 +69,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
             for op in canonical.ops
             if not isinstance(support[op.index], RowOp)
             and op.type != VIEW
-            and (len(op.stands_for) > 1 or PIECE in op.options or not _in(graph, (*op.inputs, *op.outputs)))
+            and (len(op.stands_for) > 1 or PIECE in op.options or {*op.inputs, *op.outputs} - known)
             for i in op.stands_for
         )
         annotated = AnnotatedGraph(activations_only(canonical), {**support, **_variables(graph, support, left_alone)})
@@ -90,10 +90,6 @@ def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collect
         for i in support.keys() & why.keys()
         if not isinstance(support[i], RowOp)
     }
-
-
-def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
-    return all(t < 0 or t in graph.tensors for t in tensors)
 
 
 def activations_only(graph: Graph) -> Graph:

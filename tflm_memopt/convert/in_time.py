@@ -79,7 +79,7 @@ def _ways(conversion: Conversion, limits: Limits, table: Table, found: Sequence[
     limit = _limit(limits)
     if table.target in TARGETS and table.target != conversion.options.target:
         other = conversion.packed_for(table.target)
-        packed = within_macs(other, limits, table, by_time(limit.clock), _unheard)
+        packed = within_macs(other, limits, table, by_time(limit.clock), lambda _done, _of: None)
         best = _least(packed, limits)
         if best is not None and limits.admit(best.converted.arena):
             yield f"--target {table.target} ({limit.least(limit.takes(best.work)):g} ms in {best.total:,} B)"
@@ -115,7 +115,3 @@ def _limit(limits: Limits) -> TimeLimit:
     if limits.time is None:
         raise TypeError("no limit of time")
     return limits.time
-
-
-def _unheard(done: int, of: int) -> None:
-    """Ignore the progress, because hints need no progress display."""

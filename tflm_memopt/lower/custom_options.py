@@ -5,7 +5,6 @@ from __future__ import annotations
 from flatbuffers import flexbuffers
 
 from tflm_memopt.lower.lowering import CustomOp
-from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import PlannedGroup
 from tflm_memopt.plan.plan import Role
 
@@ -20,17 +19,14 @@ def options(custom: CustomOp) -> bytes:
     return bytes(flexbuffers.Dumps(words))
 
 
-def _maker(op: RowOp | None) -> str:
-    return f"op {op.sources[0]}" if op else "the input"
-
-
 def describe(group: PlannedGroup) -> str:
     """Describe one group: its operators by their index in the original model, and the rows that it keeps."""
     plan, stripes = group.plan, group.step.stripes
-    makers = {op.output: op for op in group.ops}
+    makers = {op.output: f"op {op.sources[0]}" for op in group.ops}
     chain = ", ".join(f"{op.sources[0]} {op.name}" for op in group.ops)
     rolling_buffers = [
-        f"{buffer.nbytes} B of {_maker(makers.get(buffer.key))}" + (f" ({buffer.depth} rows)" if buffer.depth else "")
+        f"{buffer.nbytes} B of {makers.get(buffer.key, 'the input')}"
+        + (f" ({buffer.depth} rows)" if buffer.depth else "")
         for buffer in (plan.buffers[i] for i in plan.alive[group.number])
         if buffer.role is Role.ROLLING_BUFFER and buffer.first == group.number
     ]

@@ -23,7 +23,7 @@ from tflm_memopt.lower.program import (
 )
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import TARGETS, Packing
-from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, StateRollingBuffer
+from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
 from tflm_memopt.plan.iteration.planned import PlannedGroup
 from tflm_memopt.plan.iteration.reversal import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
@@ -201,7 +201,9 @@ class _Lowering:
     def _output(self, op: RowOp, nests: Mapping[TensorId, LoopNest]) -> int:
         if op.sends:
             return self._on_link(op.reads[0])
-        return self._state_write(op, op.state_write) if op.state_write else self._tensor(op.output, op.writes, nests)
+        if op.state_write:
+            return self._in_state(op.state_write.tensor, replace(op.reads[0], h=op.writes.h))
+        return self._tensor(op.output, op.writes, nests)
 
     def _on_link(self, rows: Rows) -> int:
         """Return the record of a tensor without memory here, whose rows a link sends or receives."""
@@ -228,10 +230,6 @@ class _Lowering:
         base = 1 + len(self.inputs) + len(self.custom.outputs)
         record = ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout)
         return self.tensors.setdefault(record, len(self.tensors))
-
-    def _state_write(self, op: RowOp, rolling_buffer: StateRollingBuffer) -> int:
-        """Return the record of the rows that an operator writes to the state."""
-        return self._in_state(rolling_buffer.tensor, replace(op.reads[0], h=op.writes.h))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
         """Return the record of a tensor as an operator sees it. nests: of what its tiled group makes or sums."""

@@ -127,11 +127,8 @@ class _Group:
         if share.how <= Sharding.CORE_1 and share.how != core:
             return Touched(writes=self._counters(core))
         columns, channels = part(share, core, op.writes)
-        reads = tuple(
-            patch
-            for k in range(len(op.inputs))
-            for patch in self._reads(member, k, y, columns, channels if _is_filtered(op, share) else None)
-        )
+        filtered = channels if share.how is Sharding.CHANNELS and op.is_depthwise else None
+        reads = tuple(p for k in range(len(op.inputs)) for p in self._reads(member, k, y, columns, filtered))
         made = 0 if member.iterative else y
         out = Patch(self.row(op.output, op.writes, made), op.writes.w, op.writes.c, *channels)
         out = replace(out, start=out.start + columns[0] * out.pitch, pixels=columns[1] - columns[0])
@@ -180,11 +177,6 @@ def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int
     if not op.has_window:
         return columns if width == op.writes.w else (0, width)
     return max(0, w.columns.first(columns[0])), min(width, w.columns.end(columns[1] - 1))
-
-
-def _is_filtered(op: RowOp, share: Share) -> bool:
-    """Return whether a split by channels also splits the input's channels."""
-    return share.how is Sharding.CHANNELS and op.is_depthwise
 
 
 @dataclass(frozen=True, slots=True)

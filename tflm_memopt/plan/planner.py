@@ -27,7 +27,7 @@ from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
 from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
-from tflm_memopt.plan.search.spill import PlaceFast, Slow, SlowCost, Spilling
+from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.slow import may_be_slow
@@ -169,7 +169,8 @@ class Planner:
         self._placing = Budget(PLANNING * self.allowance, self.log)
         allowed = may_be_slow(self._graph)
         each = [
-            Spilling(self._chains[n], cuts.once(), allowed, cost, self._place_fast(n)) for n, cuts in self._cuts.items()
+            Spilling(self._chains[n], cuts.once(), allowed, cost, partial(self._place_fast, n))
+            for n, cuts in self._cuts.items()
         ]
         room = limit
         for _ in range(SPILL_TRIES):
@@ -343,8 +344,8 @@ class Planner:
         backward = self._reversed(number, candidate.geometry) if candidate.is_reversed else None
         return self._top(backward or self._draft(number, candidate.geometry), enough)
 
-    def _place_fast(self, number: int) -> PlaceFast:
-        return lambda group, slow: self._top(without(self._draft(number, group.geometry), slow))
+    def _place_fast(self, number: int, group: Candidate, slow: Slow) -> int:
+        return self._top(without(self._draft(number, group.geometry), slow))
 
     def _top(self, draft: Draft, enough: int = 0) -> int:
         """Return the height of a quick layout of one step. Any height up to `enough` is good enough."""

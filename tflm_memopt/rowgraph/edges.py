@@ -114,8 +114,10 @@ class Edges(GraphWork):
         """Return a tensor's first rows. Each tensor on the way is computed once, with as many rows as needed."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
-            for t in op.inputs if op.output in needs else ():
-                needs[t] = max(needs.get(t, 0), min(_rows_for(op, needs[op.output]), self.slid[t].whole.h))
+            made, w = needs.get(op.output, 0), op.window
+            rows = max(1, w.reach_h(made) - w.pad_top) if op.has_window else made
+            for t in op.inputs if made else ():
+                needs[t] = max(needs.get(t, 0), min(rows, self.slid[t].whole.h))
         if self._first_rows(self.input) < needs[self.input]:
             self._made_first[self.input] = self._first_of_input(needs[self.input], before)
         for op in self._original.values():
@@ -223,11 +225,6 @@ class Edges(GraphWork):
             raise Impossible
         self._insert(again, before)
         return again.output
-
-
-def _rows_for(op: RowOp, count: int) -> int:
-    """Return the number of first input rows that the first `count` output rows depend on."""
-    return max(1, op.window.reach_h(count) - op.window.pad_top) if op.has_window else count
 
 
 def _shape(rows: Rows, shape: tuple[int, ...], whole: Rows, item: int) -> tuple[int, ...]:

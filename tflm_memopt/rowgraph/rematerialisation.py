@@ -132,7 +132,7 @@ class _Seen:
             early = 0
             for k, t in enumerate(step.inputs):
                 early |= found[t]
-                if isinstance(step, BuiltinNode) or _reads_all(step, k):
+                if isinstance(step, BuiltinNode) or step.rows_read(k, 0) == (0, step.reads[k].h):
                     early |= self.of([t]) | self.behind[t]
             found |= dict.fromkeys(_outputs(step), early)
         return found
@@ -171,11 +171,6 @@ class _Seen:
 
 def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
     return step.outputs if isinstance(step, BuiltinNode) else (step.output,)
-
-
-def _reads_all(op: RowOp, k: int) -> bool:
-    """Return whether the first output row depends on all rows of an input."""
-    return op.rows_read(k, 0) == (0, op.reads[k].h)
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:

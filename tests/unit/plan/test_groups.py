@@ -12,12 +12,14 @@ from unit.plan.sketch import Sketch, random_sketch
 from tflm_memopt.convert import pipeline
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.iteration.liveness import GroupBorder, live_ranges, most_alive
+from tflm_memopt.plan.iteration.liveness import GroupBorder, live_ranges, most_alive, rolling_buffer_of
 from tflm_memopt.plan.search.groups import (
+    Candidate,
     Chain,
     Growing,
     border,
     candidates,
+    exact_bytes,
     grow,
     rebuild,
     seed,
@@ -47,15 +49,16 @@ def grown(chain: Chain, orders: int) -> Iterator[tuple[int, int, Growing]]:
 
 
 def alive(chain: Chain, group: Growing, at_border: GroupBorder) -> int:
-    return most_alive(live_ranges(group.trace, group.rolling_buffers, at_border, chain.sizes))
+    inner = [m for m in group.trace.members if m.op.output not in at_border.born]
+    buffers = {m.op.output: buffer for m in inner if (buffer := rolling_buffer_of(group.trace, m)).nbytes}
+    return most_alive(live_ranges(group.trace, buffers, at_border, chain.sizes))
 
 
 def assert_added_up_right(chain: Chain, orders: int) -> int:
     count = 0
     for first, last, group in grown(chain, orders):
         at_border = border(chain, first, last)
-        settled = settle(group)
-        assert worst_bytes(settled, at_border, chain.sizes) == alive(chain, settled, at_border)
+        assert worst_bytes(group, at_border, chain.sizes) == alive(chain, group, at_border)
         count += 1
     return count
 
@@ -86,8 +89,7 @@ def test_the_best_operand_orders_are_found(number: int) -> None:
         return
     least: dict[tuple[int, int], int] = {}
     for first, last, group in grown(chain, 64):
-        at_border = border(chain, first, last)
-        nbytes = alive(chain, settle(group), at_border) + sum(chain.sizes[t] for t in at_border.through)
+        nbytes = exact_bytes(chain, Candidate(first, last, 0, group.macs, settle(group.trace)))
         least[first, last] = min(nbytes, least.get((first, last), nbytes))
     found = [c for last in range(1, len(chain.ops) + 1) for c in candidates(chain, last, UNLIMITED)]
     assert {(c.first, c.last): c.nbytes for c in found} == least

@@ -91,18 +91,6 @@ class Member:
         start, end = self._columns[k]
         return start[iteration], end[iteration]
 
-    def first_bytes(self, k: int, iteration: Ints) -> Ints:
-        """Return the first bytes that these iterations read of input k, a whole tensor."""
-        return self._first_bytes[k][iteration]
-
-    def bytes_written(self, iteration: Ints) -> Ints:
-        """Return the end of the bytes of the whole output that these iterations write; 0 if they only add to sums."""
-        return self._bytes_written[iteration]
-
-    def rows_wanted(self, k: int, iteration: Ints) -> Ints:
-        """Return the end of the rows of input k that these iterations read; 0 if they read none."""
-        return self._rows_wanted[k][iteration]
-
     def pixels(self, iteration: Ints) -> int:
         """Return the number of pixels that these iterations process, without the pass that only writes sums."""
         u = self.units
@@ -115,7 +103,8 @@ class Member:
     # values for all units, cached because they are needed repeatedly while a group grows
 
     @cached_property
-    def _rows_wanted(self) -> Sequence[Ints]:
+    def rows_wanted(self) -> Sequence[Ints]:
+        """For each input the end of the rows that each unit reads; 0 if it reads none."""
         return [np.where(end > start, end, 0) for start, end in self._rows]
 
     @cached_property
@@ -130,20 +119,20 @@ class Member:
 
     @cached_property
     def _columns(self) -> Sequence[tuple[Ints, Ints]]:
-        return [self._columns_of(k) for k in range(len(self.op.inputs))]
-
-    def _columns_of(self, k: int) -> tuple[Ints, Ints]:
-        x0, x1 = self.units.x0, self.units.x1
+        x0, x1, columns = self.units.x0, self.units.x1, self.op.window.columns
         if self.iterative:
-            return x0, x1
-        w, width = self.op.window, self.op.reads[k].w
+            return [(x0, x1)] * len(self.op.inputs)
         if not self.op.tileable:  # always whole rows
-            return 0 * x0, 0 * x1 + width
-        first = np.minimum(w.columns.first(x0), width - 1)  # column 0 of a broadcast operand
-        return np.maximum(0, first), np.minimum(width, w.columns.end(x1 - 1))
+            return [(0 * x0, 0 * x1 + rows.w) for rows in self.op.reads]
+        firsts = (
+            np.minimum(columns.first(x0), rows.w - 1) for rows in self.op.reads
+        )  # column 0 of a broadcast operand
+        ends = (np.minimum(columns.end(x1 - 1), rows.w) for rows in self.op.reads)
+        return [(np.maximum(0, first), end) for first, end in zip(firsts, ends, strict=True)]
 
     @cached_property
-    def _first_bytes(self) -> Sequence[Ints]:
+    def first_bytes(self) -> Sequence[Ints]:
+        """For each input, as a whole tensor, the first byte that each unit reads."""
         found = []
         for k, rows in enumerate(self.op.reads):
             pixel = self._rows[k][0] * rows.w
@@ -153,7 +142,8 @@ class Member:
         return found
 
     @cached_property
-    def _bytes_written(self) -> Ints:
+    def bytes_written(self) -> Ints:
+        """For each unit the end of the bytes of the whole output that it writes; 0 if it only adds to sums."""
         u, out = self.units, self.op.writes
         if self.iterative:  # the last unit writes the output, unless all do
             whole: Ints = ((np.arange(len(u)) == len(u) - 1) | self.op.scatters) * out.nbytes
@@ -245,10 +235,6 @@ class Trace:
             self._iterations[key] = at, self.iteration[at]
         return self._iterations[key]
 
-    def executed_at(self, key: int, at: Ints, iteration: Ints) -> None:
-        """Set the result of runs()."""
-        self._iterations[key] = at, iteration
-
     def order(self, key: int) -> Ints:
         """Return the indices of an operator's iterations among all iterations."""
         if key not in self._order:
@@ -275,31 +261,22 @@ class Trace:
         """Return the operators that read a tensor, with the operand's number."""
         return self.readers_of.get(tensor, ())
 
-    def readers_with(self, member: Member) -> dict[TensorId, tuple[tuple[Member, int], ...]]:
-        """Return the readers of every tensor after a member is added at the front."""
-        inputs = member.op.inputs
-        mine = {t: tuple((member, k) for k, u in enumerate(inputs) if u == t) for t in inputs}
-        return {**self.readers_of, **{t: (*new, *self.readers_of.get(t, ())) for t, new in mine.items()}}
-
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
         """Return the iterations that read a whole tensor, in order, and the first byte that each reads."""
         if tensor not in self._reads:
-            self._reads[tensor] = self._find_reads(tensor)
+            self._reads[tensor] = _merged(
+                [(self.order(m.key), m.first_bytes[k][self.iterations_of(m.key)[1]]) for m, k in self.readers(tensor)]
+            )
         return self._reads[tensor]
 
-    def _find_reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        parts = []
-        for member, k in self.readers(tensor):
-            _, iteration = self.iterations_of(member.key)
-            parts.append((self.order(member.key), member.first_bytes(k, iteration)))
-        if len(parts) < 2:
-            return parts[0] if parts else (_EMPTY, _EMPTY)
-        at, first = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = np.argsort(at, kind="stable")
-        return at[order], first[order]
 
-
-_EMPTY = np.zeros(0, dtype=np.int64)
+def _merged(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Return all pairs of positions and values in the order of positions."""
+    if len(parts) < 2:
+        return parts[0] if parts else (np.zeros(0, dtype=np.int64),) * 2
+    at, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = at.argsort(kind="stable")
+    return at[order], values[order]
 
 
 def _entry(op: int, slot: int) -> int:
@@ -347,9 +324,11 @@ def prepend(trace: Trace, member: Member) -> Trace:
     entries, iterations = trace.entry.repeat(room), trace.iteration.repeat(room)
     for step, entry in enumerate(pattern):
         entries[place + step], iterations[place + step] = entry, iteration
-    readers = trace.readers_with(member)
+    inputs = member.op.inputs
+    mine = {t: tuple((member, k) for k, u in enumerate(inputs) if u == t) for t in inputs}
+    readers = {**trace.readers_of, **{t: (*new, *trace.readers(t)) for t, new in mine.items()}}
     longer = Trace((member, *trace.members), entries, iterations, trace.wanted, readers, trace.source)
-    longer.executed_at(member.key, place + len(pattern) - 1, iteration)
+    longer._iterations[member.key] = place + len(pattern) - 1, iteration
     return longer
 
 
@@ -362,17 +341,13 @@ def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
     for member, k in trace.readers(tensor):
         at = trace.entries(member.key, k)
         parts.append((at, _units_demanded(producer, member, k, trace.iteration[at])))
-    if len(parts) < 2:
-        return parts[0] if parts else (_EMPTY, _EMPTY)
-    at, need = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = at.argsort()
-    return at[order], need[order]
+    return _merged(parts)
 
 
 def _units_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -> Ints:
     """Return the number of the producer's units that must be done before each of these iterations of a reader."""
     if producer.nest.by_rows and not producer.iterative:
-        return reader.rows_wanted(k, iteration)
+        return reader.rows_wanted[k][iteration]
     need = np.zeros(len(iteration), dtype=np.int64)
     first, end = reader.rows(k, iteration)
     left, right = reader.columns(k, iteration)
@@ -385,7 +360,7 @@ def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
     """Return the number of rows of a row-wise producer that are kept at once, including the current one."""
     _, iteration = trace.iterations_of(producer.key)
     row_bytes = producer.op.writes.row_bytes
-    rows = producer.bytes_written(iteration) // row_bytes
+    rows = producer.bytes_written[iteration] // row_bytes
     dead = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes)
     needed = dead[trace.order(producer.key)] // row_bytes
     return max(1, int((rows - needed).max())) if len(rows) else 0
@@ -407,7 +382,7 @@ def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
     """Return the end of the written bytes of the output before and after each iteration, and at the end."""
     _, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
-    np.maximum.accumulate(member.bytes_written(iteration), out=written[1:])
+    np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])
     after = _changing(written, trace.order(member.key), len(trace.end))
     return _shifted(after), after
 

@@ -113,18 +113,14 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool)
     taps = pixels * w.kernel_h * w.kernel_w if packed in _PADDED else windows.taps
     made = op.writes.h * op.writes.w * w.kernel_h * w.kernel_w
     macs = op.macs / made * taps / channel_groups
-    words = [word for word, true in (("summed", m.nest.sums), ("reversed", backwards and _is_quick(m, packed))) if true]
+    slow = backwards and packed is Packing.MVE_CONV and m.stripes > 0 and m.nest.tile == 1  # no tmo_iterate_pixel.c
+    words = ["summed"] * m.nest.sums + ["reversed"] * slow
     done = Work(
         _name(m, *words), macs=macs, weights=macs, read=taps * op.reads[0].c * len(op.inputs) / read_groups,
         written=pixels * op.writes.c / written_groups, pixels=pixels, taps=taps, iterations=len(executed),
         rows=windows.row_windows if m.stripes else int(high.sum()),
     )  # fmt: skip
     return as_its_kernel_does(windows, done, packed)
-
-
-def _is_quick(m: Member, packed: Packing) -> bool:
-    """Return whether tmo_iterate_pixel.c makes its pixels, which reversed whole tensors cannot use."""
-    return packed is Packing.MVE_CONV and m.stripes > 0 and m.nest.tile == 1
 
 
 def _summed(m: Member, executed: Ints) -> Work:

@@ -183,7 +183,7 @@ def _as_planned(plan: Plan, u: int, v: int) -> int:
 
 def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> list[int]:
     """Return the start of each head if heads of conflicting models are side by side, placed largest first."""
-    start = [0] * len(tenants)
+    start, align = [0] * len(tenants), max((b.align for t in tenants for b in t.plan.buffers), default=1)
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):
         taken = sorted(
@@ -192,14 +192,9 @@ def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, 
         for low, high in taken:
             if start[i] + tenants[i].plan.head <= low:
                 break
-            start[i] = max(start[i], high + -high % layout_align(tenants))
+            start[i] = max(start[i], high + -high % align)
         placed.append(i)
     return start
-
-
-def layout_align(tenants: Sequence[Tenant]) -> int:
-    """Return the alignment of plans."""
-    return max((b.align for t in tenants for b in t.plan.buffers), default=1)
 
 
 def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> int:

@@ -7,7 +7,6 @@ cost does not depend on how the rest of the region is cut, which makes the searc
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +20,6 @@ from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.iteration.liveness import (
     COUNTER_BYTES,
     GroupBorder,
-    ends_late,
     live_ranges,
     most_alive,
     new_bytes,
@@ -100,8 +98,7 @@ class Chain:
 
         It may exchange one tensor with each device in each direction, and receive no answers.
         """
-        at = self._message_at
-        seen = self._message[bisect_left(at, first) : bisect_left(at, last)]
+        seen = [(i, op) for i, op in self._messages if first <= i < last]
         if not seen:
             return True
         lines = {(op.message.sender, op.message.receiver) for _, op in seen if op.message}
@@ -109,12 +106,8 @@ class Chain:
         return len(lines) == len(seen) and all(i < sent for i, op in seen if op.receives)
 
     @cached_property
-    def _message(self) -> Sequence[tuple[int, RowOp]]:
+    def _messages(self) -> Sequence[tuple[int, RowOp]]:
         return [(i, op) for i, op in enumerate(self.ops) if op.message]
-
-    @cached_property
-    def _message_at(self) -> Sequence[int]:
-        return [i for i, _ in self._message]
 
     @cached_property
     def streamed(self) -> int:
@@ -153,11 +146,6 @@ class Chain:
         before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
-    @cached_property
-    def alive_in_order(self) -> Sequence[list[TensorId]]:
-        """At each position the live tensors, sorted by number."""
-        return [sorted(tensors) for tensors in self.alive]
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -185,8 +173,6 @@ class Growing:
     """A row-wise group that is being extended towards the front."""
 
     trace: Trace
-    rolling_buffers: Mapping[TensorId, Buffer]
-    """Rolling buffers of the inner tensors."""
     alive: Ints
     """At each iteration and at the end: live bytes inside the group and of its outputs."""
     gaps: Ints
@@ -196,7 +182,7 @@ class Growing:
 
 
 def border(chain: Chain, first: int, last: int) -> GroupBorder:
-    alive = chain.alive_in_order[first]
+    alive = sorted(chain.alive[first])
     return GroupBorder(
         dying=tuple(t for t in alive if not chain.outlives(t, last)),
         born=tuple(op.output for op in chain.ops[first:last] if chain.outlives(op.output, last)),
@@ -208,7 +194,7 @@ def seed(chain: Chain, last: int) -> Growing:
     """Return the empty group before `last`. Operators whose output is used later are its sinks."""
     sinks = [(op.output, op.writes.h) for op in reversed(chain.lasting[last])]
     nothing = np.zeros(1, dtype=np.int64)
-    return Growing(start(sinks, chain.source), {}, nothing, nothing)
+    return Growing(start(sinks, chain.source), nothing, nothing)
 
 
 def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
@@ -245,8 +231,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
     alive[is_old] = group.alive
     for at_iteration, before in new_bytes(trace, member, rolling_buffer):
         alive, gaps = alive + at_iteration, gaps + before
-    kept = {**group.rolling_buffers, member.op.output: rolling_buffer} if rolling_buffer else group.rolling_buffers
-    return Growing(trace, kept, alive, gaps, macs=group.macs + _macs(trace, member))
+    return Growing(trace, alive, gaps, macs=group.macs + _macs(trace, member))
 
 
 def _iterative_pays(op: RowOp) -> bool:
@@ -257,37 +242,15 @@ def _iterative_pays(op: RowOp) -> bool:
     return op.accumulator_bytes < saved or op.window.kernel_h > MAX_KERNEL_H
 
 
-def settle(group: Growing) -> Growing:
-    """Let operators read tensors from outside the group whole, which exist anyway, instead of summing them up."""
-    summing, source = [m for m in group.trace.members if m.iterative], group.trace.source
-    piecemeal = {m.op.output for m in group.trace.members if summing} | ({source.tensor} if source else set())
-    for m in summing:
-        if m.op.inputs[0] not in piecemeal and _whole_possible(m.op):
-            group = _read_whole(group, m)
-    return group
+def settle(trace: Trace) -> tuple[Stage, ...]:
+    """Return the stages of a group whose operators read tensors from outside whole instead of summing them up."""
+    piecemeal = {m.op.output for m in trace.members} | ({trace.source.tensor} if trace.source else set())
 
+    def reads_whole(m: Member) -> bool:
+        possible = m.op.is_convolution or (m.op.window.kernel_h <= MAX_KERNEL_H and not m.op.scatters)
+        return m.iterative and possible and m.op.inputs[0] not in piecemeal
 
-def _read_whole(group: Growing, member: Member) -> Growing:
-    """Merge an operator's consecutive iterations into the last one, which needs no sums."""
-    trace, last = group.trace, member.iterations - 1
-    whole = replace(member, stage=replace(member.stage, iterative=False))
-    mine = trace.op == member.key
-    dropped = mine & (trace.iteration != last)
-    stays = np.append(~dropped[trace.moments], True)
-    alive, gaps = group.alive[stays], group.gaps[stays]
-    members = tuple(whole if m is member else m for m in trace.members)
-    readers = {t: tuple((whole if m is member else m, k) for m, k in of) for t, of in trace.readers_of.items()}
-    entry, iteration = trace.entry[~dropped], np.where(mine, 0, trace.iteration)[~dropped]
-    settled = Trace(members, entry, iteration, trace.wanted, readers, trace.source)
-    at = settled.executed == member.key
-    late = member.op.output not in group.rolling_buffers and ends_late(whole)
-    alive[:-1][at] += whole.scratch_bytes - member.scratch_bytes - member.sum_bytes - late
-    gaps[:-1][at] -= member.sum_bytes * (last > 0)
-    return replace(group, trace=settled, alive=alive, gaps=gaps)
-
-
-def _whole_possible(op: RowOp) -> bool:
-    return op.is_convolution or (op.window.kernel_h <= MAX_KERNEL_H and not op.scatters)
+    return tuple(replace(m.stage, iterative=False) if reads_whole(m) else m.stage for m in trace.members)
 
 
 def candidates(
@@ -328,16 +291,20 @@ def candidates(
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
-        for settled in map(settle, growing):
-            nbytes = through + worst_bytes(settled, at_border, sizes, least - through)
+        for group in growing:
+            found = Candidate(first, last, 0, group.macs, settle(group.trace))
+            if any(stage is not m.stage for stage, m in zip(found.stages, group.trace.members, strict=True)):
+                nbytes = exact_bytes(chain, found)
+            else:
+                nbytes = through + worst_bytes(group, at_border, sizes, least - through)
             if nbytes < least:
-                least, best = nbytes, settled
+                least, best = nbytes, replace(found, nbytes=nbytes)
         if best:
-            yield Candidate(first, last, least, best.macs, tuple(m.stage for m in best.trace.members))
+            yield best
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return the peak bytes of a settled group without those that live through it, or any figure from `enough` on."""
+    """Return the peak bytes of a group without those that live through it, or any figure from `enough` on."""
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
@@ -358,8 +325,8 @@ def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId
     return trace, {t: buffer for t, buffer in kept.items() if buffer.nbytes}
 
 
-def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
-    """Return the exact peak arena bytes of a tiled group."""
+def exact_bytes(chain: Chain, candidate: Candidate) -> int:
+    """Return the peak arena bytes of a group, counted from its live ranges."""
     at_border = border(chain, candidate.first, candidate.last)
     through = chain.across + sum(chain.sizes[t] for t in at_border.through)
     return through + most_alive(live_ranges(*rebuild(chain, candidate), at_border, chain.sizes))

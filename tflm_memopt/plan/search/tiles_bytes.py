@@ -181,10 +181,6 @@ class Flow(NamedTuple):
     def nbytes(self) -> int:
         return self.height * self.width * self.channels
 
-    def drained(self, stripe: int) -> int:
-        """Return the number of rows that neither this stripe nor a later one reads."""
-        return min(self.height, max(0, stripe * self.advance + self.top))
-
 
 @cache
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
@@ -193,7 +189,8 @@ def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     The first unit column (`tile`) of stripe m reaches its last row at once; tile 0 is written after all reads.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
-    undrained = [(source.height - source.drained(m)) * row_in for m in range(len(stripes) + 1)]
+    drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))  # rows never read again
+    undrained = [max(0, source.height - rows) * row_in for rows in drained]
     made = [min(out.h, (m + 1) * rows) * out.row_bytes for m in stripes]
     if tile:
         rest = min(max(0, out.w - tile) * out.c, max(0, source.width - source.columns) * source.channels)

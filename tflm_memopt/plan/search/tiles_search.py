@@ -157,7 +157,9 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        skips = tuple(s._replace(lag=self._lag(s.lag + w.extent_w - 1 - w.pad_left)) for s in state.skips)
+        tile = self.settings.tile  # skips lag by whole tiles
+        lags = (-(-max(0, s.lag + w.extent_w - 1 - w.pad_left) // tile) * tile for s in state.skips)
+        skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
             visit=Visit(position, state),
             nbytes=0,
@@ -181,10 +183,6 @@ class Search:
         """Return the reader of an operator that reads each input pixel once, when it is made."""
         tile = min(self.settings.tile, op.reads[0].w)
         return Reader(Columns(tile, 0, 0, tile), window_rows(rows, rows, (1, 1)))
-
-    def _lag(self, columns: int) -> int:
-        """Return a lag in whole tiles."""
-        return -(-max(0, columns) // self.settings.tile) * self.settings.tile
 
     def _with_skips(self, demand: Demand) -> Demand:
         """Return the demand including those of ADDs whose skip starts at the same tensor."""
@@ -332,7 +330,8 @@ class Search:
             late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
-        if rows <= advance or (self.settings.cache and self._in_step(demand)):
+        in_step = all(s.rows <= advance for s in demand.skips)  # no shortcut needs rows that are not cached yet
+        if rows <= advance or (self.settings.cache and in_step):
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)
             made = supply(advance, first, stop)
@@ -350,11 +349,6 @@ class Search:
         """Return whether an operator reads the streamed input, in which case it may have to run row by row."""
         tensor = self.links.tensor(self.chain, position)
         return self.settings.input is Input.STREAMED and tensor not in self.links.born and not self._counts(tensor)
-
-    @staticmethod
-    def _in_step(demand: Demand) -> bool:
-        """Return whether no shortcut needs rows before a stripe's cached rows exist."""
-        return all(s.rows <= demand.advance for s in demand.skips)
 
     # Groups that start here
 
