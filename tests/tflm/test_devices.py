@@ -18,6 +18,7 @@ from tflm_memopt.api import optimize_planned
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.choice import shared_layers
 from tflm_memopt.devices.network import Network, bytes_sent, cut, switch_of
+from tflm_memopt.devices.shares import DeviceSharding
 from tflm_memopt.devices.verify import DevicesVerification
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
@@ -39,13 +40,15 @@ def written(result: OptimizedDevices, folder: Path) -> list[Path]:
     return paths
 
 
-def sharing_layers(model: bytes, devices: int) -> OptimizedDevices:
+def sharing_layers(
+    model: bytes, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
+) -> OptimizedDevices:
     """Return the network with all layers shared, however much memory stages of whole operators need."""
 
     def one(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
         return optimize_planned(data, name=name, effort="low")
 
-    return shared_layers(Network(model, "model.tflite", request({"effort": "low"}), one), devices)
+    return shared_layers(Network(model, "model.tflite", request({"effort": "low"}), one), devices, switch, front)
 
 
 def agree(model: bytes, shared: OptimizedDevices, folder: Path) -> DevicesVerification:
@@ -68,16 +71,17 @@ def test_the_example(tmp_path: Path) -> None:
     assert shared.report.flash < shared.report.alone.flash
 
 
-def test_stripes_exchange_halos(tmp_path: Path) -> None:
-    """With large maps and few weights, devices share rows first."""
+@pytest.mark.parametrize("front", [DeviceSharding.ROWS, DeviceSharding.OVERLAP])
+def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
+    """With exchange and without, where one of the shared layers is read behind the stack, too."""
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.depthwise_conv2d(x, kernel=(5, 3))
     z = net.add(net.conv2d(y, 8), x)
     model = net.model(net.fully_connected(net.conv2d(z, 4, kernel=(3, 3), stride=(3, 3)), 32))
-    shared = sharing_layers(model, 3)
+    shared = sharing_layers(model, 3, 3, front)
     agree(model, shared, tmp_path)
-    assert len(shared.report.rows) > 2
+    assert len(shared.report.rows) + len(shared.report.overlap) == 3
     assert shared.report.channels
 
 

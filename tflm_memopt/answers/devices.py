@@ -76,6 +76,8 @@ class DevicesReport:
     alone: OneDevice
     rows: tuple[int, ...]
     """Operators whose rows are split among the devices; each device has all of their weights (FFMT)."""
+    overlap: tuple[int, ...]
+    """The same without exchange: each device computes again the rows that it needs of its neighbours' (FTP)."""
     channels: tuple[int, ...]
     """Operators whose output channels are split; each device has only the weights of its channels (FDT, fan-out)."""
     inputs: tuple[int, ...]
@@ -163,6 +165,7 @@ class DevicesPoint:
     """Number of devices that take part; with 1, the first device runs the whole network."""
     rows: tuple[int, ...]
     """Operators split by rows, as in DevicesReport."""
+    overlap: tuple[int, ...]
     channels: tuple[int, ...]
     inputs: tuple[int, ...]
     whole: tuple[int, ...]

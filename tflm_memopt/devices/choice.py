@@ -1,10 +1,10 @@
 """Choose how to split a network: the least memory, the least time within a limit, or all undominated splits.
 
 Two families of splits are compared by real plans: stages of whole operators (stages.py), and layers that all devices
-share, first by rows and then by channels. With a limit, more of the latter are tried: the first layers by rows, up to
-any of them, or on the first device alone; and, with the switch of least memory, the last layers on the first device
-alone. Those are first compared by their graphs: the largest device's weights and maps, its multiply-accumulates, and
-the bytes sent. Those that no other one beats in all three are converted.
+share: first by rows, with or without exchange, then by channels. With a limit, more of the latter are tried: the first
+layers by rows, up to any of them, or on the first device alone; and, with the switch of least memory, the last layers
+on the first device alone. Those are first compared by their graphs: the largest device's weights and maps, its
+multiply-accumulates, and the bytes sent. Those that no other one beats in all three are converted.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
 def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
     """Return the splits that are compared by real plans. Raises the errors of a network that cannot be shared."""
     switch = switch_of(network.graph, devices)
-    usual = shared_layers(network, devices, switch)
-    found, cuts = [usual], []
+    fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
+    shared = {front: shared_layers(network, devices, switch, front) for front in fronts}
+    found, cuts = [*shared.values()], []
     for number, cut_ in enumerate(planned_cuts(network, devices)):
         planning(number, CUTS + TRIED)
         cuts.append(cut_)
@@ -65,17 +66,21 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
     best = min(_cost(network, one) for one in found)
     for one in arranged(network, devices, cuts, best):
         found.append(one)
-    if min(found, key=lambda one: _cost(network, one)) is usual:
-        for step in (-1, 1):
-            found += _switched(network, usual, switch, step)
+    best = min(_cost(network, one) for one in found)
+    for front, one in shared.items():
+        if _cost(network, one) == best:
+            for step in (-1, 1):
+                found += _switched(network, one, switch, step, front)
     return found
 
 
-def _switched(network: Network, before: OptimizedDevices, switch: int, step: int) -> Iterator[OptimizedDevices]:
+def _switched(
+    network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
+) -> Iterator[OptimizedDevices]:
     """Yield splits whose switch from rows to channels is moved on, as long as each costs less than the one before."""
     while 0 <= switch + step <= in_rows(network.graph):
         switch += step
-        one = shared_layers(network, len(before.models), switch)
+        one = shared_layers(network, len(before.models), switch, front)
         if _cost(network, one) >= _cost(network, before):
             return
         before = one
@@ -86,13 +91,16 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
     return cost_of(one.report, network.alone.report.arena.total)
 
 
-def shared_layers(network: Network, devices: int, switch: int | None = None) -> OptimizedDevices:
+def shared_layers(
+    network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
+) -> OptimizedDevices:
     """Return layers that all devices share, by rows before the switch, by default the estimated best, then by channels.
 
-    They use partial sums where fewer bytes are sent with them, unless those are switched off.
+    front: ROWS, or OVERLAP for rows without exchange. Partial sums are used where fewer bytes are sent with them,
+    unless they are switched off.
     """
     graph = network.graph
-    shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops))
+    shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
     return _balanced(network, _with_fan_in(network, shardings, devices), devices)
 
 
@@ -200,7 +208,7 @@ def _alone(network: Network) -> DevicesPoint:
     spent = math.inf if alone.milliseconds is None else alone.milliseconds
     whole = tuple(op.index for op in network.graph.ops)
     left = _left((one,), network.asked.limits.board)
-    return DevicesPoint(1, (), (), (), whole, alone.arena.total, alone.flash, 0, spent, board=left)
+    return DevicesPoint(1, (), (), (), (), whole, alone.arena.total, alone.flash, 0, spent, board=left)
 
 
 def _left(models: Sequence[Optimized], board: Board | None) -> tuple[BoardFit, ...]:
@@ -213,6 +221,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
     return DevicesPoint(
         devices=len(report.devices),
         rows=report.rows,
+        overlap=report.overlap,
         channels=report.channels,
         inputs=report.inputs,
         whole=report.whole,
@@ -246,10 +255,11 @@ def promising(network: Network, devices: int) -> list[Shardings]:
     switch = switch_of(graph, devices)
     count = len(graph.ops)
     fronts = (cut(graph, s, count) for s in range(in_rows(graph) + 1))
+    stacks = (cut(graph, s, count, DeviceSharding.OVERLAP) for s in range(1, in_rows(graph) + 1))
     backs = (cut(graph, min(switch, e), e) for e in range(1, count))
     alone = (cut(graph, s, count, DeviceSharding.WHOLE) for s in range(1, count))
     found: dict[tuple[float, ...], Shardings] = {}
-    for shardings in chain(fronts, backs, alone):
+    for shardings in chain(fronts, stacks, backs, alone):
         if any(sharding is not DeviceSharding.WHOLE for sharding in shardings.values()) and network.is_enough_for(
             devices, shardings
         ):

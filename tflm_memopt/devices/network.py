@@ -164,8 +164,7 @@ class Network:
         shared = self.shared(shardings, devices, portions, at)
         _demand_work(shared)
         names = [f"device{n}/{self.name}" for n in range(devices)]
-        named = zip(device_models(self.source, shared), names, strict=True)
-        made = [self.optimize(model, name, True) for model, name in named]
+        made = [self.optimize(*one, True) for one in zip(device_models(self.source, shared), names, strict=True)]
         plans = [_demand_whole(one, planned) for one, planned in made]
         message = [check(planned.plan, planned.graph) for planned in plans]
         traffic = check_devices(message)
@@ -185,6 +184,7 @@ class Network:
             original_weights=self.weights,
             alone=self.alone.report,
             rows=by_sharding[DeviceSharding.ROWS],
+            overlap=by_sharding[DeviceSharding.OVERLAP],
             channels=by_sharding[DeviceSharding.CHANNELS],
             inputs=by_sharding[DeviceSharding.INPUTS],
             whole=by_sharding[DeviceSharding.WHOLE],

@@ -69,7 +69,7 @@ def verified(result: DevicesVerification) -> RenderableType:
 def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableType:
     """Return the answer of `explore` for several devices: a line for each point, the fastest first."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
-    shared = ("rows", "channels", "sums", "first device")
+    shared = ("rows", "overlap", "channels", "sums", "first device")
     columns = ("point", "ms", "arena", "flash", "both", "sent", "devices", *shared, *(LEFT if result.board else ()))
     table = table_of(*columns, numbers=len(columns) - 1)
     for number, p in enumerate(result.points):
@@ -81,7 +81,8 @@ def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableT
     before = result.original_arena.figure(result.original_arena.total)
     board = [f"  RAM left, flash left: of {result.board}, on the device that leaves the least"] if result.board else []
     facts = (
-        "  arena and flash: of the largest device; rows, channels, sums, first device: operators split this way",
+        "  arena and flash: of the largest device",
+        "  rows, overlap (rows without exchange), channels, sums, first device: operators split this way",
         *board,
         f"  TFLM today, one device: arena {before} B, flash {result.original_flash:,} B",
         f"  {times.UPPER}, {result.core} at {result.mhz:g} MHz, {_link(result)}",
@@ -101,7 +102,19 @@ def frontier(result: DevicesExploration, width: float) -> Drawing:
 
 def csv(result: DevicesExploration) -> str:
     """Return CSV with a line for each point, the fastest first."""
-    columns = ("point", "devices", "milliseconds", "ram", "flash", "sent", "rows", "channels", "inputs", "whole")
+    columns = (
+        "point",
+        "devices",
+        "milliseconds",
+        "ram",
+        "flash",
+        "sent",
+        "rows",
+        "overlap",
+        "channels",
+        "inputs",
+        "whole",
+    )
     rows: list[Sequence[Any]] = [(*columns, *(ON_BOARD if result.board else ()))]
     for number, p in enumerate(result.points):
         counts = (len(ops) for _, ops in _ways(p))
@@ -110,7 +123,8 @@ def csv(result: DevicesExploration) -> str:
 
 
 def _ways(of: DevicesReport | DevicesPoint) -> tuple[tuple[str, Sequence[int]], ...]:
-    return ("rows", of.rows), ("channels", of.channels), ("partial sums", of.inputs), ("first device", of.whole)
+    rows = ("rows", of.rows), ("rows without exchange", of.overlap)
+    return *rows, ("channels", of.channels), ("partial sums", of.inputs), ("first device", of.whole)
 
 
 def _link(of: DevicesExploration | DevicesTime) -> str:

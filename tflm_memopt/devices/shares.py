@@ -1,6 +1,6 @@
 """Splits a graph over devices: each computes parts of operators' outputs and sends what others read.
 
-DeviceSharding lists four ways to split an operator. A device receives the elements that it reads and did not make from
+DeviceSharding lists the ways to split an operator. A device receives the elements that it reads and did not make from
 the devices that made them. Halos of stripes, gathers of channels, and the transfer of input and output all work like
 this. All devices follow one global order of operators, so that no two can wait for each other. A tensor is
 sent where it is first read.
@@ -9,17 +9,25 @@ sent where it is first read.
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.devices.stripes import (
+    ELEMENTWISE,
+    ROWS_AXIS,
+    Stripe,
+    activations,
+    bounds,
+    even_stripes,
+    overlapping_stripes,
+    rows_read,
+)
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import MAX_INPUTS, MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId, without_dead
@@ -30,17 +38,15 @@ from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
 from tflm_memopt.ops.rowop import Message, RowOp
 from tflm_memopt.rewrite.parts import data_of
-from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Along, Tiles, along, can_tile, filter_axis
+from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Tiles, along, can_tile, filter_axis
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
 """Types of activations that can be split; other tensors stay on the first device."""
-ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
 """Operators whose output channels have separate weights and read all inputs."""
 WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
 STRIDES, DILATIONS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor")
-ROWS_AXIS = 1
 LINK = Tensor(0, "link", (0,), "UINT8")
 ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
@@ -51,7 +57,11 @@ class DeviceSharding(enum.Enum):
     WHOLE = "whole"
     """One device runs the whole operator: the first, or a given one."""
     ROWS = "rows"
-    """Each device computes some rows of the output (FFMT)."""
+    """Each device computes some rows of the output, and gets those that it lacks from its neighbours (FFMT)."""
+    OVERLAP = "overlap"
+    """Each device computes all rows that it reads later in a stack of such operators, so that the devices exchange no
+    rows inside the stack and compute some of them more than once (FTP).
+    """
     CHANNELS = "channels"
     """Each device computes some output channels and has only their weights (FDT, fan-out)."""
     INPUTS = "inputs"
@@ -108,7 +118,7 @@ def possible_shardings(graph: Graph, op: Op) -> tuple[DeviceSharding, ...]:
     """Return the possible ways to split an operator, WHOLE first."""
     found = [DeviceSharding.WHOLE]
     if (_plain(graph, op) and can_tile(graph, op)) or _alike(graph, op, 4):
-        found.append(DeviceSharding.ROWS)
+        found += [DeviceSharding.ROWS, DeviceSharding.OVERLAP]
     if _splits_outputs(graph, op) or _by_channel(graph, op):
         found.append(DeviceSharding.CHANNELS)
     if _splits_inputs(graph, op):
@@ -134,29 +144,15 @@ def share(
     return _Sharer(graph, shardings, devices, identity, portions, at).shared()
 
 
-def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[tuple[int, int]]:
-    """Return each device's range of `size` elements. portions: sizes relative to even shares, which are the default.
-
-    >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
-    ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
-    """
-    ends = accumulate(portions or [Fraction(1)] * devices)
-    return [*pairwise([0, *(math.floor(size * end / devices) for end in ends)])]
-
-
-def _activations(graph: Graph, op: Op) -> list[TensorId]:
-    return [t for t in op.inputs if t >= 0 and not graph.tensors[t].constant]
-
-
 def _plain(graph: Graph, op: Op) -> bool:
-    tensors = [graph.tensors[t] for t in (*_activations(graph, op), *op.outputs)]
+    tensors = [graph.tensors[t] for t in (*activations(graph, op), *op.outputs)]
     known = all(t.dtype in RUNNING and not (t.variable or t.dynamic) and t.shape for t in tensors)
-    return known and len(op.outputs) == 1 and bool(_activations(graph, op))
+    return known and len(op.outputs) == 1 and bool(activations(graph, op))
 
 
 def _splits_outputs(graph: Graph, op: Op) -> bool:
     """Return whether the weights can be split by output channels."""
-    if op.type not in OUTPUTS_SPLIT or not _plain(graph, op) or len(_activations(graph, op)) != 1:
+    if op.type not in OUTPUTS_SPLIT or not _plain(graph, op) or len(activations(graph, op)) != 1:
         return False
     weights = graph.tensors[op.inputs[1]]
     return weights.constant and weights.shape[0] == graph.tensors[op.outputs[0]].shape[-1]
@@ -175,7 +171,7 @@ def _splits_inputs(graph: Graph, op: Op) -> bool:
 
 def _alike(graph: Graph, op: Op, rank: int = 0) -> bool:
     """Return whether the operator is element-wise on activations of one shape."""
-    if op.type not in ELEMENTWISE or not _plain(graph, op) or len(_activations(graph, op)) != len(op.inputs):
+    if op.type not in ELEMENTWISE or not _plain(graph, op) or len(activations(graph, op)) != len(op.inputs):
         return False
     shapes = {graph.tensors[t].shape for t in (*op.inputs, *op.outputs)}
     return len(shapes) == 1 and (not rank or all(len(s) == rank and s[0] == 1 for s in shapes))
@@ -186,7 +182,7 @@ def _by_channel(graph: Graph, op: Op) -> bool:
         return False
     if _alike(graph, op):
         return True
-    if len(_activations(graph, op)) != 1 or op.inputs[0] != _activations(graph, op)[0]:
+    if len(activations(graph, op)) != 1 or op.inputs[0] != activations(graph, op)[0]:
         return False
     source, output = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
     if op.type == "RESHAPE":
@@ -218,6 +214,10 @@ class _Sharer(Tiles):
     owner: dict[int, int] = field(default_factory=dict, init=False)
     """Device of each new operator, by Op.index."""
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
+    stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
+    """Stripes of the operators that exchange no rows, by Op.index."""
+    own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
+    """All rows of a tensor that a device has computed, by tensor and device. Those of two devices may overlap."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
     """Pieces that a device has assembled, by tensor, axis, first, end and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
@@ -231,19 +231,22 @@ class _Sharer(Tiles):
         for t in self.graph.inputs:
             self.pieces[t] = [self._whole(t, 0)]
         for op in self.graph.ops:
-            sharding = self.shardings[op.index]
-            if sharding not in possible_shardings(self.graph, op):
+            if (sharding := self.shardings[op.index]) not in possible_shardings(self.graph, op):
                 raise UsageError(
                     f"operator {op.number} {op.kind} cannot be shared by {sharding.value}",
                     code="cannot_share",
                     hint="choose another split; whole is always possible",
                 )
+        stack = {index for index, sharding in self.shardings.items() if sharding is DeviceSharding.OVERLAP}
+        self.stripes = overlapping_stripes(self.graph, stack, self.devices)
+        for op in self.graph.ops:
             {
                 DeviceSharding.WHOLE: self._run_whole,
                 DeviceSharding.ROWS: self._run_rows,
+                DeviceSharding.OVERLAP: self._run_rows,
                 DeviceSharding.CHANNELS: self._run_channels,
                 DeviceSharding.INPUTS: self._run_inputs,
-            }[sharding](op)
+            }[self.shardings[op.index]](op)
         outputs = {t: self._all(t, 0) for t in self.graph.outputs}
         ends = self.graph.inputs, tuple(outputs[t] for t in self.graph.outputs)
         wanted = without_dead(Graph(self.tensors, tuple(self.new), *ends)).ops
@@ -278,41 +281,29 @@ class _Sharer(Tiles):
         self.new[-1] = replace(self.new[-1], outputs=tuple(outputs))
 
     def _run_rows(self, op: Op) -> None:
-        output = op.outputs[0]
-        down, _ = along(self.graph, op) if op.type not in ELEMENTWISE else (None, None)
-        made = []
-        for device, first, end in self._rows(op, down):
-            low, high = down.reads(first, end) if down else (first, end)
-            inputs = []
-            for t in _activations(self.graph, op):
-                height = self.tensors[t].shape[ROWS_AXIS]
-                inputs.append(self._piece(t, ROWS_AXIS, max(0, low), min(height, high), device))
+        output, made = op.outputs[0], []
+        for device, first, end in self.stripes.get(op.index) or even_stripes(self.graph, op, self.devices):
+            rows = rows_read(self.graph, op, first, end)
+            inputs = [self._piece(t, ROWS_AXIS, *rows, device) for t in activations(self.graph, op)]
             self.device = device
-            if down:
-                x = self.tile(op, inputs[0], (first, end))
-            else:
+            if op.type in ELEMENTWISE:
                 x = self._like_part(output, ROWS_AXIS, end - first)
                 self.add(op.type, inputs, x, op.options, of=op)
-            made.append(Piece(ROWS_AXIS, first, end, device, x))
-        self.pieces[output] = made
-
-    def _rows(self, op: Op, down: Along | None) -> list[tuple[int, int, int]]:
-        """Devices and the rows [first, end) of the output that each makes. Rows of padding alone go to a neighbour."""
-        source, output = (self.tensors[t].shape[ROWS_AXIS] for t in (op.inputs[0], op.outputs[0]))
-        parts: list[tuple[int, int, int]] = []
-        begin = 0
-        for device, (first, end) in enumerate(bounds(output, self.devices)):
-            low, high = down.reads(first, end) if down else (0, source)
-            if first == end:
-                continue
-            if high > 0 and low < source:
-                parts.append((device, begin, end))
-            elif parts:
-                parts[-1] = (*parts[-1][:2], end)
             else:
-                continue
-            begin = end
-        return parts
+                x = self.tile(op, inputs[0], (first, end))
+            made.append(Piece(ROWS_AXIS, first, end, device, x))
+        self.own |= {(output, piece.device): piece for piece in made}
+        self.pieces[output] = [*self._disjoint(made)]
+
+    def _disjoint(self, pieces: Sequence[Piece]) -> Iterator[Piece]:
+        """Yield stripes without the rows that an earlier stripe has."""
+        reached = 0
+        for piece in pieces:
+            first, reached = max(reached, piece.first), max(reached, piece.end)
+            if first < piece.end:
+                self.device = piece.device
+                x = self.slice_of(piece.tensor, ROWS_AXIS, first - piece.first, piece.end - piece.first)
+                yield replace(piece, first=first, tensor=x)
 
     def _run_channels(self, op: Op) -> None:
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
@@ -480,6 +471,10 @@ class _Sharer(Tiles):
         return self.known[key]
 
     def _put_together(self, tensor: TensorId, axis: int, first: int, end: int, device: int) -> TensorId:
+        own = self.own.get((tensor, device))
+        if own and axis == ROWS_AXIS and own.first <= first and end <= own.end:
+            self.device = device
+            return self.slice_of(own.tensor, axis, first - own.first, end - own.first)
         found = self.pieces[tensor]
         along_axis = found[0].axis == axis or len(found) == 1
         parts = [*self._along(found, axis, first, end)] if along_axis else [(p, first, end) for p in found]

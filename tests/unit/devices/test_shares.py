@@ -73,3 +73,14 @@ def test_parts_of_int4_weights_are_int8() -> None:
         graphs = share(x, {op.index: way}, 2, 0).graphs
         layers = [(g, p) for g in graphs for p in g.ops if p.type == "CONV_2D" or p.options.get("custom_code") == SUMS]
         assert {g.tensors[p.inputs[1]].dtype for g, p in layers} == {"INT8"}
+
+
+def test_a_stack_without_exchange_receives_its_input_alone() -> None:
+    """Each device computes again what a residual, windows and padding reach of its neighbours' rows."""
+    net = Net()
+    x = net.conv2d(net.input((1, 16, 4, 2)), 6, kernel=(3, 3))
+    y = net.add(net.depthwise_conv2d(net.pad(x, ((0, 0), (2, 1), (0, 0), (0, 0))), kernel=(4, 1), padding="VALID"), x)
+    graph = read(net.model(net.fully_connected(net.conv2d(y, 3, kernel=(3, 3), stride=(2, 2)), 2))).graph
+    stack = {op.index: DeviceSharding.OVERLAP for op in graph.ops[:-1]}
+    shared = share(graph, stack | {graph.ops[-1].index: DeviceSharding.WHOLE}, 3, 0)
+    assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 1), (0, 2), (1, 0), (2, 0)]

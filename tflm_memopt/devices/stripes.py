@@ -1,0 +1,98 @@
+"""Stripes of rows of an operator's output, one for each of several devices.
+
+With exchange of rows (FFMT), the stripes of an output do not overlap, and a device gets the rows around its own from
+its neighbours. Without (FTP), a device computes all rows that it reads later in a stack of operators.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from itertools import accumulate, pairwise, product
+
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.rewrite.parts import Range
+from tflm_memopt.rewrite.tiling import along
+
+ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
+ROWS_AXIS = 1
+Stripe = tuple[int, int, int]
+"""A device, and the rows [first, end) of an operator's output that it computes."""
+
+
+def activations(graph: Graph, op: Op) -> list[TensorId]:
+    """Return the inputs that are no constants."""
+    return [t for t in op.inputs if t >= 0 and not graph.tensors[t].constant]
+
+
+def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
+    """Return each device's range of `size` elements. portions: sizes relative to even shares, which are the default.
+
+    >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
+    ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
+    """
+    ends = accumulate(portions or [Fraction(1)] * devices)
+    return [*pairwise([0, *(math.floor(size * end / devices) for end in ends)])]
+
+
+def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
+    """Return an even stripe of the output for each device. Rows of padding alone go to a neighbour."""
+    parts: list[Stripe] = []
+    begin = 0
+    for device, (first, end) in enumerate(bounds(_height(graph, op.outputs[0]), devices)):
+        if first == end:
+            continue
+        low, high = rows_read(graph, op, first, end)
+        if low < high:
+            parts.append((device, begin, end))
+        elif parts:
+            parts[-1] = (*parts[-1][:2], end)
+        else:
+            continue
+        begin = end
+    return parts
+
+
+def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
+    """Return the stripes of a stack of operators that exchange no rows. stack, result: by Op.index.
+
+    Each device computes an even part of what is read outside the stack, and all rows that these windows reach.
+    """
+    found: dict[int, list[Stripe]] = {}
+    wanted: dict[TensorId, dict[int, Range]] = {}
+    for op in reversed([op for op in graph.ops if op.index in stack]):
+        output = op.outputs[0]
+        rows = wanted.setdefault(output, {})
+        if output in graph.outputs or any(reader.index not in stack for reader in graph.consumers(output)):
+            for device, first, end in even_stripes(graph, op, devices):
+                _widen(rows, device, (first, end))
+        found[op.index] = [(device, *_reaching(graph, op, *rows[device])) for device in sorted(rows)]
+        for t, (device, first, end) in product(activations(graph, op), found[op.index]):
+            _widen(wanted.setdefault(t, {}), device, rows_read(graph, op, first, end))
+    return found
+
+
+def rows_read(graph: Graph, op: Op, first: int, end: int) -> Range:
+    """Return the rows of an operator's inputs from which it computes rows [first, end) of its output."""
+    if op.type in ELEMENTWISE:
+        return first, end
+    low, high = along(graph, op)[0].reads(first, end)
+    return max(0, low), min(_height(graph, op.inputs[0]), high)
+
+
+def _reaching(graph: Graph, op: Op, first: int, end: int) -> Range:
+    """Return rows [first, end) of the output, and more of them if all their windows are in the padding."""
+    while (rows := rows_read(graph, op, first, end))[0] >= rows[1]:
+        first, end = max(0, first - 1), min(_height(graph, op.outputs[0]), end + 1)
+    return first, end
+
+
+def _widen(ranges: dict[int, Range], device: int, other: Range) -> None:
+    """Extend a device's range so that it contains another one."""
+    first, end = ranges.get(device, other)
+    ranges[device] = min(first, other[0]), max(end, other[1])
+
+
+def _height(graph: Graph, tensor: TensorId) -> int:
+    return graph.tensors[tensor].shape[ROWS_AXIS]
