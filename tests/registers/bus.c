@@ -10,7 +10,6 @@ typedef struct {
 } event;
 
 uint32_t bus_values[MOST_FIELDS];
-unsigned bus_interrupt_at;
 
 static event events[MOST_EVENTS];
 static unsigned event_count, loads, stores, strays;
@@ -19,7 +18,6 @@ static uint32_t ones(unsigned bits) { return bits >= 32 ? 0xFFFFFFFFu : (1u << b
 
 void bus_reset(void) {
   event_count = loads = stores = strays = 0;
-  bus_interrupt_at = 0;
   for (unsigned i = 0; i < bus_count; ++i) bus_values[i] = bus_initial[i] & ones(bus_fields[i].bits);
   device_reset();
 }
@@ -28,7 +26,7 @@ void bus_reset(void) {
 static uint32_t state(void) {
   uint32_t sum = 0;
   for (unsigned i = 0; i < bus_count; ++i) {
-    if (!(bus_fields[i].flags & (BUS_VOLATILE | BUS_MODELLED))) sum = (sum << 5 | sum >> 27) ^ (bus_values[i] * 2654435761u);
+    if (!(bus_fields[i].flags & BUS_MODELLED)) sum = (sum << 5 | sum >> 27) ^ (bus_values[i] * 2654435761u);
   }
   return sum;
 }
@@ -36,14 +34,7 @@ static uint32_t state(void) {
 static void seen(const char *what, unsigned id, uint32_t value) {
   const event e = {what, id, value, state()};
   if (event_count < MOST_EVENTS) events[event_count] = e;
-  if (++event_count == bus_interrupt_at) device_interrupt();
-}
-
-void bus_seen(uint32_t value) { seen("call", 0, value); }
-
-static uint32_t current(unsigned id) {
-  const uint32_t value = bus_fields[id].flags & BUS_VOLATILE ? (event_count + id) * 2654435761u >> 7 : bus_values[id];
-  return value & ones(bus_fields[id].bits);
+  ++event_count;
 }
 
 uint32_t mmio_read32(uintptr_t address) {
@@ -55,7 +46,7 @@ uint32_t mmio_read32(uintptr_t address) {
     if (f->address != address) continue;
     known = 1;
     if (f->flags & BUS_MODELLED) device_read(i);
-    if (f->access != BUS_WRITE_ONLY) word |= current(i) << f->bit;
+    if (f->access != BUS_WRITE_ONLY) word |= (bus_values[i] & ones(f->bits)) << f->bit;
   }
   for (unsigned i = 0; i < bus_count; ++i) {
     const bus_field *f = &bus_fields[i];

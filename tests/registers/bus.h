@@ -12,8 +12,7 @@ enum {
   BUS_WRITE_ACTS = 1, /* a write that changes it is visible */
   BUS_READ_ACTS = 2,  /* any read of its register is visible */
   BUS_PULSE = 4,      /* any write of it is visible, as of a FIFO */
-  BUS_VOLATILE = 8,   /* its value changes with every visible event */
-  BUS_MODELLED = 16,  /* device_read() is called before it is read */
+  BUS_MODELLED = 8,   /* device_read() is called before it is read */
 };
 
 typedef struct {
@@ -28,11 +27,8 @@ extern const uint32_t bus_initial[];
 extern const unsigned bus_count;
 
 extern uint32_t bus_values[];
-extern unsigned bus_interrupt_at; /* device_interrupt() is called once after this many events; 0: never */
 
 void bus_reset(void);
-/* Logs another visible event, such as a call of a function outside the driver. */
-void bus_seen(uint32_t value);
 /* Prints loads and stores, events, and values of all fields. */
 void bus_report(uint32_t result);
 
@@ -43,7 +39,6 @@ void mmio_write32(uintptr_t address, uint32_t value);
 void device_reset(void);
 void device_read(unsigned id);
 void device_written(unsigned id, uint32_t value);
-void device_interrupt(void);
 
 /* The machine implements these. */
 void bus_put(const char *text);

@@ -10,8 +10,6 @@ uint32_t spi_main(void);
 uint32_t camera_main(void);
 uint32_t device_main(void);
 
-void device_interrupt(void) {}
-
 #if defined(DEVICE_GPIO)
 void device_reset(void) {}
 void device_read(unsigned id) { (void)id; }

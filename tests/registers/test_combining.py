@@ -1,17 +1,9 @@
-"""Test which accesses are combined and which must not be, one text case each. Random drivers test the same on the
-bus.
-"""
+"""Test which accesses are combined and which must not be, one text case each."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from conftest import thinned
-from registers import randomly
 from registers.texts import chip, generated, register
-
-from tflm_memopt.registers.conflicts import Combining
 
 R = register("R", 0, "a:0:4", "b:4:4", "c:8:4")
 S = register("S", 4, "t:0:1", "u:1:4")
@@ -58,27 +50,3 @@ def test_merged(case: str) -> None:
 @pytest.mark.parametrize("case", KEPT)
 def test_not_merged(case: str) -> None:
     assert generated(CONTEXT.format(KEPT[case]), CHIP).regions == {}
-
-
-# --- the oracle
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", thinned([range(8), range(8, 25)], 1), ids=str)
-def test_random_drivers(seeds: range, tmp_path: Path) -> None:
-    """`make soak KIND=registers N=10000` runs more."""
-    results = randomly.run(seeds, tmp_path)
-    assert [result for result in results if not result.is_equal] == []
-    assert all(result.generated <= result.plain for result in results)
-    assert sum(r.generated for r in results) < 0.95 * sum(r.plain for r in results)
-
-
-BROKEN = {"_stops": lambda self, event, write: False, "_disturbs": lambda self, *rest: False}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", BROKEN)
-def test_the_bus_sees_a_rule_that_is_missing(rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shows that the oracle detects faults."""
-    monkeypatch.setattr(Combining, rule, BROKEN[rule])
-    assert any(not result.is_equal for result in randomly.run(range(25), tmp_path))

@@ -36,7 +36,6 @@ from property.test_random_models import drawn as options
 from property.test_random_models import examine, examine_forced
 from property.test_shared_networks import examine_devices
 from property.test_slow_memory import examine_spilled
-from registers.randomly import run as run_drivers
 from tflm.test_long_windows import examine_long
 
 FOLDER = ROOT / "build/soak"
@@ -231,22 +230,6 @@ def float_modules(cases: range) -> list[Failure]:
     return drawn(cases, examine_one, float_recipes())
 
 
-def registers(cases: range) -> list[Failure]:
-    """Run random drivers for random peripherals on the simulated bus, with and without generated accessors."""
-    folder = FOLDER / f"registers{cases.start}"
-    try:
-        failures = [
-            Failure(range(result.seed, result.seed + 1), f"kept in {folder}: {result}")
-            for result in run_drivers(cases, folder)
-            if not result.is_equal or result.generated > result.plain
-        ]
-    except Exception:
-        return [Failure(cases, traceback.format_exc())]
-    if not failures:
-        shutil.rmtree(folder)
-    return failures
-
-
 def windows(cases: range) -> list[Failure]:
     """Run random networks over sliding windows under TFLM."""
     return each(cases, examine_window)
@@ -290,7 +273,7 @@ KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "int16": (int16, 50), "floats": (floats, 50), "builtin": (builtin, 25),
     "plans": (plans, 50), "files": (files, 500), "tails": (tails, 50), "long": (long, 50),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100),
-    "float_modules": (float_modules, 50), "windows": (windows, 100), "registers": (registers, 100),
+    "float_modules": (float_modules, 50), "windows": (windows, 100),
     "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000), "apps": (apps, 250),
     "devices": (devices, 50), "sums": (sums, 50),
     "shapes": (shapes, 25), "pools": (pools, 100_000), "spills": (spills, 50),
