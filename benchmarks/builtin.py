@@ -1,6 +1,6 @@
 """Measure the RAM of models with `--ops builtin`: with order and offsets only, with state, and in parts.
 
-    python benchmarks/builtin.py --models ../shared/models [--json] [--only TABLE ...] [--update docs/builtin.md]
+    python benchmarks/builtin.py --models ../shared/models [--only TABLE ...] [--update docs/builtin.md]
 
 Bytes, ilp32, input in the arena, kernels as each table says. `parts` has the network of two convolutions on 32 x 32
 pixels, as fused tiling's CIFAR-10 classifier begins; its weights are random.
@@ -8,16 +8,14 @@ pixels, as fused tiling's CIFAR-10 classifier begins; its weights are random.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from int8_models import Builder
-from tables import markdown, update
+from tables import markdown, page_parser, publish
 
 import tflm_memopt
 
@@ -161,21 +159,13 @@ TABLES: Mapping[str, Callable[[Sequence[Row]], str]] = {"offsets": offsets, "sta
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="the .tflite files of README's table")
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES), help="these tables")
-    parser.add_argument("--json", action="store_true", help="the rows as a JSON object instead of tables")
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the tables between their marks in a page")
     args = parser.parse_args(arguments)
     found = {name: list(rows(name, args.models)) for name in args.only}
-    if args.json:
-        print(json.dumps({name: [asdict(row) for row in made] for name, made in found.items()}, indent=2))
     for name, made in found.items():
-        table = TABLES[name](made)
-        if not args.json:
-            print(f"{name}\n\n{table}\n")
-        if args.update:
-            update(args.update, f"builtin-{name}", table)
+        publish(args.update, f"builtin-{name}", TABLES[name](made))
     return 0 if all(row.same_bytes for made in found.values() for row in made) else 1
 
 

@@ -1,14 +1,12 @@
 """Figure 5.9 of the fused tiling thesis: up to six devices and links of five speeds, predicted.
 
-    python benchmarks/devices_speed.py --models DIR [--only STEM ...] [--devices 1 2 4 6] [--json] [--update PAGE.md]
+    python benchmarks/devices_speed.py --models DIR [--only STEM ...] [--devices 1 2 4 6] [--update PAGE.md]
 
 The table has the time of an inference on several Cortex-M4 at 80 MHz over each link, as `--link` estimates it.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -18,7 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from papers.fused_tiling.devices import LINKS
-from tables import markdown, require, update
+from tables import markdown, page_parser, publish
 
 import tflm_memopt
 from tflm_memopt.api import optimize_planned
@@ -86,28 +84,18 @@ TABLE = "devices-time"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
     parser.add_argument("--only", nargs="+", default=NAMED, metavar="STEM", help="names contain one of these")
     parser.add_argument("--devices", type=int, nargs="+", default=DEVICES, metavar="N")
-    parser.add_argument("--json", action="store_true", help="one object a line")
-    parser.add_argument("--update", type=Path, metavar="PAGE.md", help="rewrite the table there")
     args = parser.parse_args(arguments)
-    if args.update:
-        require(args.update, TABLE)
     models = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in args.only)]
     found = []
     for model, n, split in product(models, args.devices, SPLITS):
         if n == 1 and split != next(iter(SPLITS)):
             continue  # nothing can be split
-        for row in rows(model, n, split):
-            found.append(row)
-            if args.json:
-                print(json.dumps(row), flush=True)
-    if args.update:
-        update(args.update, TABLE, table(found))
-    elif not args.json:
-        print(table(found))
+        found += rows(model, n, split)
+    publish(args.update, TABLE, table(found))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Make the README's table: RAM and time of a few public models on one board, before and after.
 
-    python benchmarks/on_board.py --models DIR [--board nano33ble] [--json] [--update README.md]
+    python benchmarks/on_board.py --models DIR [--board nano33ble] [--update README.md]
 
 A row is one conversion, `optimize --board BOARD --int8-io`. Times are estimates (docs/targets.md): a range in
 milliseconds, for the original with CMSIS-NN's kernels.
@@ -8,14 +8,12 @@ milliseconds, for the original with CMSIS-NN's kernels.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from tables import markdown, require, update
+from tables import markdown, page_parser, publish
 
 import tflm_memopt
 
@@ -69,18 +67,12 @@ def text(milliseconds: Range | None) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="folder with the public models")
     parser.add_argument("--board", default="nano33ble", help="as of tflm-memopt (default: nano33ble)")
-    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
     args = parser.parse_args(arguments)
-    if args.update:
-        require(args.update, NAME)
     rows = [row(args.models / f"{name}.tflite", args.board) for name in MODELS]
-    print(json.dumps([asdict(r) for r in rows], indent=2) if args.json else table(rows))
-    if args.update:
-        update(args.update, NAME, table(rows))
+    publish(args.update, NAME, table(rows))
     return 0
 
 

@@ -8,19 +8,15 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tables
-from rich.console import Console
-from rich.progress import track
 
 import tflm_memopt
-from tflm_memopt.errors import MemoptError, UsageError
+from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Report
 from tflm_memopt.rewrite.int8_io import int8_io
@@ -134,34 +130,13 @@ def _cell(row: Row, name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tables.page_parser(__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the .tflite files are")
-    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE as well")
-    parser.add_argument(
-        "--update", type=Path, nargs="+", default=[], metavar="FILE", help="rewrite the tables in these files"
-    )
     args = parser.parse_args(arguments)
-
     paths = sorted(args.folder.glob("*.tflite"))
     if not paths:
         parser.error(f"no .tflite files in {args.folder}")
-    console = Console(stderr=True)
-    rows: list[Row] = []
-    try:
-        for path in args.update:  # check before the long work
-            tables.require(path, NAME)
-        for path in track(paths, "converting", console=console, disable=not console.is_terminal):
-            rows += measure(path)
-    except (MemoptError, OSError, ValueError) as error:
-        parser.error(f"{path}: {error}")
-
-    table = markdown(rows)
-    print(json.dumps([asdict(row) for row in rows], indent=2) if args.json else table)
-    if args.markdown:
-        args.markdown.write_text(table + "\n", encoding="utf-8")
-    for page in args.update:
-        tables.update(page, NAME, table)
+    tables.publish(args.update, NAME, markdown([row for path in paths for row in measure(path)]))
     return 0
 
 

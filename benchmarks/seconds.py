@@ -1,6 +1,6 @@
 """Measure the time of `optimize` without recompute and of a full `explore` for every model of a folder.
 
-    python benchmarks/seconds.py DIR [--optimize] [--json] [--update FILE.md]
+    python benchmarks/seconds.py DIR [--optimize] [--update FILE.md]
 
 DIR: public models, random networks (random_networks.py). --optimize: without exploring.
 Seconds of processor time, one process; float borders are made int8 (`--int8-io`).
@@ -8,17 +8,14 @@ Seconds of processor time, one process; float borders are made int8 (`--int8-io`
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from rich.console import Console
-from tables import markdown, require, update
+from tables import markdown, page_parser, publish
 
 import tflm_memopt
 
@@ -64,24 +61,14 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_parser(__doc__)
     parser.add_argument("models", type=Path, metavar="DIR", help="the folder of .tflite files, or one of them")
     parser.add_argument("--optimize", action="store_true", help="do not explore")
-    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
     args = parser.parse_args(arguments)
     paths = sorted(args.models.glob("*.tflite")) if args.models.is_dir() else [args.models]
     if not paths:
         parser.error(f"no *.tflite files in {args.models}")
-    if args.update:
-        require(args.update, MARK)
-    found, console = [], Console(stderr=True)
-    for path in paths:
-        with console.status(f"{path.stem}: optimizing, exploring"):
-            found.append(row(path, explore=not args.optimize))
-    print(json.dumps([asdict(r) for r in found], indent=2) if args.json else table(found))
-    if args.update:
-        update(args.update, MARK, table(found))
+    publish(args.update, MARK, table([row(path, explore=not args.optimize) for path in paths]))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Measure the flash and RAM of the C library on each core, as a whole and with the kernels of one model.
 
-    python benchmarks/size.py --models ../shared/models [--level -Os] [--cores m4 rv32] [--json] [--update FILE.md]
+    python benchmarks/size.py --models ../shared/models [--level -Os] [--cores m4 rv32] [--update FILE.md]
 
 The whole library is the sum over all object files. For a model, it is the size of a program that validates and runs the
 model with its NAME_library.c, after the linker has removed unused sections; it includes code from libc and libgcc, but
@@ -10,13 +10,11 @@ at -O2), without the runner's own frame. The library has no variables: if .data 
 
 from __future__ import annotations
 
-import argparse
-import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tables
@@ -137,7 +135,7 @@ def table(rows: Sequence[Size]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tables.parser(__doc__)
     parser.add_argument(
         "--models", type=Path, metavar="DIR", help="where .tflite files are, for sizes of one model each"
     )
@@ -146,28 +144,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--cores", nargs="+", choices=WHOLE, default=WHOLE)
     parser.add_argument("--only", nargs="+", metavar="STEM", help="these models of the folder only")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this document")
     args = parser.parse_args(arguments)
     paths = sorted(args.models.glob("*.tflite")) if args.models else []
     cores = [MEASURED[name] for name in args.cores]
     if reason := next(filter(None, map(missing_tools, cores)), ""):
         parser.error(reason)
     try:
-        if args.update:
-            tables.require(args.update, "size")
         rows = [whole(core, args.level) for core in cores]
         for path in (p for p in paths if not args.only or p.stem in args.only):
             rows += [size for core in cores if (size := of_model(path, core, args.level))]
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    print(
-        json.dumps({"level": args.level, "sizes": [asdict(row) for row in rows]}, indent=2)
-        if args.json
-        else table(rows)
-    )
-    if args.update:
-        tables.update(args.update, "size", table(rows))
+    tables.publish(args.update, "size", table(rows))
     return 0
 
 

@@ -67,14 +67,23 @@ def _parts(text: str, name: str) -> tuple[str, str, str, str]:
     return text[: found.start()], found[1] or "", found[2], text[found.end() :]
 
 
-def require(page: Path, name: str) -> None:
-    """Raise ValueError for a document without such marks. Call this before long work."""
-    updated(page.read_text(encoding="utf-8"), name, "")
-
-
 def update(page: Path, name: str, table: str) -> None:
     """Replace the table of this name in a document."""
     page.write_text(updated(page.read_text(encoding="utf-8"), name, table), encoding="utf-8")
+
+
+def page_parser(about: str | None) -> argparse.ArgumentParser:
+    """Return a parser for a script that publish()es a table. about: the script's docstring."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
+    return parser
+
+
+def publish(page: Path | None, name: str, table: str) -> None:
+    """Print a table and, if there is a page, write it there."""
+    print(table)
+    if page:
+        update(page, name, table)
 
 
 # ---- All tables ----

@@ -8,11 +8,9 @@ The four networks are built from the layers that its repository states, with ran
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import tables
 from int8_models import Builder, Pair
@@ -54,18 +52,14 @@ COLUMNS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--update", type=Path, metavar="FILE.md")
+    parser = tables.parser(__doc__)
     args = parser.parse_args(arguments)
     table = tables.markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
         f"\n\nPublished: {SOURCE}; median of 30 runs. Ours: whole arena under TFLM, ilp32, "
         "input in the arena unless streamed, `--target cortex-m4`; cycles modelled for a Cortex-M4 with any known "
         "flash."
     )
-    if args.update:
-        tables.update(args.update, NAME, table)
-    else:
-        print(table)
+    tables.publish(args.update, NAME, table)
     return 0
 
 

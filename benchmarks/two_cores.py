@@ -1,7 +1,7 @@
 """Counts the instructions of each of two cores, and of one core alone, on an emulated Cortex-M33.
 
     python benchmarks/two_cores.py --models ../shared/models [--share 0.8,1] [--target generic] [--only STEM ...]
-        [--json] [--update FILE.md]
+        [--update FILE.md]
 
 A core's share is counted without the other's and without barriers. Barriers are counted separately: their number, and
 the cost of one for a core that finds the other one waiting, with the counters of tmo/spin.h. A second run computes both
@@ -10,11 +10,9 @@ shares on two emulated Cortex-M33 with shared memory, and compares the output by
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tables
@@ -120,28 +118,22 @@ def table(rows: Sequence[Row]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     core = MEASURED["m33"]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tables.parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
     parser.add_argument("--only", nargs="+", metavar="STEM", help="models whose names contain one of these")
     parser.add_argument("--share", metavar="A,B", help="as optimize has it")
     parser.add_argument("--target", choices=(core.target, GENERIC), default=core.target, help="as optimize has it")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this document")
     args = parser.parse_args(arguments)
     if reason := missing_tools(core):
         parser.error(reason)
     mark = f"cores{'-generic' * (args.target == GENERIC)}{'-share' * bool(args.share)}"
     try:
-        if args.update:
-            tables.require(args.update, mark)
         wanted = args.only or NAMED
         paths = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in wanted)]
         rows = [measure(path, core, args.share, args.target) for path in paths]
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    print(json.dumps([asdict(row) for row in rows], indent=2) if args.json else table(rows))
-    if args.update:
-        tables.update(args.update, mark, table(rows))
+    tables.publish(args.update, mark, table(rows))
     return 0
 
 

@@ -7,7 +7,6 @@ The name of a model in a folder of DIR includes the folder.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import tables
-from rich.console import Console
-from rich.progress import track
 
 import tflm_memopt
-from tflm_memopt.errors import MemoptError, UsageError
+from tflm_memopt.errors import UsageError
 from tflm_memopt.results import KeptBuiltin, Report
 
 MARK = "others"
@@ -84,28 +81,15 @@ def _reasons(kept: Sequence[KeptBuiltin]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tables.parser(__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where .tflite files are, or folders of them")
-    parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this file")
     args = parser.parse_args(arguments)
 
     paths = sorted(args.folder.rglob("*.tflite"))
     if not paths:
         parser.error(f"no .tflite files in {args.folder}")
-    console = Console(stderr=True)
-    rows: list[Row] = []
-    path = args.update
-    try:
-        if args.update:
-            tables.require(args.update, MARK)
-        for path in track(paths, "converting", console=console, disable=not console.is_terminal):
-            rows.append(measure(path, path.relative_to(args.folder).with_suffix("").as_posix()))
-    except (MemoptError, OSError, ValueError) as error:
-        parser.error(f"{path}: {error}")
-    table = markdown(rows)
-    print(table)
-    if args.update:
-        tables.update(args.update, MARK, table)
+    rows = [measure(path, path.relative_to(args.folder).with_suffix("").as_posix()) for path in paths]
+    tables.publish(args.update, MARK, markdown(rows))
     return 0
 
 

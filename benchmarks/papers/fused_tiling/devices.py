@@ -1,6 +1,6 @@
 """Inference split over devices (Stahl, chapter 5): its example, Table 5.1, and Figure 5.9 as its formulas predict it.
 
-    python benchmarks/papers/fused_tiling/devices.py [--json]
+    python benchmarks/papers/fused_tiling/devices.py
 
 Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. It reproduces the thesis' figures if weights of dense
 layers do not count, inputs and outputs count only for convolutions and dense layers, and layers are numbered from 1,
@@ -11,8 +11,6 @@ devices. Messages are sent one after the other through one link, at its nominal 
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -280,14 +278,5 @@ def text(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}, {link}: " + ", ".join(f"{p['fdto']:.2f} / {p['owp']:.2f}" for p in row)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="the figures as a JSON object")
-    args = parser.parse_args(arguments)
-    found = figures()
-    print(json.dumps(found, indent=2) if args.json else "\n".join(text(found)))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    print("\n".join(text(figures())))

@@ -9,17 +9,15 @@ mean of an embedding for each word. No tiling of feature maps can shrink it.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import Builder
 from papers.fused_tiling import tiled_paths
-from tables import markdown, update
+from tables import markdown, page_parser, publish
 
 import tflm_memopt
 
@@ -103,14 +101,10 @@ def _cell(row: Row, name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
+    parser = page_parser(__doc__)
     args = parser.parse_args(arguments)
     found = rows()
-    print(json.dumps([asdict(row) for row in found], indent=2) if args.json else table(found))
-    if args.update:
-        update(args.update, "fused-tiling", table(found))
+    publish(args.update, "fused-tiling", table(found))
     return 0 if all(row.bit_exact for row in found) else 1
 
 

@@ -10,20 +10,18 @@ program (Stahl, Eq. 4.1-4.9, as intervals) has a limit, and is given each piece 
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import networkx as nx
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import random_networks
-from tables import markdown, update
+from tables import markdown, page_parser, publish
 
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan import cp_sat
@@ -235,15 +233,10 @@ def orders() -> Iterator[Schedule]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
+    parser = page_parser(__doc__)
     args = parser.parse_args(arguments)
     cp_sat.load()  # not measured
-    rows = [row(graph, problem) for graph, problem in graphs()]
-    print(json.dumps([asdict(row) for row in rows], indent=2) if args.json else table(rows))
-    if args.update:
-        update(args.update, "schedules", table(rows))
+    publish(args.update, "schedules", table([row(graph, problem) for graph, problem in graphs()]))
     return 0
 
 

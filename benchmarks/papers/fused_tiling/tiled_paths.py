@@ -1,6 +1,6 @@
 """Path discovery on the running example of the fused tiling thesis (Stahl, section 4.3), with every figure of its text.
 
-    python benchmarks/papers/fused_tiling/tiled_paths.py [--json]
+    python benchmarks/papers/fused_tiling/tiled_paths.py
 
 The network is the one that its Relay states: a convolution 6x2 with stride 2, a depthwise one 3x3, one 1x1 to 64
 channels, average pooling, flatten, dense 6. Float32 bytes of whole tensors are what the thesis counts: the least peak
@@ -9,8 +9,6 @@ of any order, and the layout. The last figures are of int8 models, the whole are
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -182,14 +180,6 @@ def starts() -> Iterator[tuple[str, list[str]]]:
     yield from ((name, list(axes)) for name, axes in found.items())
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="the figures as a JSON object")
-    args = parser.parse_args(arguments)
-    found = figures()
-    print(json.dumps(found, indent=2) if args.json else "\n".join(f"{name}: {value}" for name, value in found.items()))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    for name, value in figures().items():
+        print(f"{name}: {value}")

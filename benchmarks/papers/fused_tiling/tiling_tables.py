@@ -10,11 +10,9 @@ with PAD, SLICE and CONCATENATION allowed, and F up to 1.5. Every model's bytes 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import Builder
 from papers.fused_tiling import examples
 from papers.joint_memory.classifiers import inverted, same, separable
-from tables import markdown, update
+from tables import markdown, page_parser, publish
 
 import tflm_memopt
 from tflm_memopt.model import writer
@@ -244,21 +242,15 @@ TABLES: Mapping[str, Callable[[Sequence[Network]], str]] = {"totals": totals, "c
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where MLPerf Tiny's models are")
-    parser.add_argument("--json", action="store_true", help="the figures as a JSON object instead of tables")
     parser.add_argument("--only", nargs="+", choices=PUBLISHED, default=list(PUBLISHED), help="these networks")
     parser.add_argument("--table", choices=TABLES, help="this table alone")
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the tables between their marks in a page")
     args = parser.parse_args(arguments)
     found = [network(n, keywords(args.models) if n == "AWW" else NETWORKS[n]()) for n in args.only]
-    tables = {name: table(found) for name, table in TABLES.items() if args.table in (None, name)}
-    if args.json:
-        print(json.dumps({"networks": [asdict(net) for net in found], "layouts": layouts()}, indent=2))
-    else:
-        print("\n\n".join(f"{name}\n\n{table}" for name, table in tables.items()))
-    for name, table in tables.items() if args.update else ():
-        update(args.update, f"tiling-{name}", table)
+    for name, table in TABLES.items():
+        if args.table in (None, name):
+            publish(args.update, f"tiling-{name}", table(found))
     return 0 if all(result.same_bytes for net in found for result in net.ways.values()) else 1
 
 

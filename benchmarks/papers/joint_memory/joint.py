@@ -1,6 +1,6 @@
 """Joint memory of several CNNs (Minakova, chapter 6): every figure of its example, and offsets on the same lifetimes.
 
-    python benchmarks/papers/joint_memory/joint.py [--json] [--example]
+    python benchmarks/papers/joint_memory/joint.py [--example]
 
 Sizes are tokens, as in the chapter. The available text lacks Figure 6.1. The sizes in Table 6.1 imply that CNN 1 has
 feature maps of 32 rows of 256, that l4 adds two of them, and that l5 reads them row by row. If a search needs kernel
@@ -14,7 +14,6 @@ activations are also given alone.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -284,14 +283,13 @@ def application(number: int, effort: str | float = "low") -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="the figures as a JSON object")
     parser.add_argument("--example", action="store_true", help="leave out Table 6.6, which takes minutes")
     parser.add_argument("--only", type=int, nargs="+", default=[*APPLICATIONS], metavar="N", help="these applications")
     args = parser.parse_args(arguments)
     found = example()
     if not args.example:
         found["table 6.6"] = {number: application(number) for number in args.only}
-    print(json.dumps(found, indent=2) if args.json else "\n".join(f"{name}: {value}" for name, value in found.items()))
+    print("\n".join(f"{name}: {value}" for name, value in found.items()))
     each = found.get("table 6.6", {}).values()
     return 0 if all(one["MB"] <= one["paper's MB"] for one in each) else 1
 

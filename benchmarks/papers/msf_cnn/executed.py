@@ -1,6 +1,6 @@
 """The plans behind the frontier, executed: int8 models of the layer lists, rewritten and run under TFLM, byte for byte.
 
-    python benchmarks/papers/msf_cnn/executed.py --nets DIR [--input external] [--max-macs 1 1.1 4] [--json]
+    python benchmarks/papers/msf_cnn/executed.py --nets DIR [--input external] [--max-macs 1 1.1 4]
 
 "counted" is msf-CNN's convention: the bytes from the lowest to the highest that anything but the network's input and
 final output uses. "searched" is what nets.py says for the same budget from the geometry alone. The
@@ -9,11 +9,9 @@ rest is the arena as TFLM has it, 32-bit pointers.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -21,8 +19,7 @@ from int8_models import from_layers
 from papers.msf_cnn.nets import Layers, at, chain, settings
 from papers.msf_cnn.nets import read as read_nets
 from papers.msf_cnn.tiled_front import tiled_front
-from rich.console import Console
-from tables import markdown, require, update
+from tables import markdown, page_parser, publish
 
 import tflm_memopt
 from tflm_memopt.model.reader import read
@@ -111,7 +108,7 @@ def _cell(row: Row, name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_parser(__doc__)
     parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
     parser.add_argument("--only", default="", metavar="TEXT", help="networks with this in their names")
     parser.add_argument(
@@ -119,21 +116,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--max-macs", type=float, nargs="+", default=BUDGETS, metavar="F", help="compute budgets")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="random inputs, besides three extreme ones")
-    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
     args = parser.parse_args(arguments)
     nets = {n: layers for n, layers in read_nets(args.nets).items() if args.only in n and "chain" not in n}
     if not nets:
         parser.error(f"no network in {args.nets} has '{args.only}' in its name")
-    if args.update:
-        require(args.update, "executed")
-    found, console = [], Console(stderr=True)
-    for name, layers in nets.items():
-        with console.status(f"{name}: searching, rewriting, executing"):
-            found += rows(name, layers, args.max_macs, args.input, args.runs)
-    print(json.dumps([asdict(row) for row in found], indent=2) if args.json else table(found))
-    if args.update:
-        update(args.update, "executed", table(found))
+    found = [row for name, layers in nets.items() for row in rows(name, layers, args.max_macs, args.input, args.runs)]
+    publish(args.update, "executed", table(found))
     return 0 if all(row.bit_exact for row in found) else 1
 
 

@@ -1,6 +1,6 @@
 """Compares msf-CNN's formulas on its networks and its Table 1 with our frontier in the same convention.
 
-    python benchmarks/papers/msf_cnn/frontier.py --nets DIR [--json] [--plot docs/frontier.svg]
+    python benchmarks/papers/msf_cnn/frontier.py --nets DIR [--plot docs/frontier.svg]
                                  [--update docs/frontier.md]
 
 `--update` writes the frontier at a few budgets between its marks in a page. executed.py runs such plans.
@@ -13,8 +13,6 @@ F is too low; ours is exact. Its formulas give its table to 1.4 % in bytes, and 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +21,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.msf_cnn.nets import BUDGETS, Layers, chain, read, settings
 from papers.msf_cnn.tiled_front import tiled_front
-from tables import markdown, require, update
+from tables import markdown, page_parser, update
 
 Layer = Mapping[str, Any]
 P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))
@@ -169,23 +167,16 @@ def plot(path: Path, points: Sequence[tuple[int, float]], name: str = "mbv2-w035
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = page_parser(__doc__)
     parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output instead of the tables")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw MobileNetV2-0.35")
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the frontier between its marks in a page")
     args = parser.parse_args(arguments)
     if not any(args.nets.glob("*.json")):
         parser.error(f"no .json files in {args.nets}")
     nets = read(args.nets)
-    if args.update:
-        require(args.update, "msf-cnn")
     tables = {name: table1(layers) for name, layers in nets.items() if "chain" in name}
     points = {name: ours(name, layers) for name, layers in nets.items()}
-    if args.json:
-        print(json.dumps({"table1": tables, "frontier": points}, indent=2))
-    else:
-        _print(tables, points)
+    _print(tables, points)
     if args.update:
         update(args.update, "msf-cnn", table(points))
     if args.plot:

@@ -1,7 +1,5 @@
 """The frontier of msf-CNN's networks, read from layer lists: geometry only, no weights.
 
-    python benchmarks/papers/msf_cnn/nets.py ../shared/models/paper_nets [--json]
-
 Bytes in msf-CNN's convention: the network's input is not counted, nor its final output where the list is a pure chain
 (`*_chain.json`); F is exact. A layer is {"name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo", "cout"}: kernel,
 stride and padding as [rows, columns]; an "add" has "skip": the index of the layer whose input it adds.
@@ -9,17 +7,14 @@ stride and padding as [rows, columns]; an "add" has "skip": the index of the lay
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.msf_cnn.keras_nets import mobilenet_v2
-from papers.msf_cnn.tiled_front import tiled_front
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
@@ -81,29 +76,3 @@ def settings(name: str) -> Settings:
 def at(points: Sequence[CutLabel], macs: int, overhead: float) -> CutLabel | None:
     """The point of least bytes within a compute budget."""
     return next((p for p in points if p.macs <= overhead * macs), None)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print, per net, the least bytes at msf-CNN's budgets."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("nets", type=Path, help="folder of layer lists")
-    parser.add_argument("--json", action="store_true", help="print {file stem: [[bytes, F], ...]}")
-    args = parser.parse_args(arguments)
-    result: dict[str, list[tuple[int, float]]] = {}
-    for name, layers in read(args.nets).items():
-        net = chain(layers)
-        macs = sum(op.macs for op in net.ops)
-        began = time.perf_counter()
-        points = tiled_front(net, settings(name))
-        seconds = time.perf_counter() - began
-        result[name] = [(p.nbytes, p.macs / macs) for p in points]
-        if not args.json:
-            cells = [f"{p.nbytes:6d}" if (p := at(points, macs, f)) else "     -" for f in BUDGETS]
-            print(f"{name:24} {' '.join(cells)}   {len(points):4d} points {seconds:6.1f} s")
-    if args.json:
-        json.dump(result, sys.stdout)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,14 +7,13 @@ Bytes are those of input, output and workspace, as in vMCU.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.vmcu.access import accesses, footprint, segments
 from papers.vmcu.inverted_bottleneck import bottleneck_without_add, inverted_bottleneck
-from tables import markdown, update
+from tables import markdown, page_parser, publish
 
 WINDOW = {
     "kernel_h": 3, "kernel_w": 3, "stride_h": 1, "stride_w": 1, "pad_top": 1, "pad_left": 1, "dilation_h": 1,
@@ -44,12 +43,9 @@ def table() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
+    parser = page_parser(__doc__)
     arguments = parser.parse_args()
-    print(table())
-    if arguments.update:
-        update(arguments.update, "kernels-vmcu", table())
+    publish(arguments.update, "kernels-vmcu", table())
 
 
 if __name__ == "__main__":

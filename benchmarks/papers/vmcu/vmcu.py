@@ -1,6 +1,6 @@
 """vMCU's evaluation as int8 models that the package rewrites: layers, bottlenecks, and how much larger they may grow.
 
-    python benchmarks/papers/vmcu/vmcu.py [--json] [--update docs/benchmarks.md]
+    python benchmarks/papers/vmcu/vmcu.py [--update docs/benchmarks.md]
 
 Bytes of ours are those of the arena's head: input, output, rolling buffers, sums and loop counters of the whole model.
 Bytes of vMCU and TinyEngine follow from formulas, and kB = 1000. "Formula" is the paper's closed form (section 4),
@@ -10,8 +10,6 @@ whose kernel recomputes each pixel of the depthwise layer's window (section 5.2)
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import int8_models
 from papers.vmcu.access import accesses, footprint, segments
 from papers.vmcu.dense import dense
-from tables import markdown, update
+from tables import markdown, page_parser, publish
 
 import tflm_memopt
 from tflm_memopt.answers.optimized import Optimized
@@ -312,14 +310,10 @@ def tables(found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output instead of the tables")
-    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the tables between their marks in a page")
+    parser = page_parser(__doc__)
     args = parser.parse_args(arguments)
-    found = everything()
-    print(json.dumps(found, indent=2) if args.json else "\n\n".join(tables(found).values()))
-    for name, table in tables(found).items() if args.update else ():
-        update(args.update, name, table)
+    for name, table in tables(everything()).items():
+        publish(args.update, name, table)
     return 0
 
 
