@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -14,18 +13,13 @@ import pytest
 from conftest import EXAMPLE, ROOT
 from kernels import camera
 from models import Net
-from numpy.typing import NDArray
 from ported import MADE
 from projects import PROJECTS, TFLM, needs_host, run, told
 from unit.analysis.arena_zoo import resource_variables
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
-from tflm_memopt.emit.mlperf import TASKS, BenchmarkTask
-from tflm_memopt.model.interface import format_of
-from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
-from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
 
 LIBRARY = ROOT / "custom_ops"
@@ -212,70 +206,3 @@ def exchanged(header: bytes, side: str) -> bytes:
 
 def values(header: bytes, name: str) -> bytes:
     return header.partition(name.encode())[2].partition(b"};")[0]
-
-
-def network(task: BenchmarkTask) -> bytes:
-    """A small network with the task's input and output."""
-    net = Net(5)
-    x = net.input((1, *task.shape), (1 / 255, -128) if task.sent == "uint8_t" else (0.1, 3))
-    if len(task.shape) == 3:
-        x = net.mean(net.conv2d(x, 4, kernel=(3, 3), stride=(4, 4)), (1, 2))
-    return net.model(net.fully_connected(x, task.values))
-
-
-def result_of(task: BenchmarkTask, model: bytes, sent: NDArray[np.generic]) -> list[float]:
-    """Compute the result with TFLM and NumPy, rounded as in the protocol."""
-    graph = read(model).graph
-    source, output = (format_of(graph.tensors[t]) for t in (graph.inputs[0], graph.outputs[0]))
-    assert source.scale and output.scale and source.zero_point is not None and output.zero_point is not None
-    if task.sent == "float":
-        ratio = sent / np.float32(source.scale)
-        scaled = np.trunc(ratio + np.copysign(0.5, ratio)) + source.zero_point
-        given = np.clip(scaled, -128, 127).astype(np.int8)
-    else:
-        given = (sent.astype(np.int16) - 128 * (task.sent == "uint8_t")).astype(np.int8)
-    raw = run_model(model, [given.reshape(1, *graph.tensors[graph.inputs[0]].shape)], 1, 1).outputs[0].reshape(-1)
-    real = np.float32(output.scale) * (raw.astype(np.float32) - output.zero_point)
-    return [float(np.mean((real - sent) ** 2))] if task.error else [float(x) for x in real]
-
-
-def commands(data: bytes, times: str = "2 1") -> Iterator[str]:
-    yield from ("name", "profile", f"db load {len(data)}")
-    for at in range(0, len(data), 30):
-        yield f"db {data[at : at + 30].hex()}"
-    yield from (f"infer {times}", "results", "nonsense", "db load 0", "db 0g", "infer 0")
-
-
-@pytest.mark.slow
-@needs_host
-@pytest.mark.parametrize(("task", "where"), [(TASKS[0], "arena"), (TASKS[1], "stream")])
-def test_it_answers_the_runner(task: BenchmarkTask, where: str, tmp_path: Path) -> None:
-    model = network(task)
-    result = tflm_memopt.optimize(model, input=where)
-    assert regions(read(result.model))
-    files = bundle.files(
-        result, "net", ("arduino", "platformio"), bundle.Extras(lambda: sample(model, result.model), model)
-    )
-    rng = np.random.default_rng(7)
-    sent: NDArray[np.generic] = rng.integers(0, 256, int(np.prod(task.shape))).astype(np.uint8)
-    if task.sent != "uint8_t":
-        sent = sent.view(np.int8) if task.sent == "int8_t" else rng.normal(0, 4, sent.size).astype(np.float32)
-    typed = "%".join(commands(sent.tobytes())) + "%"
-    loops = str(len(typed) + 10)
-    told("platformio", files, TFLM["SPRING"], tmp_path, "-DTMO_MLPERF=1", loops=0, arena=60_000)
-    program = tmp_path / "platformio/src/program"
-    done = subprocess.run([program], input=typed, env={"LOOPS": loops}, capture_output=True, text=True, check=True)
-    lines = done.stdout.replace("\r", "").splitlines()
-    assert lines[:3] == ["m-timestamp-mode-performance", "m-lap-us-0", "m-init-done"]
-    assert f"m-model-[{task.id}]" in lines and "m-name-dut-[unspecified]" in lines
-    assert lines.index("m-load-done") < lines.index("m-warmup-start-1") < lines.index("m-infer-start-2")
-    assert lines.count("m-ready") == 1 + typed.count("%")
-    assert [line[:22] for line in lines if line.startswith("e-[")] == [
-        "e-[Unknown command: no", "e-[db load expects 1 t", "e-[infer expects at le",
-    ]  # fmt: skip
-    results = [line for line in lines if line.startswith("m-results-[")]
-    assert len(results) == 2 and results[0] == results[1]
-    found = [float(number) for number in re.findall(r"-?[0-9.]+", results[0].partition("[")[2])]
-    expected = result_of(task, model, sent)
-    assert len({round(x, 2) for x in expected}) > (not task.error)
-    assert np.allclose(found, expected, rtol=1e-6, atol=0.0011) and len(found) == len(expected)

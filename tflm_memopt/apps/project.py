@@ -27,7 +27,7 @@ def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts,
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}
 
-    def main(platform: Platform, _: str) -> str:
+    def main(platform: Platform) -> str:
         return _program(result, subjects, replace(platform, cameras=False))
 
     return Project(

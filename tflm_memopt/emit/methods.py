@@ -5,131 +5,29 @@ Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-BUILTIN: Mapping[str, str] = {
-    "ABS": "AddAbs",
-    "ADD": "AddAdd",
-    "ADD_N": "AddAddN",
-    "ARG_MAX": "AddArgMax",
-    "ARG_MIN": "AddArgMin",
-    "ASSIGN_VARIABLE": "AddAssignVariable",
-    "AVERAGE_POOL_2D": "AddAveragePool2D",
-    "BATCH_MATMUL": "AddBatchMatMul",
-    "BATCH_TO_SPACE_ND": "AddBatchToSpaceNd",
-    "BROADCAST_ARGS": "AddBroadcastArgs",
-    "BROADCAST_TO": "AddBroadcastTo",
-    "CALL_ONCE": "AddCallOnce",
-    "CAST": "AddCast",
-    "CEIL": "AddCeil",
-    "CONCATENATION": "AddConcatenation",
-    "CONV_2D": "AddConv2D",
-    "COS": "AddCos",
-    "CUMSUM": "AddCumSum",
-    "DEPTH_TO_SPACE": "AddDepthToSpace",
-    "DEPTHWISE_CONV_2D": "AddDepthwiseConv2D",
-    "DEQUANTIZE": "AddDequantize",
-    "DIV": "AddDiv",
-    "DYNAMIC_UPDATE_SLICE": "AddDynamicUpdateSlice",
-    "ELU": "AddElu",
-    "EMBEDDING_LOOKUP": "AddEmbeddingLookup",
-    "EQUAL": "AddEqual",
-    "EXP": "AddExp",
-    "EXPAND_DIMS": "AddExpandDims",
-    "FILL": "AddFill",
-    "FLOOR": "AddFloor",
-    "FLOOR_DIV": "AddFloorDiv",
-    "FLOOR_MOD": "AddFloorMod",
-    "FULLY_CONNECTED": "AddFullyConnected",
-    "GATHER": "AddGather",
-    "GATHER_ND": "AddGatherNd",
-    "GREATER": "AddGreater",
-    "GREATER_EQUAL": "AddGreaterEqual",
-    "HARD_SWISH": "AddHardSwish",
-    "IF": "AddIf",
-    "L2_NORMALIZATION": "AddL2Normalization",
-    "L2_POOL_2D": "AddL2Pool2D",
-    "LEAKY_RELU": "AddLeakyRelu",
-    "LESS": "AddLess",
-    "LESS_EQUAL": "AddLessEqual",
-    "LOG": "AddLog",
-    "LOG_SOFTMAX": "AddLogSoftmax",
-    "LOGICAL_AND": "AddLogicalAnd",
-    "LOGICAL_NOT": "AddLogicalNot",
-    "LOGICAL_OR": "AddLogicalOr",
-    "LOGISTIC": "AddLogistic",
-    "MAX_POOL_2D": "AddMaxPool2D",
-    "MAXIMUM": "AddMaximum",
-    "MEAN": "AddMean",
-    "MINIMUM": "AddMinimum",
-    "MIRROR_PAD": "AddMirrorPad",
-    "MUL": "AddMul",
-    "NEG": "AddNeg",
-    "NOT_EQUAL": "AddNotEqual",
-    "PACK": "AddPack",
-    "PAD": "AddPad",
-    "PADV2": "AddPadV2",
-    "PRELU": "AddPrelu",
-    "QUANTIZE": "AddQuantize",
-    "READ_VARIABLE": "AddReadVariable",
-    "REDUCE_ALL": "AddReduceAll",
-    "REDUCE_MAX": "AddReduceMax",
-    "REDUCE_MIN": "AddReduceMin",
-    "RELU": "AddRelu",
-    "RELU6": "AddRelu6",
-    "RESHAPE": "AddReshape",
-    "RESIZE_BILINEAR": "AddResizeBilinear",
-    "RESIZE_NEAREST_NEIGHBOR": "AddResizeNearestNeighbor",
-    "REVERSE_V2": "AddReverseV2",
-    "ROUND": "AddRound",
-    "RSQRT": "AddRsqrt",
-    "SELECT_V2": "AddSelectV2",
-    "SHAPE": "AddShape",
-    "SIN": "AddSin",
-    "SLICE": "AddSlice",
-    "SOFTMAX": "AddSoftmax",
-    "SPACE_TO_BATCH_ND": "AddSpaceToBatchNd",
-    "SPACE_TO_DEPTH": "AddSpaceToDepth",
-    "SPLIT": "AddSplit",
-    "SPLIT_V": "AddSplitV",
-    "SQRT": "AddSqrt",
-    "SQUARE": "AddSquare",
-    "SQUARED_DIFFERENCE": "AddSquaredDifference",
-    "SQUEEZE": "AddSqueeze",
-    "STRIDED_SLICE": "AddStridedSlice",
-    "SUB": "AddSub",
-    "SUM": "AddSum",
-    "SVDF": "AddSvdf",
-    "TANH": "AddTanh",
-    "TRANSPOSE": "AddTranspose",
-    "TRANSPOSE_CONV": "AddTransposeConv",
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": "AddUnidirectionalSequenceLSTM",
-    "UNPACK": "AddUnpack",
-    "VAR_HANDLE": "AddVarHandle",
-    "WHILE": "AddWhile",
-    "ZEROS_LIKE": "AddZerosLike",
-}
+from tflm_memopt.tflm.accepted import CUSTOM_OPERATORS, FORMS
 
-CUSTOM: Mapping[str, str] = {
-    "CIRCULAR_BUFFER": "AddCircularBuffer",
-    "SignalDelay": "AddDelay",
-    "SignalEnergy": "AddEnergy",
-    "SignalFftAutoScale": "AddFftAutoScale",
-    "SignalFilterBank": "AddFilterBank",
-    "SignalFilterBankLog": "AddFilterBankLog",
-    "SignalFilterBankSpectralSubtraction": "AddFilterBankSpectralSubtraction",
-    "SignalFilterBankSquareRoot": "AddFilterBankSquareRoot",
-    "SignalFramer": "AddFramer",
-    "SignalIrfft": "AddIrfft",
-    "SignalOverlapAdd": "AddOverlapAdd",
-    "SignalPCAN": "AddPCAN",
-    "SignalRfft": "AddRfft",
-    "SignalStacker": "AddStacker",
-    "SignalWindow": "AddWindow",
-    "TFLM_DECODE": "AddDecode",
-    "TFLite_Detection_PostProcess": "AddDetectionPostprocess",
-    "ethos-u": "AddEthosU",
-}
+
+def _method(operator: str) -> str:
+    """Return the usual name of a builtin operator's method.
+
+    >>> _method("DEPTHWISE_CONV_2D"), _method("UNIDIRECTIONAL_SEQUENCE_LSTM")
+    ('AddDepthwiseConv2D', 'AddUnidirectionalSequenceLSTM')
+    """
+    words = "".join(word.capitalize() for word in operator.split("_"))
+    return "Add" + re.sub("2d$|Lstm$", lambda end: end[0].upper(), words)
+
+
+BUILTIN: Mapping[str, str] = {operator: _method(operator) for operator in FORMS} | {
+    "BATCH_MATMUL": "AddBatchMatMul", "CUMSUM": "AddCumSum", "PADV2": "AddPadV2",
+}  # fmt: skip
+CUSTOM: Mapping[str, str] = {name: f"Add{name.removeprefix('Signal')}" for name in sorted(CUSTOM_OPERATORS)} | {
+    "CIRCULAR_BUFFER": "AddCircularBuffer", "TFLM_DECODE": "AddDecode",
+    "TFLite_Detection_PostProcess": "AddDetectionPostprocess", "ethos-u": "AddEthosU",
+}  # fmt: skip
 """Custom operators that TFLM provides."""
 
 AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "AddReduceMin", "AddReverseV2"))

@@ -121,10 +121,8 @@ def labels_count(border: Border) -> int:
     return border.outputs[0].elements if border.outputs else 0
 
 
-def program(subject: Subject, platform: Platform, runner_header: str = "") -> str:
-    """Return the text of the program. runner_header: header of a benchmark's runner, for which the program can be
-    built.
-    """
+def program(subject: Subject, platform: Platform) -> str:
+    """Return the text of the program."""
     name = subject.name
     image = subject.image if platform.cameras else None
     if subject.builtin_only:
@@ -134,7 +132,7 @@ def program(subject: Subject, platform: Platform, runner_header: str = "") -> st
         "program.cpp.jinja",
         c=identifier(name), about=comment(name), platform=platform, own=own, alignment=ALIGNMENT,
         model=inference(subject, platform, INVOKE), camera_header=f"{name}_camera.h", image=image,
-        runner_header=runner_header, source=subject.report.source, window=subject.report.window,
+        source=subject.report.source, window=subject.report.window,
         variables=subject.report.arena.variables, team=platform.team if subject.report.cores else "",
         slow=subject.slow,
     )  # fmt: skip

@@ -13,7 +13,6 @@ from functools import partial
 from tflm_memopt.emit import library
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.emit.license import FILE, license_text
-from tflm_memopt.emit.mlperf import runner
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import HEADER, Platform, Subject, Texts, camera, program, stored
 from tflm_memopt.emit.readme import About, about, readme
@@ -178,8 +177,8 @@ class Project:
     """The contents of a project around a model or an application."""
 
     name: str
-    main: Callable[[Platform, str], str]
-    """Function that returns the program for a platform and, optionally, a benchmark runner's header."""
+    main: Callable[[Platform], str]
+    """Function that returns the program for a platform."""
     files: Texts
     """Files of models, operators and stored inputs."""
     library: bool
@@ -194,8 +193,6 @@ class Project:
     """Core families for which the programs are packed."""
     about: About | None = None
     """Contents of README.md, or None without one."""
-    runner: Texts = field(default_factory=dict)
-    """Interface of a benchmark's runner."""
     slow: int = 0
     """Bytes of slow memory that the program needs."""
 
@@ -212,7 +209,6 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
         about=about(subject, arena_bytes(read(result.model), result.report)),
         board=result.report.board.board if result.report.board else "",
         camera=camera(subject),
-        runner=runner(subject),
         slow=subject.slow,
     )
 
@@ -220,7 +216,7 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
 def arduino(project: Project) -> Texts:
     """Return a sketchbook: a sketch with the model's files, and the C library."""
     sketch = identifier(project.name)
-    files = {f"{sketch}.ino": project.main(_ARDUINO, ""), **project.files, **project.camera}
+    files = {f"{sketch}.ino": project.main(_ARDUINO), **project.files, **project.camera}
     steps = (
         "Open Arduino's IDE, choose this folder in File, Preferences, Sketchbook location, and open the sketch\n"
         f"`{sketch}`. Install Chirale_TensorFLowLite from the library manager, choose the board, upload, and open\n"
@@ -246,11 +242,7 @@ def _without_esp_nn(project: Project) -> str:
 
 
 def platformio(project: Project) -> Texts:
-    """Return a PlatformIO project with an environment for each suitable board.
-
-    It has MLPerf Tiny's runner interface if the model belongs to that benchmark.
-    """
-    main = project.main(_PLATFORMIO, next(iter(project.runner), ""))
+    """Return a PlatformIO project with an environment for each suitable board."""
     board = "" if project.board else " -e BOARD"
     steps = (
         f"Open this folder in PlatformIO, or run `pio run{board} -t upload`, then `pio device monitor`.\n"
@@ -259,7 +251,7 @@ def platformio(project: Project) -> Texts:
     return {
         **readme(project.about, "PlatformIO", steps, "src/main.cpp", library=project.library),
         "platformio.ini": _environments(project),
-        **below("src", {"main.cpp": main, **project.files, **project.camera, **project.runner}),
+        **below("src", {"main.cpp": project.main(_PLATFORMIO), **project.files, **project.camera}),
         **with_library(project, f"lib/{LIBRARY}", partial(library.sources, "library.json")),
     }
 
@@ -284,7 +276,7 @@ project({identifier(project.name)})
     models = " ".join(f'"{name}"' for name in project.files if name.endswith((".c", ".cpp")))
     main = {
         "CMakeLists.txt": f"idf_component_register(SRCS main.cpp {models} INCLUDE_DIRS .)\n",
-        "main.cpp": project.main(_ESP_IDF, ""),
+        "main.cpp": project.main(_ESP_IDF),
         **({"idf_component.yml": _ESP_CAMERA} if project.camera else {}),
         **({"idf_component.yml": _ESP_TFLM} if not project.library else {}),
     }
@@ -336,7 +328,6 @@ def _environments(project: Project) -> str:
         )
     default = f"[platformio]\ndefault_envs = {project.board}\n\n" if project.board else ""
     seen = f"; an OV7675 needs one more library: {OV767X}\n" if project.camera else ""
-    runs = "; MLPerf Tiny's runner needs build_flags = -std=gnu++17 -DTMO_MLPERF=1\n" if project.runner else ""
     return f"""\
 ; pio run{"" if project.board else " -e BOARD"} -t upload, then pio device monitor. Written by tflm-memopt.
 {default}[env]
@@ -346,5 +337,5 @@ build_unflags = -std=gnu++11 -std=gnu++14
 build_flags = -std=gnu++17
 lib_compat_mode = off
 lib_deps = {TFLM}
-{seen}{runs}
+{seen}
 {environments}"""

@@ -143,7 +143,7 @@ def stm32cube(project: Project) -> Texts:
     name, ours = identifier(project.name), project.library
     script = f"{chip.mcu.upper()}_FLASH.ld"
     core = {
-        "main.cpp": project.main(_BARE, ""),
+        "main.cpp": project.main(_BARE),
         "bare.h": rendered("bare.h.jinja"),
         "bare.c": rendered("bare.c.jinja"),
         **project.files,
