@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import tflm_memopt.apps.saved
-import tflm_memopt.convert.saved
-import tflm_memopt.report.notebook  # noqa: F401 (registers with generic.py)
+import tflm_memopt.convert.saved  # noqa: F401 (both register with generic.py)
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import COSTS, Cost
 from tflm_memopt.analysis.flash import Firmware

@@ -1,7 +1,7 @@
-"""Drawing, summarising and writing results, dispatched on the type of the result.
+"""Writing results, dispatched on the type of the result.
 
-report/notebook.py and convert/saved.py register the implementations, and tflm_memopt.api imports both. The modules that
-define results therefore import no plotting or writing code.
+convert/saved.py and apps/saved.py register the implementations, and tflm_memopt.api imports both. The modules that
+define results therefore import no writing code.
 """
 
 from __future__ import annotations
@@ -9,28 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
-
-
-class Picture(Protocol):
-    """A figure that a notebook can display."""
-
-    def save(self, path: str | Path) -> None:
-        """Write the figure as an .svg file."""
-
-    def _repr_svg_(self) -> str: ...
-
-
-@functools.singledispatch
-def picture(result: object) -> Picture:
-    """Draw a conversion or a frontier."""
-    raise TypeError(f"no picture is registered for {type(result).__name__}: import tflm_memopt.api")
-
-
-@functools.singledispatch
-def summary(result: object) -> str:
-    """Sum up a conversion as HTML."""
-    raise TypeError(f"no summary is registered for {type(result).__name__}: import tflm_memopt.api")
+from typing import Any
 
 
 @functools.singledispatch

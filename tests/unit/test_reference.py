@@ -8,22 +8,13 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from tflm_memopt.report import svg
-
 SCRIPT = runpy.run_path(str(ROOT / "scripts/program_format.py"))
 FORMAT = SCRIPT["FILES"]
-DRAWINGS = runpy.run_path(str(ROOT / "scripts/drawings.py"))["DRAWINGS"]
 
 
 @pytest.mark.parametrize("path", FORMAT, ids=lambda path: path.name)
 def test_what_the_format_says_is_current(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == FORMAT[path](), "python scripts/program_format.py writes it anew"
-
-
-@pytest.mark.parametrize("name", DRAWINGS)
-def test_drawing_is_current(name: str) -> None:
-    written = (ROOT / "docs/drawings" / name).read_text(encoding="utf-8")
-    assert written == svg.document(DRAWINGS[name]()), "python scripts/drawings.py writes it anew"
 
 
 def test_the_page_has_a_place_for_each_record() -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from tflm_memopt import generic
 from tflm_memopt.analysis.costs import Cost, Work
 from tflm_memopt.answers.convention import convention, in_one_line
 from tflm_memopt.answers.report import MemoriesReport
-from tflm_memopt.generic import Picture
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
@@ -104,13 +102,6 @@ class Exploration:
         before = self.original_arena.figure(self.original_arena.total)
         what = f"{len(self.points)} points, TFLM today {before} B, {self.convention}"
         return f"<Exploration of {in_one_line(self.model)}: {what}>"
-
-    def plot(self) -> Picture:
-        """Draw the frontier. A notebook displays the picture; `.save("frontier.svg")` writes it."""
-        return generic.picture(self)
-
-    def _repr_svg_(self) -> str:
-        return self.plot()._repr_svg_()
 
     def to_json(self) -> dict[str, Any]:
         kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("points", "original_arena")}

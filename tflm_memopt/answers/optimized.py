@@ -14,7 +14,6 @@ from tflm_memopt import generic
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.answers.inspection import Inspection
 from tflm_memopt.answers.report import Report, outcome
-from tflm_memopt.generic import Picture
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.targets.boards import BoardFit
@@ -74,10 +73,3 @@ class Optimized:
     ) -> list[Path]:
         """Write files() into a folder, all or none, and return their paths. The original is never overwritten."""
         return generic.save(self, Path(folder), emit, labels, inputs)
-
-    def plot(self) -> Picture:
-        """Draw the memory before and after. A notebook displays the picture; `.save("map.svg")` writes it."""
-        return generic.picture(self)
-
-    def _repr_html_(self) -> str:
-        return generic.summary(self)

@@ -10,13 +10,11 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tflm_memopt import generic
 from tflm_memopt.apps.results import AppExploration, AppOptimized
 from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import figures, svg, text
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
-from tflm_memopt.report.notebook import WIDTH, Figure
 from tflm_memopt.report.parts import page as joined
 from tflm_memopt.report.parts import section, table_of
 from tflm_memopt.report.table import separated
@@ -76,12 +74,6 @@ def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
         section("Times", Text("\n".join(_times(result.times)))) if result.times else None,
         section("Written", Text("\n".join(map(printable, files)))) if files else None,
     )
-
-
-@generic.picture.register
-def picture(result: AppExploration) -> Figure:
-    """Draw RAM against load for a notebook."""
-    return Figure(frontier(result, WIDTH))
 
 
 def frontier(result: AppExploration, width: float) -> Drawing:

@@ -10,7 +10,6 @@ from typing import Any
 
 from tflm_memopt import generic
 from tflm_memopt.apps.app import App
-from tflm_memopt.generic import Picture
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.results import Optimized, PointReport
 from tflm_memopt.tflm.arena import Arena
@@ -154,7 +153,3 @@ class AppExploration:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("models", "points")}
         models = {name: [point.to_json() for point in points] for name, points in self.models.items()}
         return plain | {"models": models, "points": [asdict(point) for point in self.points]}
-
-    def plot(self) -> Picture:
-        """Draw RAM against load. A notebook displays the picture; `.save("app.svg")` writes it."""
-        return generic.picture(self)

@@ -1,4 +1,4 @@
-"""The figures of a report as drawings of any width: memory over time, live bytes over time, the frontier.
+"""The figures of a report as drawings of any width: memory over time, the frontier.
 
 Addresses grow upwards and time grows to the right. A phase is as wide as the operators in it.
 """
@@ -250,48 +250,6 @@ def _drawn_legend(legend: Sequence[tuple[str, int, float]], top: float) -> Itera
 
 def _said(memory: MemoryMap) -> str:
     return f"Memory map, {memory.title}: head {memory.head:,} bytes, tail {memory.tail:,} bytes over time."
-
-
-# --- Live bytes over time
-
-
-def live_bytes(before: MemoryMap, after: MemoryMap | None, width: float, *, height: float = 190) -> Drawing:
-    """Draw the live bytes at each moment of both models."""
-    full = max((*before.live, *(after.live if after else ()), 1))
-
-    def y(nbytes: float) -> float:
-        return height - nbytes * height / full
-
-    shapes: list[Shape] = list(_byte_axis(full, y, width))
-    names = []
-    for memory, name in ((before, "before"), (after, "after")):
-        if memory is None or not memory.live:
-            continue
-        x = _times(memory, LEFT, width - RIGHT)
-        line = tuple(p for t, n in enumerate(memory.live) for p in ((x[t], y(n)), (x[t + 1], y(n))))
-        shapes.append(Polygon(((x[0], height), *line, (x[-1], height)), f"{name}-area"))
-        shapes.append(Line(line, f"{name}-line"))
-        names.append(
-            (name, f"{memory.title.lower() if name == 'after' else memory.title}: at most {max(memory.live):,} B")
-        )
-    shapes.append(Line(((LEFT, height), (width - RIGHT, height)), "axis"))
-    legend: list[Shape] = []
-    x0 = LEFT
-    for row, (name, text) in enumerate(names):
-        at = row * LEGEND if width < 460 else 0
-        x0 = LEFT if width < 460 else x0
-        legend += [
-            Polygon(box(x0, at + 3, x0 + 13, at + 13), f"{name}-area"),
-            Label(x0 + 18, at + 12, text, "small-text"),
-        ]
-        x0 += 18 + text_width(text, "small-text") + 16
-    top = TOP + (LEGEND if width < 460 and len(names) > 1 else 0)
-    return Drawing(
-        width,
-        top + height + 12,
-        (*legend, *moved(shapes, 0, top)),
-        "Live bytes over time: " + "; ".join(t for _, t in names),
-    )
 
 
 # --- The frontier

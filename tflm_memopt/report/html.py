@@ -1,4 +1,4 @@
-"""Write one page with all results about a model and its rewrite, self-contained and readable on a phone and in print.
+"""Write one page with the results about a model and its rewrite, self-contained and readable on a phone and in print.
 
 Nothing is computed here that is not in the results. The page is page.html, a jinja2 template.
 """
@@ -6,8 +6,8 @@ Nothing is computed here that is not in the results. The page is page.html, a ji
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -19,12 +19,11 @@ from markupsafe import Markup
 import tflm_memopt
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.plan.memory_map import MemoryMap
-from tflm_memopt.report import figures, summary, svg, times
+from tflm_memopt.report import facts, figures, summary, svg, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Mark
-from tflm_memopt.report.summary import Card
-from tflm_memopt.results import Inspection, MemoriesReport, Optimized, Report, StageReport
-from tflm_memopt.targets.boards import BoardFit, boards
+from tflm_memopt.results import Inspection, Optimized, Report, StageReport
+from tflm_memopt.targets.boards import BoardFit
 
 WIDTHS = {"wide": 1080, "narrow": 352}
 """Widths of a figure in pixels, on a large and a small screen. The style sheet shows the one that fits."""
@@ -37,24 +36,15 @@ class Cell:
     text: str
     bar: float | None = None
     mark: str = ""
-    whole: str = ""
-    """The full text, which is shown when the reader points at the cell, if `text` is a short form of it."""
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    name: str
-    number: bool = False
-    long: bool = False
-    """Whether it contains names of tensors, which may be very long."""
+    @property
+    def is_number(self) -> bool:
+        return self.text.replace(",", "").isdigit()
 
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """A table of the page. `key`: name of the CSV file that it can be saved as."""
-
-    key: str
-    columns: tuple[Column, ...]
+    columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
 
@@ -62,85 +52,60 @@ def optimized(result: Optimized, model: Path | None = None, folder: Path = Path(
     """Return the page of `optimize`. model: file of the original. folder: folder of the rewritten model's files."""
     report, original = result.report, result.inspection
     after = result.memory if report.changed else None
-    total, limit = report.arena.total, report.original_arena.total
-    said = report.arena.figure(total)
+    total = report.arena.total
+    marks = [Mark(total, f"rewritten: {report.arena.figure(total)} B", "limit")] if after else []
     data: dict[str, Any] = {"report": report.to_json(), "inspection": original.to_json()}
     data |= {"memory": {"original": original.memory.to_json(), "rewritten": result.memory.to_json()}}
     if result.plan:
         data["plan"] = result.plan.to_json()
-    marks = [Mark(total, f"rewritten: {said} B", "limit")] if after else []
     return _page(
         original,
-        report=report,
-        data=data,
+        report,
+        data,
         convention=report.convention,
         verdict=times.verdict(report),
-        cards=summary.cards(report, original.channels),
+        facts=facts.of_report(report),
         steps=summary.steps(report, model or Path(report.model), folder),
         head=summary.head(report) if report.changed else "",
-        left=report.board,
-        balance=_balance_table(report),
-        new_boards=_new_boards(original.fits, result.fits),
-        arena=_arena_table(report),
-        flash=_flash_table(report),
-        memories=_memories_table(report.memories),
+        before=_map(original.memory, marks),
+        after=_map(after, _bound(after)) if after else None,
         boards=_boards(original.fits, result.fits),
-        fitting=(len(report.original_boards), len(report.boards), len(result.fits)),
-        before=_both(lambda w: figures.memory_map(original.memory, w, height=_height(w), marks=marks)),
-        after=_both(lambda w: figures.memory_map(after, w, height=_height(w), marks=_bound(after))) if after else None,
-        same=_both(lambda w: figures.memory_map(after, w, height=_height(w), full=limit)) if after else None,
-        live=_both(lambda w: figures.live_bytes(original.memory, after, w)),
-        buffers=[t for m in (original.memory, after) if m for t in (_buffers(m),)],
         groups=[_group(number, report) for number in range(len(report.groups))],
         kept=_kept((k.index, k.operator, k.reason, k.hint) for k in report.kept_builtin),
-        interface=[f"{i.side} '{short_name(i.name)}': {i.before} becomes {i.after}" for i in report.interface],
-        interface_kept=report.interface_kept,
-        settings=_settings(report),
+        interface=[f"{i.side} '{short_name(i.name)}': {i.before} becomes {i.after}" for i in report.interface]
+        + [f"stays: {line}" for line in report.interface_kept],
     )
 
 
 def inspection(result: Inspection) -> str:
     """Return the page of `inspect`."""
-    refused = ((op.index, op.operator, op.reason, op.hint) for op in result.operators if not op.supported)
     return _page(
         result,
-        report=None,
-        data={"inspection": result.to_json(), "memory": {"original": result.memory.to_json()}},
+        None,
+        {"inspection": result.to_json(), "memory": {"original": result.memory.to_json()}},
         convention=result.convention,
         verdict="as it is",
-        cards=_plain_cards(result),
+        facts=facts.of_inspection(result),
         steps=[],
         head="",
-        left=None,
-        balance=None,
-        new_boards=[],
-        arena=None,
-        flash=None,
-        memories=None,
-        boards=_boards(result.fits, None),
-        fitting=(sum(b.fits for b in result.fits), None, len(result.fits)),
-        before=_both(lambda w: figures.memory_map(result.memory, w, height=_height(w), marks=_bound(result.memory))),
+        before=_map(result.memory, _bound(result.memory)),
         after=None,
-        same=None,
-        live=_both(lambda w: figures.live_bytes(result.memory, None, w)),
-        buffers=[_buffers(result.memory)],
+        boards=_boards(result.fits, None),
         groups=[],
-        kept=_kept(refused),
+        kept=_kept((op.index, op.operator, op.reason, op.hint) for op in result.operators if not op.supported),
         interface=[],
-        interface_kept=[],
-        settings=[],
-    )  # fmt: skip
+    )
 
 
-def _page(original: Inspection, **context: Any) -> str:
+def _page(original: Inspection, report: Report | None, data: Mapping[str, Any], **context: Any) -> str:
     page: str = _template().render(
         model=original.model,
         version=tflm_memopt.__version__,
         styles=Markup(svg.style_sheet()),
         hatch=Markup(svg.HATCH),
-        operators=_operators(original, context["report"]),
-        tensors=_tensors(original),
-        **context | {"data": _embedded(context["data"])},
+        operators=_operators(original, report),
+        data=_embedded(data),
+        **context,
     )
     return page
 
@@ -157,110 +122,29 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
-def _both(draw: Callable[[float], Drawing]) -> Mapping[str, Markup]:
-    return {name: Markup(svg.inline(draw(width))) for name, width in WIDTHS.items()}
+def _map(memory: MemoryMap, marks: Sequence[Mark]) -> Mapping[str, Markup]:
+    """Draw a memory map for each width."""
+
+    def drawn(width: float) -> Drawing:
+        return figures.memory_map(memory, width, height=340 if width > figures.WIDE else 300, marks=marks)
+
+    return {name: Markup(svg.inline(drawn(width))) for name, width in WIDTHS.items()}
 
 
-def _height(width: float) -> float:
-    return 340 if width > figures.WIDE else 300
+def _bound(memory: MemoryMap) -> list[Mark]:
+    return [Mark(memory.bound, f"least possible head: {memory.bound:,} B")]
 
 
-def _bound(memory: MemoryMap | None) -> list[Mark]:
-    return [Mark(memory.bound, f"least possible head: {memory.bound:,} B")] if memory else []
-
-
-# --- Parts of the page
-
-
-def _plain_cards(result: Inspection) -> list[Card]:
-    """Return the cards of a model without a rewrite."""
-    arena = result.arena
-    head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
-    parts = f"head {head} B, tail {tail} B, smallest arena {least} B"
-    dead = f"{result.dead_macs:,} of them in {result.dead_channels:,} dead channels"
-    compute = f"{dead} of {result.channels:,}, which cannot influence any output"
-    return [
-        Card("RAM", "", f"{arena.figure(arena.total)} B", "", parts),
-        Card("Flash", "", f"{result.flash:,} B", "", ".tflite file"),
-        Card("Compute", "", f"{result.macs:,} MACs", "", compute),
-    ]
-
-
-def _arena_table(report: Report) -> PageTable:
-    """Return the table of both arenas, part by part."""
-    parts = ("head", "tail", "total", "min")
-    rows = []
-    for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
-        rows.append((Cell(name), *(Cell(arena.figure(getattr(arena, part))) for part in parts)))
-    columns = ("arena, B", "head", "tail", "total", "smallest")
-    return PageTable("arena", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), tuple(rows))
-
-
-def _flash_table(report: Report) -> PageTable | None:
-    """Return the table of the flash for inference, part by part."""
-    if report.footprint is None:
-        return None
-    both = (("original", report.footprint.original), ("rewritten", report.footprint.rewritten))
-    rows = tuple(
-        (Cell(name), *(Cell(f"{n:,}") for n in (flash.model, flash.library, flash.tflm, flash.total)))
-        for name, flash in both
-    )
-    columns = ("flash, B", "model", "library", "TFLM", "total")
-    return PageTable("flash", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), rows)
-
-
-def _memories_table(memories: MemoriesReport | None) -> PageTable | None:
-    """Return the table of what an inference reads and writes in each memory."""
-    if memories is None:
-        return None
-    rows = (
-        ("fast memory", memories.fast, "the arena"),
-        ("slow memory", memories.slow, "whole tensors"),
-        ("read in slow memory", memories.slow_read, "per inference"),
-        ("written in slow memory", memories.slow_written, "per inference"),
-        ("weights read", memories.weights_read, "per inference: weights, biases and scales, once per iteration"),
-    )
-    cells = tuple((Cell(what), Cell(f"{n:,}"), Cell(remark)) for what, n, remark in rows)
-    return PageTable("memories", (Column("memories"), Column("bytes", number=True), Column("")), cells)
-
-
-def _balance_table(report: Report) -> PageTable | None:
-    """Return the table of RAM saved and flash added by the rewrite."""
-    if (b := report.balance) is None:
-        return None
-    kept = "kept" if report.changed else "" if b.worthwhile else "not kept: it saves less RAM than it adds to flash"
-    rows = (
-        ("RAM saved", b.ram_saved, kept),
-        ("flash added", b.flash_added, "file and library"),
-        ("growth of the file", b.model, "exact"),
-        ("C library", b.library, f"on {b.core}, estimated"),
-        ("TFLM's kernels no longer needed", b.tflm, "estimated; they stay if another model needs them")
-        if b.tflm >= 0
-        else ("TFLM's kernels that are new", -b.tflm, "estimated, part of the flash added"),
-    )
-    cells = tuple((Cell(what), Cell(f"{n:,}"), Cell(remark)) for what, n, remark in rows)
-    return PageTable("balance", (Column("B"), Column("bytes", number=True), Column("")), cells)
-
-
-def _new_boards(before: Sequence[BoardFit], after: Sequence[BoardFit]) -> list[str]:
-    """Return the names of boards on which only the rewritten model fits."""
-    return [now.name for was, now in zip(before, after, strict=True) if now.fits and not was.fits]
+# --- Tables
 
 
 def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> PageTable:
-    columns = [Column("board"), Column("RAM, B", True), Column("flash, B", True), Column("original")]
-    columns += [Column("rewritten"), Column("RAM left, B", True)] if after else [Column("RAM left, B", True)]
-    rows = []
-    for i, fit in enumerate(before):
-        board, last = boards()[fit.board], (after or before)[i]
-        row = [Cell(f"{fit.name} ({board.chip})"), Cell(f"{board.ram:,}"), Cell(f"{board.flash:,}"), _fits(fit)]
-        rows.append((*row, *([_fits(after[i])] if after else []), Cell(last.ram_said)))
-    return PageTable("boards", tuple(columns), tuple(rows))
-
-
-def _named(tensor: str) -> Cell:
-    """Return the cell of a tensor's name."""
-    return Cell(short_name(tensor), whole=tensor)
+    columns = ("board", "original", *(["rewritten"] if after else []), "RAM left, B")
+    rows = (
+        (Cell(was.name), _fits(was), *([_fits(now)] if after else []), Cell(now.ram_said))
+        for was, now in zip(before, after or before, strict=True)
+    )
+    return PageTable(columns, tuple(rows))
 
 
 def _fits(fit: BoardFit) -> Cell:
@@ -271,62 +155,29 @@ def _fits(fit: BoardFit) -> Cell:
     return Cell("✓ fits", mark="yes") if fit.fits_with_radio else Cell("✓ without radio", mark="partly")
 
 
-def _buffers(memory: MemoryMap) -> tuple[str, PageTable]:
-    columns = (
-        Column("tensor", long=True), Column("kind"), Column("written by"), Column("bytes", True),
-        Column("address", True), Column("of it"),
-    )  # fmt: skip
-    rows = tuple(
-        (
-            _named(b.name),
-            Cell(b.role.replace("_", " ")),
-            Cell(b.maker),
-            Cell(f"{b.nbytes:,}"),
-            Cell(f"{b.offset:,}"),
-            Cell(b.kept),
-        )
-        for b in sorted(memory.buffers, key=lambda b: (b.first, b.offset))
-    )
-    return memory.title, PageTable(f"buffers {memory.title.lower()}", columns, rows)
-
-
 def _group(number: int, report: Report) -> Mapping[str, Any]:
+    """Return a group's title and the table of its operators."""
     group = report.groups[number]
-    columns = (
-        Column("op", True), Column("operator"), Column("output", long=True), Column("kept, B", True),
-        Column("of, B", True), Column("how", long=True),
-    )  # fmt: skip
     rows = tuple(
         (
             Cell(", ".join(map(str, s.ops))),
             Cell(s.operator),
-            _named(s.tensor),
+            Cell(short_name(s.tensor)),
             Cell(f"{s.kept:,}", bar=s.kept / s.whole if s.whole else 0),
             Cell(f"{s.whole:,}"),
-            Cell(how := _how(s, tiled=group.stripes > 0), whole=how),
+            Cell(_how(s, tiled=group.stripes > 0)),
         )
         for s in group.stages
     )
-    rolling_buffers = PageTable(
-        f"rolling buffers of group {number}",
-        (Column("tensor", long=True), Column("rows kept", True), Column("rows", True), Column("bytes", True)),
-        tuple(
-            (_named(r.tensor), Cell(f"{r.depth:,}" if r.depth else "pixels"), Cell(f"{r.rows:,}"), Cell(f"{r.bytes:,}"))
-            for r in group.rolling_buffers
-        ),
-    )
-    facts = [
-        f"{group.bytes:,} B at its worst moment",
-        f"in {group.stripes:,} stripes" if group.stripes else "row by row",
-    ]
+    order = f"in {group.stripes:,} stripes" if group.stripes else "row by row"
+    said = [f"{group.bytes:,} B at its worst moment", order]
     if group.accumulators:
-        facts.append(f"{group.accumulators:,} B of int32 sums")
+        said.append(f"{group.accumulators:,} B of int32 sums")
+    ops = f"{min(group.ops)}" + (f" to {max(group.ops)}" if len(group.ops) > 1 else "")
     return {
-        "number": number,
-        "ops": f"{min(group.ops)}" + (f" to {max(group.ops)}" if len(group.ops) > 1 else ""),
-        "facts": ", ".join(facts),
-        "stages": PageTable(f"group {number}", columns, rows),
-        "rolling_buffers": rolling_buffers,
+        "title": f"Group {number}: operators {ops}",
+        "facts": ", ".join(said),
+        "stages": PageTable(("op", "operator", "output", "kept, B", "of, B", "how"), rows),
     }
 
 
@@ -350,95 +201,20 @@ def _how(stage: StageReport, *, tiled: bool) -> str:
 
 
 def _operators(original: Inspection, report: Report | None) -> PageTable:
-    where = {i: n for n, group in enumerate(report.groups if report else ()) for i in group.ops}
-    dead = original.dead_channels > 0
-    columns = [Column("op", True), Column("operator"), Column("output"), Column("MACs", True), Column("alive, B", True)]
-    columns += [Column("channels", True), Column("dead", True)] if dead else []
-    columns.append(Column("group", True) if report else Column("row by row"))
+    where = {i: str(n) for n, group in enumerate(report.groups if report else ()) for i in group.ops}
     most = max((op.live_bytes for op in original.operators), default=1) or 1
     rows = []
     for op in original.operators:
         outputs = (original.tensors[i] for i in op.outputs)
         shape = ", ".join(f"{'×'.join(map(str, t.shape))} {t.dtype.lower()}" for t in outputs)
         peak = "peak" if op.index == original.peak_operator else ""
-        row = [Cell(str(op.index)), Cell(op.operator), Cell(shape), Cell(f"{op.macs:,}")]
-        row.append(Cell(f"{op.live_bytes:,}", bar=op.live_bytes / most, mark=peak))
-        row += [Cell(f"{op.channels:,}"), Cell(f"{op.dead_channels:,}")] if dead else []
-        row.append(Cell(str(where.get(op.index, "TFLM"))) if report else Cell("yes" if op.supported else op.code))
-        rows.append(tuple(row))
-    return PageTable("operators", tuple(columns), tuple(rows))
-
-
-def _tensors(original: Inspection) -> PageTable:
-    columns = (
-        Column("tensor", True), Column("name", long=True), Column("shape"), Column("type"), Column("bytes", True),
-        Column("where"),
-    )  # fmt: skip
-    rows = tuple(
-        (
-            Cell(str(t.index)), _named(t.name), Cell("×".join(map(str, t.shape)) or "scalar"), Cell(t.dtype.lower()),
-            Cell(f"{t.bytes:,}"), Cell("flash" if t.constant else "arena"),
-        )
-        for t in original.tensors
-    )  # fmt: skip
-    return PageTable("tensors", columns, rows)
+        place = where.get(op.index, "TFLM") if report else "yes" if op.supported else op.code
+        alive = Cell(f"{op.live_bytes:,}", bar=op.live_bytes / most, mark=peak)
+        rows.append((Cell(str(op.index)), Cell(op.operator), Cell(shape), Cell(f"{op.macs:,}"), alive, Cell(place)))
+    columns = ("op", "operator", "output", "MACs", "alive, B", "group" if report else "row by row")
+    return PageTable(columns, tuple(rows))
 
 
 def _kept(refusals: Iterable[tuple[int, str, str, str]]) -> PageTable | None:
     rows = tuple((Cell(str(i)), Cell(operator), Cell(reason), Cell(hint)) for i, operator, reason, hint in refusals)
-    columns = (Column("op", True), Column("operator"), Column("why it stays builtin"), Column("try"))
-    return PageTable("builtin operators", columns, rows) if rows else None
-
-
-SETTINGS = ("input", "op_per", "max_macs", "ram_limit", "flash_limit", "max_instructions", "without")
-
-
-def _settings(report: Report) -> list[tuple[str, str]]:
-    """Return the settings and the other facts of the report."""
-    shown = {k: v for k, v in asdict(report).items() if k in SETTINGS}
-    facts = [(key.replace("_", " "), _word(value)) for key, value in shown.items()]
-    facts += [(f"instructions on {core}, estimated", f"{n:,}") for core, n in report.instructions.items()]
-    if there := report.packed:
-        original = f"{there.original:,}" if there.original else "unknown"
-        facts.append((f"the same on {there.core}", f"{there.generic:,}, with packed kernels {there.packed:,}"))
-        facts.append((f"original on {there.core}, with CMSIS-NN", original))
-    facts += _timed(report)
-    facts.append(("head", summary.head(report)))
-    facts.append(("arena to declare", f"{report.arena_size:,} B" if report.arena_size is not None else "not known"))
-    facts.append(("searches cut short (--effort)", ", ".join(report.cut_short) or "none"))
-    facts.append(("ABI", report.arena.abi))
-    if report.arena.unknown:
-        facts.append(("arena not known of", ", ".join(report.arena.unknown)))
-    if report.arena.variables:
-        facts.append(("resource variables", f"{report.arena.variables}, {report.arena.variable_bytes:,} B of the tail"))
-    facts.append(("seconds", f"{report.seconds:.3f}"))
-    if report.accuracy:
-        a = report.accuracy
-        shares = f"float {a.keras:.4f}, int8 {a.int8:.4f}, rewritten {a.rewritten:.4f}"
-        facts.append(("accuracy", f"{shares}, of {a.examples:,} examples"))
-    return facts
-
-
-def _timed(report: Report) -> list[tuple[str, str]]:
-    """Return the times to a tenth of a millisecond, and their basis."""
-    facts = []
-    if report.time_limit is not None:
-        facts.append(("time limit", f"{report.time_limit:,.1f} ms"))
-    if (time := report.time) is None:
-        return facts
-    for name, one in ((f"original, with {time.library}", time.original), ("rewritten", time.rewritten)):
-        if one:
-            counted = [f"{one.instructions:,} instructions"] if one.instructions is not None else []
-            span = [f"{one.milliseconds[0]:,.1f} to {one.milliseconds[1]:,.1f} ms"] if one.milliseconds else []
-            facts.append((f"one inference of the {name}, estimated", ", ".join([*counted, *span])))
-    return [*facts, ("time of", times.basis(time))]
-
-
-def _word(value: Any) -> str:
-    if value is None or value == ():
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value))
-    return f"{value:,}" if isinstance(value, (int, float)) else str(value)
+    return PageTable(("op", "operator", "why it stays builtin", "try"), rows) if rows else None

@@ -1,29 +1,16 @@
-"""Describe at the top of the page the effect of a rewrite, code to paste, and the next steps."""
+"""Describe the next steps after a rewrite, with code to paste, and whether a lower head is possible."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tflm_memopt.emit.names import file_stem, identifier
 from tflm_memopt.emit.resolver import ARENA_ALIGNMENT
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.report import times
-from tflm_memopt.report.figures import change
 from tflm_memopt.results import Report
-from tflm_memopt.tflm.arena import Arena
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A figure: before, after, change, and a note."""
-
-    title: str
-    before: str
-    after: str
-    change: str
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,55 +20,6 @@ class Step:
     what: str
     code: str = ""
     note: str = ""
-
-
-def cards(report: Report, channels: int) -> list[Card]:
-    """Return the cards for RAM, flash, time and compute."""
-    before, after, macs = report.original_arena, report.arena, report.macs
-    folded = f"{report.dead_channels:,} of {channels:,} channels dead and folded away"
-    work = f"{macs.rewritten:,} of {macs.original:,} MACs, {folded}"
-    found = [
-        Card("RAM", *_changed_arena(before, after), "whole tensor arena"),
-        _flash(report),
-        *_time(report),
-        Card("Compute", "", f"F = {report.overhead:.2f}", "", work),
-    ]
-    return found if report.changed else [replace(card, before="", change="") for card in found]
-
-
-def _flash(report: Report) -> Card:
-    """Return the card for the flash that inference needs."""
-    if (both := report.footprint) is None:
-        before, after = report.flash.original, report.flash.rewritten
-        return Card("Flash", f"{before:,} B", f"{after:,} B", change(before, after), ".tflite file")
-    before, after = both.original.total, both.rewritten.total
-    note = f"model, library and TFLM on {both.rewritten.core}, estimated"
-    return Card("Flash", f"{before:,} B", f"{after:,} B", change(before, after), note)
-
-
-def _time(report: Report) -> list[Card]:
-    """Return the card for milliseconds or, if they are unknown, instructions."""
-    time = report.time
-    if time is None:
-        return []
-    before, after = time.original, time.rewritten
-    less = times.percent(time.change).replace("-", "−")
-    if after and after.milliseconds:
-        was = times.span(before.milliseconds) if before and before.milliseconds else ""
-        return [Card("Time", was, times.span(after.milliseconds), less, times.place(time))]
-    rows = {name: (count, remark) for name, count, remark in times.rows(report)}
-    if "instructions" not in rows:
-        return [Card("Time", "", "not known", "", times.basis(time))]
-    count, remark = rows["instructions"]
-    note = f"{times.place(time)}; the cycles per instruction are unknown there" if "time" in rows else remark
-    each = (one.instructions if one else None for one in (before, after))
-    was, now = ("" if counted is None else times.millions(counted) for counted in each)
-    return [Card("Instructions", was, now, less, note) if was and now else Card("Instructions", "", count, "", note)]
-
-
-def _changed_arena(before: Arena, after: Arena) -> tuple[str, str, str]:
-    percent = change(before.total, after.total) if before.exact else ""
-    return f"{before.figure(before.total)} B", f"{after.figure(after.total)} B", percent
 
 
 def head(report: Report) -> str:

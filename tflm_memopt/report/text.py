@@ -21,7 +21,8 @@ from tflm_memopt.answers.groups import GroupReport, KeptBuiltin, RollingBufferRe
 from tflm_memopt.emit.printing import printable
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import ANY
-from tflm_memopt.report import times
+from tflm_memopt.report import facts, times
+from tflm_memopt.report.facts import Fact
 from tflm_memopt.report.parts import INDENT, page, section, table_of
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
@@ -29,17 +30,13 @@ from tflm_memopt.tflm.libraries import REFERENCE
 
 if TYPE_CHECKING:  # slow to import
     from tflm_memopt.results import (
-        Accuracy,
-        Balance,
         Batch,
         BoardReport,
         Exploration,
         Fits,
         Inspection,
-        MemoriesReport,
         OperatorReport,
         Report,
-        WindowReport,
     )
     from tflm_memopt.runtime.cases import Difference
     from tflm_memopt.runtime.verification import ComparedConstants, Measured, ModuleRuns, Verification
@@ -50,10 +47,8 @@ HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
 }
-DEAD = "cannot influence any output: folded away"
 LEFT = ("RAM left", "flash left")
 """Columns of left_over()."""
-WAITING = "for a reduction of themselves; --max-macs above 1 may compute them twice"
 
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:
@@ -63,7 +58,7 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
         [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface],
     )
     return page(
-        Group(_title(report), *_diagnosis_of(report), _headline(report)),
+        Group(_title(report), *_diagnosis_of(report), _facts(facts.of_report(report))),
         _arenas(report),
         _groups(report.groups) if report.groups else None,
         section("Operators that stay builtin", _kept(kept)) if kept else None,
@@ -87,8 +82,8 @@ def batch(result: Batch, folder: Path) -> RenderableType:
         if r is None:
             table.add_row(printable(m.model), *[""] * 5, Text(f"failed: {m.error.code}" if m.error else "", "red"))
             continue
-        before, after, flash = r.original_arena, r.arena, _percent(r.flash.original, r.flash.rewritten)
-        totals = before.figure(before.total), after.figure(after.total), _arena_percent(before, after)
+        before, after, flash = r.original_arena, r.arena, facts.percent(r.flash.original, r.flash.rewritten)
+        totals = before.figure(before.total), after.figure(after.total), facts.arena_percent(before, after)
         figures = (*totals, flash, f"{r.overhead:.2f}")
         remark = times.verdict(r).removeprefix("rewritten").removeprefix(", ")
         table.add_row(printable(m.model), *figures, printable(remark))
@@ -117,7 +112,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     for number, p in enumerate(result.points):
         groups = f"{p.groups}" + (f" ({p.tiled} tiled)" if p.tiled else "")
         groups += f", {_rematerialisations(p.rematerialisations)}" if p.rematerialisations else ""
-        against = _arena_percent(before, p.arena)
+        against = facts.arena_percent(before, p.arena)
         instructions = [f"{p.instructions:,}" for _ in counted]
         outside = [f"{p.memories.slow:,}" if p.memories else "" for _ in slow]
         figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena), *outside)
@@ -136,24 +131,11 @@ def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
 
 def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
     """Return the answer of `inspect`."""
-    arena = result.arena
-    head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
-    running = sum(op.supported for op in result.operators)
-    facts = _facts(
-        ("arena", f"{arena.figure(arena.total)} B", result.convention),
-        ("", f"head {head} B, tail {tail} B, smallest {least} B", ""),
-        *([("variables", *_variables(arena))] if arena.variables else []),
-        ("flash", f"{result.flash:,} B", ".tflite file"),
-        ("MACs", f"{result.macs:,}", "of the operators that run row by row"),
-        ("dead", f"{result.dead_channels:,} of {result.channels:,} channels, {result.dead_macs:,} MACs", DEAD),
-        *([("waiting", f"{result.waiting} tensors", WAITING)] if result.waiting else []),
-        ("operators", f"{running} of {len(result.operators)} run row by row", ""),
-    )
     refused = [
         KeptBuiltin(op.index, op.operator, op.code, op.reason, op.hint) for op in result.operators if not op.supported
     ]
     return page(
-        Group(Text(printable(result.model), "bold"), _diagnosis(result.diagnosis), facts),
+        Group(Text(printable(result.model), "bold"), _diagnosis(result.diagnosis), _facts(facts.of_inspection(result))),
         Text(printable(result.refused), "red") if result.refused else None,
         _operators(result),
         section("Operators that would stay builtin", _kept(refused)) if refused else None,
@@ -185,8 +167,8 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
     if len(shown) < len(result.boards):
         notes.append(f"the boards closest to its needs; --all shows all {len(result.boards)}")
     counts = (("rewritten", result.fitting), ("original", result.original_fitting))
-    facts = _facts(*((which, f"fits on {number} of {len(result.boards)} boards", "") for which, number in counts))
-    return page(Group(title, facts), Group(table, Text("\n".join(f"  {note}" for note in notes), "dim")))
+    fitting = _facts((which, f"fits on {number} of {len(result.boards)} boards", "") for which, number in counts)
+    return page(Group(title, fitting), Group(table, Text("\n".join(f"  {note}" for note in notes), "dim")))
 
 
 def _milliseconds(row: BoardReport, times_known: Sequence[Time]) -> list[str]:
@@ -285,116 +267,11 @@ def _diagnosis(found: Diagnosis) -> Text:
     return Text(f"  {printable(str(found))}", style, no_wrap=True, overflow="ignore")  # an address must not be broken
 
 
-def _headline(report: Report) -> Table:
-    """Return the three main numbers: arena, flash, F."""
-    flash = report.flash
-    macs, dead = report.macs, report.dead_channels
-    work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
-    twice = sum(stage.rematerialised for group in report.groups for stage in group.stages)
-    work += f", {twice} operators run twice" if twice else ""
-    right = report.accuracy
-    tested = [("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", _right(right))] if right else []
-    return _facts(
-        ("arena", _arena_change(report.original_arena, report.arena), report.conventions),
-        *([_slow_memory(report.memories, report.time)] if report.memories and report.memories.slow else []),
-        ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
-        ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
-        *([("original", "does not run", report.original_refused)] if report.original_refused else []),
-        *([("planned for", report.planned_for, PLANNED_FOR[report.planned_for])] if report.planned_for else []),
-        *([("in parts", ", ".join(map(str, report.in_parts)), "")] if report.in_parts else []),
-        *([("to register", ", ".join(report.to_register), "in firmware")] if report.to_register else []),
-        *([_window(report.window, report.overhead)] if report.window else []),
-        *times.rows(report),
-        *([("cores", "any", packed)] if (packed := times.packed(report)) else []),
-        *tested,
-        *([_cores(report)] if report.cores else []),
-        *([_board(report.board)] if report.board else []),
-        *([_balance(report.balance)] if report.balance and not report.balance.worthwhile else []),
-        *([("smaller", f"{report.in_arena:,} B", _smaller(report))] if report.in_arena else []),
-    )
-
-
-def _slow_memory(memories: MemoriesReport, time: Time | None) -> tuple[str, str, str]:
-    """Return the bytes of slow memory, and what an inference reads and writes there."""
-    moved = f"reads {memories.slow_read:,} B and writes {memories.slow_written:,} B per inference"
-    moved += f", beside {memories.weights_read:,} B of weights that it reads"
-    if time and time.mhz and not (time.rewritten and time.rewritten.milliseconds):
-        moved += "; the time of these bytes is unknown"
-    return ("slow memory", f"{memories.slow:,} B", moved)
-
-
-def _cores(report: Report) -> tuple[str, str, str]:
-    """Describe the share of each core and the number of barriers."""
-    shares = " + ".join(f"{core.share:.1%}" for core in report.cores)
-    met = f"; they meet {report.barriers.count:,} times" if report.barriers else ""
-    stack = f"; core 1's stack takes {report.cores[1].stack:,} B"
-    return ("two cores", shares, f"of one core's instructions, estimated{met}{stack}")
-
-
-def _board(left: BoardFit) -> tuple[str, str, str]:
-    """Return what is left on the board."""
-    flash = left.flash
-    tflm = f" and TFLM {flash.tflm:,} B" if flash.tflm else ""
-    counted = f"flash: model {flash.model:,} B, library {flash.library:,} B{tflm}, estimated"
-    return (left.board, f"{left.ram_left:,} B of RAM left, {left.flash_left:,} B of flash", counted)
-
-
-def _balance(b: Balance) -> tuple[str, str, str]:
-    """Return the flash that a rewrite costs or would cost."""
-    gone = f"; TFLM's kernels that may leave: {b.tflm:,} B" if b.tflm > 0 else ""
-    gone += f", kernels {-b.tflm:,} B" if b.tflm < 0 else ""
-    counted = f"file {b.model:+,} B, library {b.library:,} B on {b.core}, estimated{gone}"
-    return ("balance", f"-{b.ram_saved:,} B of RAM, {b.flash_added:+,} B of flash", counted)
-
-
-def _window(window: WindowReport, overhead: float) -> tuple[str, str, str]:
-    """Return the cost of a step of a sliding window, compared with an inference on the whole window."""
-    told = "no layer slides: each step computes the whole window" if overhead >= 1 else "F is for one step"
-    return ("window", f"{window.new:,} of {window.rows:,} rows", f"{told}; {window.inferences:,} steps fill it")
-
-
-def _smaller(report: Report) -> str:
-    less = report.arena.total - (report.in_arena or 0)
-    moved = "a window that slides" if report.window else "the streamed input"
-    return f"with --input arena: {less:,} B less than with {moved}"
-
-
-def _right(accuracy: Accuracy) -> str:
-    return f"float to int8, on {accuracy.examples:,} examples; int8 before optimizing: {accuracy.int8:.1%}"
-
-
-def _dead(channels: int) -> str:
-    return f"{channels:,} dead channel{'s' * (channels > 1)}"
-
-
-def _facts(*facts: tuple[str, str, str]) -> Table:
+def _facts(found: Iterable[Fact]) -> Table:
     table = Table.grid(padding=(0, 3))
-    for name, figure, remark in facts:
+    for name, figure, remark in found:
         table.add_row(f"  {name}", Text(figure, "bold"), Text(remark, "dim"))
     return table
-
-
-def _change(before: int, after: int) -> str:
-    return f"{before:,} B -> {after:,} B ({_percent(before, after)})"
-
-
-def _arena_change(before: Arena, after: Arena) -> str:
-    percent = f" ({_arena_percent(before, after)})" if before.exact else ""
-    return f"{before.figure(before.total)} B -> {after.figure(after.total)} B{percent}"
-
-
-def _arena_percent(before: Arena, after: Arena) -> str:
-    """Return the change in percent, or "" if an arena is not known exactly."""
-    return _percent(before.total, after.total) if before.exact else ""
-
-
-def _variables(arena: Arena) -> tuple[str, str]:
-    count = f"{arena.variables} resource variable{'s' * (arena.variables > 1)}"
-    return f"{arena.variable_bytes:,} B", f"of the tail: MicroResourceVariables for {count}, and their values"
-
-
-def _percent(before: int, after: int) -> str:
-    return f"{100 * (after - before) / before:+.0f} %" if before else "new"
 
 
 def _arenas(report: Report) -> RenderableType:

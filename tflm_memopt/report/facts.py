@@ -1,0 +1,142 @@
+"""The main figures of a result: name, figure and remark of each, for the terminal and the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from tflm_memopt.analysis.timing import Time
+from tflm_memopt.answers.convention import PLANNED_FOR
+from tflm_memopt.report import times
+from tflm_memopt.targets.boards import BoardFit
+from tflm_memopt.tflm.arena import Arena
+
+if TYPE_CHECKING:  # slow to import
+    from tflm_memopt.results import Accuracy, Balance, Inspection, MemoriesReport, Report, WindowReport
+
+Fact: TypeAlias = tuple[str, str, str]
+"""Name, figure, remark."""
+DEAD = "cannot influence any output: folded away"
+WAITING = "for a reduction of themselves; --max-macs above 1 may compute them twice"
+
+
+def of_report(report: Report) -> list[Fact]:
+    """Return the figures of a conversion: arena, flash, F, and others that it has."""
+    flash, macs = report.flash, report.macs
+    work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
+    twice = sum(stage.rematerialised for group in report.groups for stage in group.stages)
+    work += f", {twice} operators run twice" if twice else ""
+    work += f", {_dead(report.dead_channels)} folded away" if report.dead_channels else ""
+    size = f"{flash.original:,} B -> {flash.rewritten:,} B ({percent(flash.original, flash.rewritten)})"
+    return [
+        ("arena", _arena_change(report.original_arena, report.arena), report.conventions),
+        *([_slow_memory(report.memories, report.time)] if report.memories and report.memories.slow else []),
+        ("flash", size, ".tflite file"),
+        ("F", f"{report.overhead:.2f}", work),
+        *([("original", "does not run", report.original_refused)] if report.original_refused else []),
+        *([("planned for", report.planned_for, PLANNED_FOR[report.planned_for])] if report.planned_for else []),
+        *([("in parts", ", ".join(map(str, report.in_parts)), "")] if report.in_parts else []),
+        *([("to register", ", ".join(report.to_register), "in firmware")] if report.to_register else []),
+        *([_window(report.window, report.overhead)] if report.window else []),
+        *times.rows(report),
+        *([("cores", "any", packed)] if (packed := times.packed(report)) else []),
+        *([_accuracy(report.accuracy)] if report.accuracy else []),
+        *([_cores(report)] if report.cores else []),
+        *([_board(report.board)] if report.board else []),
+        *([_balance(report.balance)] if report.balance and not report.balance.worthwhile else []),
+        *([("smaller", f"{report.in_arena:,} B", _smaller(report))] if report.in_arena else []),
+    ]
+
+
+def of_inspection(result: Inspection) -> list[Fact]:
+    """Return the figures of a model as it is."""
+    arena = result.arena
+    head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
+    running = sum(op.supported for op in result.operators)
+    return [
+        ("arena", f"{arena.figure(arena.total)} B", result.convention),
+        ("", f"head {head} B, tail {tail} B, smallest {least} B", ""),
+        *([("variables", *_variables(arena))] if arena.variables else []),
+        ("flash", f"{result.flash:,} B", ".tflite file"),
+        ("MACs", f"{result.macs:,}", "of the operators that run row by row"),
+        ("dead", f"{result.dead_channels:,} of {result.channels:,} channels, {result.dead_macs:,} MACs", DEAD),
+        *([("waiting", f"{result.waiting} tensors", WAITING)] if result.waiting else []),
+        ("operators", f"{running} of {len(result.operators)} run row by row", ""),
+    ]
+
+
+def percent(before: int, after: int) -> str:
+    """Return the relative change.
+
+    >>> percent(200, 50), percent(0, 9)
+    ('-75 %', 'new')
+    """
+    return f"{100 * (after - before) / before:+.0f} %" if before else "new"
+
+
+def arena_percent(before: Arena, after: Arena) -> str:
+    """Return the change in percent, or "" if an arena is not known exactly."""
+    return percent(before.total, after.total) if before.exact else ""
+
+
+def _arena_change(before: Arena, after: Arena) -> str:
+    less = f" ({arena_percent(before, after)})" if before.exact else ""
+    return f"{before.figure(before.total)} B -> {after.figure(after.total)} B{less}"
+
+
+def _slow_memory(memories: MemoriesReport, time: Time | None) -> Fact:
+    """Return the bytes of slow memory, and what an inference reads and writes there."""
+    moved = f"reads {memories.slow_read:,} B and writes {memories.slow_written:,} B per inference"
+    moved += f", beside {memories.weights_read:,} B of weights that it reads"
+    if time and time.mhz and not (time.rewritten and time.rewritten.milliseconds):
+        moved += "; the time of these bytes is unknown"
+    return ("slow memory", f"{memories.slow:,} B", moved)
+
+
+def _cores(report: Report) -> Fact:
+    """Describe the share of each core and the number of barriers."""
+    shares = " + ".join(f"{core.share:.1%}" for core in report.cores)
+    met = f"; they meet {report.barriers.count:,} times" if report.barriers else ""
+    stack = f"; core 1's stack takes {report.cores[1].stack:,} B"
+    return ("two cores", shares, f"of one core's instructions, estimated{met}{stack}")
+
+
+def _board(left: BoardFit) -> Fact:
+    """Return what is left on the board."""
+    flash = left.flash
+    tflm = f" and TFLM {flash.tflm:,} B" if flash.tflm else ""
+    counted = f"flash: model {flash.model:,} B, library {flash.library:,} B{tflm}, estimated"
+    return (left.board, f"{left.ram_left:,} B of RAM left, {left.flash_left:,} B of flash", counted)
+
+
+def _balance(b: Balance) -> Fact:
+    """Return the flash that a rewrite costs or would cost."""
+    gone = f"; TFLM's kernels that may leave: {b.tflm:,} B" if b.tflm > 0 else ""
+    gone += f", kernels {-b.tflm:,} B" if b.tflm < 0 else ""
+    counted = f"file {b.model:+,} B, library {b.library:,} B on {b.core}, estimated{gone}"
+    return ("balance", f"-{b.ram_saved:,} B of RAM, {b.flash_added:+,} B of flash", counted)
+
+
+def _window(window: WindowReport, overhead: float) -> Fact:
+    """Return the cost of a step of a sliding window, compared with an inference on the whole window."""
+    told = "no layer slides: each step computes the whole window" if overhead >= 1 else "F is for one step"
+    return ("window", f"{window.new:,} of {window.rows:,} rows", f"{told}; {window.inferences:,} steps fill it")
+
+
+def _smaller(report: Report) -> str:
+    less = report.arena.total - (report.in_arena or 0)
+    moved = "a window that slides" if report.window else "the streamed input"
+    return f"with --input arena: {less:,} B less than with {moved}"
+
+
+def _accuracy(right: Accuracy) -> Fact:
+    on = f"float to int8, on {right.examples:,} examples; int8 before optimizing: {right.int8:.1%}"
+    return ("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", on)
+
+
+def _dead(channels: int) -> str:
+    return f"{channels:,} dead channel{'s' * (channels > 1)}"
+
+
+def _variables(arena: Arena) -> tuple[str, str]:
+    count = f"{arena.variables} resource variable{'s' * (arena.variables > 1)}"
+    return f"{arena.variable_bytes:,} B", f"of the tail: MicroResourceVariables for {count}, and their values"
