@@ -74,8 +74,10 @@ EFFORT = 0.01
 """Effort of the search for a plan to be counted. The cost of an operator does not depend on the quality of the plan."""
 SEEDS_AT_ONCE = 5
 """Networks that a process plans and counts at a time."""
-WAYS = ("rows", "any", "pixels", "pixels", "wide")
-"""Ways to draw plans: groups of whole rows; any settings; single pixels; tiles as wide as the map."""
+WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
+"""Ways to draw plans: groups of whole rows; any settings; single pixels; tiles as wide as the map; single pixels in
+groups of channels.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,8 @@ def _settings(way: str, rng: random.Random) -> Settings:
             return replace(drawn, tile=1, group_channels=0)
         case "wide":
             return replace(drawn, tile=0xFFFF, group_channels=0)
+        case "groups":
+            return replace(drawn, tile=1, group_channels=rng.choice((2, 4, 8)))
     return drawn
 
 
@@ -198,6 +202,38 @@ def _waits(outcome: Outcome) -> bool:
 
 
 # ---- Fit ----
+
+
+def in_loops(counted: Sequence[Counted]) -> list[Counted]:
+    """Return the counts of operators as parts of whole runs, which take fewer instructions than single steps.
+
+    Operators are counted step by step. A step takes a constant number of instructions more than an iteration inside a
+    run's loops, and packed convolutions whose rows are whole run several tiles of a row at once only in loops.
+    """
+    whole = [c for c in counted if not _keeps(c.sample) and not any(map(_runs_along, c.sample.work))]
+    steps = np.array([[_iterations(c.sample), 1] for c in whole], float)
+    more = np.array([sum(c.operators) - c.total for c in whole], float)
+    (each, start), *_ = np.linalg.lstsq(steps, more, rcond=None)
+    done = []
+    for c in counted:
+        along = sum(w.iterations for w in c.sample.work if _runs_along(w))
+        left = sum(c.operators) - c.total - start - each * _iterations(c.sample)
+        apart = max(0.0, left / along) if along and not _keeps(c.sample) else 0.0
+        counts = [
+            n - w.iterations * (each + apart * _runs_along(w)) for w, n in zip(c.sample.work, c.operators, strict=True)
+        ]
+        total = c.total - each * _iterations(c.sample) if _keeps(c.sample) else c.total
+        done.append(replace(c, operators=tuple(max(0, round(n)) for n in counts), total=round(total)))
+    return done
+
+
+def _iterations(sample: Sample) -> float:
+    return sum(w.iterations for w in sample.work)
+
+
+def _runs_along(done: Work) -> bool:
+    """Return whether loops may run several iterations of an operator at once."""
+    return "along" in done.kernel.split()
 
 
 def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:
@@ -292,7 +328,7 @@ def _fits(
                 counted[name] += samples
     tables_found = {}
     for name, core in chosen.items():
-        kernels = fitted(counted[name])
+        kernels = fitted(in_loops(counted[name]))
         print(f"{name}: {len(kernels)} kernels", file=sys.stderr)
         tables_found[name] = {
             "target": core.target,
@@ -364,7 +400,7 @@ def _with_errors(
     plans = {target: list(held_out(target, names)) for target in _programs(chosen.values())}
     done = {}
     for name, core in chosen.items():
-        counted = list(count(core, [sample for target in _programs([core]) for sample in plans[target]]))
+        counted = in_loops(list(count(core, [sample for target in _programs([core]) for sample in plans[target]])))
         off = errors(found[name]["kernels"], counted)
         for c, error in zip(counted, off, strict=True):
             print(f"{name}: {c.sample.name}: {c.total:,}, {error:+.1%}", file=sys.stderr)

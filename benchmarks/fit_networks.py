@@ -115,10 +115,10 @@ class Drawn:
         y = self.net.unary("LOGISTIC", self.net.conv2d(y, c), out=(1 / 256, -128))
         self.x = self.net.binary("MUL", self.x, y, out=self.net.affine(self.x))
 
-    def residual(self) -> None:
+    def residual(self, kernels: Sequence[Pair] = ((3, 3), ONE)) -> None:
         before = self.x
-        self.conv(self.shape[3], ((3, 3), ONE), stride=ONE, padding="SAME")
-        self.conv(self.shape[3], ((3, 3), ONE), "NONE", stride=ONE, padding="SAME")
+        self.conv(self.shape[3], kernels, stride=ONE, padding="SAME")
+        self.conv(self.shape[3], (kernels[-1], ONE), "NONE", stride=ONE, padding="SAME")
         if self.x != before:
             activation = self.rng.choice(("NONE", "RELU"))
             self.activated(self.net.add(before, self.x, activation=activation), activation)
@@ -186,6 +186,8 @@ def over_time(seed: int) -> bytes:
             drawn.conv(rng.choice((16, 24, 40, 48, 64, 100, 128)), (ONE,), stride=ONE)
         else:
             drawn.conv(rng.choice((8, 16, 30, 40, 64)), kernels, stride=ONE)
+        if rng.random() < 0.4:
+            drawn.residual(kernels)
     drawn.tail()
     return drawn.net.model(drawn.x)
 
@@ -223,12 +225,15 @@ def rare(seed: int) -> bytes:
     outputs += [log_softmax(net, x), arg_max(net, x)]
     outputs.append(net.gather(net.input((1, h * w), None, dtype="INT32"), 1, c))
     rows = net.reshape(x, (1, h * w, c))
-    product = net.tensor((1, h * w, h * w))
-    net.op("BATCH_MATMUL", [rows, rows], [product], schema.BatchMatMulOptionsT(adjY=True))
+    other = net.reshape(x, (1, c, h * w))
+    products = [
+        net.batch_matmul(rows, rows, adjoint=True, out=(0.5, 0)),
+        net.batch_matmul(rows, other, adjoint=False, out=(0.5, 0)),
+    ]
     steps = net.input((1, rng.randint(1, 6), rng.choice((3, 8, 24, 40))), (0.05, 3))
     outputs += [net.int4(net.conv2d(x, rng.choice((4, 10)), kernel=(3, 3))), net.int4(net.depthwise_conv2d(x))]
     outputs += decoded(net, x)
-    return net.model(*outputs, product, lstm(net, steps, rng.choice((4, 7, 16, 32))))
+    return net.model(*outputs, *products, lstm(net, steps, rng.choice((4, 7, 16, 32))))
 
 
 def decoded(net: Net, x: int) -> list[int]:
@@ -426,7 +431,7 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 )  # fmt: skip
 
 
-MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense)
+MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
 """Seeds of at least this number draw networks of these families."""
 KNOWN_FROM = 20_000

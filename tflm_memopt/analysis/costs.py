@@ -27,7 +27,9 @@ class Work:
     macs: float = 0
     """Multiply-accumulates of the kernel, including those for the padding of packed windows."""
     weights: float = 0
-    """Bytes of weights that are fetched. Packed convolutions share them among a few pixels."""
+    """Bytes of weights that are fetched. Packed convolutions share them among a few pixels, and the DSP extension
+    multiplies four channels at once by others.
+    """
     read: float = 0
     """Bytes under its windows, each counted as often as it is read."""
     written: float = 0
@@ -59,6 +61,8 @@ class Work:
     """Rows of windows that are gathered one by one; for a pool, taps of channels that are taken one by one."""
     batches: float = 0
     """Number of times that a kernel runs through its weights."""
+    listed: float = 0
+    """Pixels under its windows that are found one by one in column windows."""
     older: float = 0
     """Rows that are looked up in a state."""
     kept: float = 0

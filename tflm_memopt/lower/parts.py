@@ -9,27 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tflm_memopt.format.codes import InputPlace, Part, RowLayout
-from tflm_memopt.format.limits import (
-    BLOCK_PIXELS,
-    FEW_BYTES,
-    GATHERED_ROWS_BYTES,
-    MANY_CHANNELS,
-    PACKED_PIXELS,
-    SHORT_ROW,
-)
+from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
+from tflm_memopt.ops import kernel_choice
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import LEAST_DEPTH, QUAD, Packing, is_direct, packed_pixels, packed_values
+from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, packed_values
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
 """Parts that depend on the sizes of operators, which two cores divide."""
-IN_PIXELS = frozenset({
-    Kind.CONV, Kind.DEPTHWISE, Kind.ADD, Kind.MAX_POOL, Kind.AVERAGE_POOL, Kind.MEAN, Kind.LOOKUP
-})  # fmt: skip
-"""Kinds that tmo_iterate_pixel() runs if they are not packed."""
-IN_ROWS = (Packing.DSP_CONV, Packing.DSP_ADD)
-"""Packed operators that it also runs in row groups."""
 
 
 def parts(program: Program) -> int:
@@ -66,7 +54,7 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
     if op.packing is Packing.MVE_DEPTHWISE and not _has_nine(op):
         yield Part.TAPS
     if op.packing is Packing.DSP_DEPTHWISE:
-        yield _of_dsp_depthwise(op, made)
+        yield kernel_choice.depthwise_part(op.window, made.width, rows=op.tile == 0)
     if op.packing is Packing.DSP_DENSE and made.channels // 2 % 3 != 0:
         yield Part.DSP_DIRECT
     if op.packing is Packing.DSP_CONV:
@@ -79,10 +67,9 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
     """Return whether tmo_iterate_pixel() runs the operator. A single packed iteration does not justify its code."""
-    single = op.tile == 1 or (op.tile == 0 and made.width == 1)
-    if op.packing is not Packing.NONE:
-        return single and (op.tile == 1 or (op.packing in IN_ROWS and made.height > 1))
-    return single and op.kind in IN_PIXELS and not op.access and not op.iterative and op.channel_groups <= 1
+    whole = not op.access and not op.iterative and op.channel_groups <= 1
+    single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
+    return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)
 
 
 def _has_nine(op: ProgramOp) -> bool:
@@ -90,15 +77,6 @@ def _has_nine(op: ProgramOp) -> bool:
     window = op.window
     nine = (window.kernel_h, window.kernel_w, window.dilation_w) == (3, 3, 1)
     return nine and op.output_zero_point == -128 and op.activation == (-128, 127)
-
-
-def _of_dsp_depthwise(op: ProgramOp, made: ProgramTensor) -> Part:
-    """Return the kernel that tmo_depthwise_packed_row() selects."""
-    window = op.window
-    dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
-    if op.tile == 0 and dense and made.width >= BLOCK_PIXELS - 1 and made.width != BLOCK_PIXELS + 1:
-        return Part.DSP_3X3
-    return Part.DSP_NINE if op.tile == 0 and window.kernel_h * window.kernel_w == 9 else Part.DSP_TAPS
 
 
 def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> Iterator[Part]:
@@ -112,7 +90,7 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> I
         return
     if PACKED_PIXELS in counts and channels % QUAD == 0:
         yield Part.DSP_CLIPPED
-    if op.tile > 0 or made.width == 1 or op.window.dilation_w > 1 or op.window.kernel_w * channels > SHORT_ROW:
+    if op.tile > 0 or made.width == 1 or not kernel_choice.pads_rows(op.window, channels):
         yield Part.DSP_GATHER
 
 
@@ -121,12 +99,7 @@ def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
     wide = bool(op.param)
     if op.tile > 0:
         return set(range(1, packed_pixels(op.packing, values, op.tile, wide=wide) + 1))
-    counts: set[int] = set()
-    while width > 0:
-        n = packed_pixels(op.packing, values, width, wide=wide)
-        counts.add(n)
-        width -= n
-    return counts
+    return set(kernel_choice.batches(op.packing, values, width, wide=wide))
 
 
 def _is_pointwise(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> bool:
@@ -137,16 +110,14 @@ def _is_pointwise(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> 
     return (made.height - 1) * window.stride_h < source.height and (made.width - 1) * window.stride_w < source.width
 
 
-def _at_once(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return the result of tmo_dsp_makes_outputs()."""
-    split = op.iterative or op.sums or op.channel_groups > 1
-    return not split and op.bias is not None and made.channels >= LEAST_DEPTH
+def _makes_fours(op: ProgramOp, made: ProgramTensor) -> bool:
+    complete = not (op.iterative or op.sums or op.channel_groups > 1)
+    return kernel_choice.makes_fours(made.channels, complete=complete, biased=op.bias is not None)
 
 
 def _of_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> Iterator[Part]:
-    nbytes = op.window.kernel_h * op.window.kernel_w * source.channels
-    small = nbytes <= FEW_BYTES or (nbytes <= GATHERED_ROWS_BYTES and made.channels >= MANY_CHANNELS)
-    if _at_once(op, made) and (small or _is_pointwise(op, source, made)):
+    small = kernel_choice.gathers(op.window, source.channels, made.channels, rows=True)
+    if _makes_fours(op, made) and (small or _is_pointwise(op, source, made)):
         return
     yield Part.CONV_SUMS
     if source.channels == 1 and (op.tile > 0 or op.window.dilation_w > 1):
@@ -156,5 +127,5 @@ def _of_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> Itera
 def _of_depthwise(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> Iterator[Part]:
     if source.channels != made.channels:
         yield Part.DEPTHWISE_REPEATED
-    elif not _at_once(op, made):
+    elif not _makes_fours(op, made):
         yield Part.DEPTHWISE_SUMS

@@ -312,6 +312,16 @@ class RowOp:
         return self.kind is Kind.SOFTMAX
 
     @property
+    def takes_greatest(self) -> bool:
+        """Whether each int8 output channel is the greatest value of that channel under a window."""
+        return self.kind is Kind.MAX_POOL and self.param == 0
+
+    @property
+    def reads_transposed(self) -> bool:
+        """Whether a product of int8 matrices reads the right one row by row."""
+        return self.kind is Kind.BATCH_MATMUL and self.param == 1
+
+    @property
     def is_depthwise(self) -> bool:
         """Whether each output channel is a sum over a window of one int8 channel."""
         return self.traits.channels is Channels.FILTERED and self.element_bytes == 1

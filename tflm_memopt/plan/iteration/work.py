@@ -13,7 +13,7 @@ from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.trace import Member, Trace
-from tflm_memopt.plan.iteration.work_loops import SUMS_AT_ONCE, Windows, as_its_kernel_does
+from tflm_memopt.plan.iteration.work_loops import SUMS_AT_ONCE, Windows, as_its_kernel_does, in_fours
 from tflm_memopt.plan.nest import Ints
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
@@ -39,9 +39,11 @@ def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
         return _by_access(m, executed)
     if m.iterative:
         return _summed(m, executed)
+    source = trace.source.tensor if trace.source else None
     return _windowed(
-        m, executed, backwards=border and is_reversed, in_one_piece=not m.stripes or (border and not is_reversed)
-    )
+        m, executed, backwards=border and is_reversed, in_one_piece=not m.stripes or (border and not is_reversed),
+        elsewhere=m.op.stateful or source in m.op.inputs,
+    )  # fmt: skip
 
 
 def _name(m: Member, *words: str) -> str:
@@ -56,6 +58,13 @@ def _there(op: RowOp, move: Move, row: Ints) -> int:
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())
+
+
+def _in_words(op: RowOp, move: Move) -> bool:
+    """Return whether memmove() copies the runs of a move in words: each starts at a multiple of four in both rows."""
+    rows = op.operands[move.operand].row_bytes, op.writes.row_bytes
+    places = move.source, move.target, move.source_step, move.target_step, move.phase_step
+    return move.nbytes >= 16 and not any(n % 4 for n in (*rows, *places))
 
 
 def _by_access(m: Member, executed: Ints) -> Work:
@@ -75,7 +84,11 @@ def _by_access(m: Member, executed: Ints) -> Work:
     if op.moves:
         moved = [(move, n if op.scatters else _there(op, move, row)) for move in op.moves.moves]
         loops, pieces = sum(times * move.count for move, times in moved), sum(times for _, times in moved)
-        runs, swept = loops, sum(times * move.count * move.nbytes for move, times in moved)
+        for move, times in moved:
+            aligned = _in_words(op, move)
+            quads += aligned * times * move.count * move.nbytes // 4
+            swept += (not aligned) * times * move.count * move.nbytes
+        singles = (op.moves.fill is not None) * n * op.writes.row_bytes
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
     elif op.updates:  # LSTM
@@ -86,13 +99,15 @@ def _by_access(m: Member, executed: Ints) -> Work:
         runs = loops / op.writes.c * -(-op.writes.c // SUMS_AT_ONCE)
         quads, singles = loops * (c // 8 + c % 8 // 4), loops * (c % 4)
         swept = runs * (c // 8 + c % 8 // 4 + c % 4)
-    return Work(
-        _name(m), macs, macs, read, pixels * op.writes.c, pixels, n * at_once, n, rows=looked_up, loops=loops,
+    words = ["transposed"] * op.reads_transposed
+    done = Work(
+        _name(m, *words), macs, macs, read, pixels * op.writes.c, pixels, n * at_once, n, rows=looked_up, loops=loops,
         pieces=pieces, quads=quads, singles=singles, runs=runs, swept=swept,
     )  # fmt: skip
+    return in_fours(done, op.writes.c) if op.traits.biased else done
 
 
-def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool) -> Work:
+def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool, elsewhere: bool) -> Work:
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
@@ -107,17 +122,17 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool)
         in_channels=max(1, op.reads[0].c // read_groups), out_channels=max(1, op.writes.c // written_groups),
         x0=m.units.x0[executed], x1=m.units.x1[executed], high=high,
         wide=_clipped(np.arange(op.writes.w), w.stride_w, w.pad_left, w.kernel_w, w.dilation_w, op.reads[0].w),
-        in_one_piece=in_one_piece,
+        in_one_piece=in_one_piece, whole=m.nest.channel_groups == 1, complete=not m.nest.sums,
+        in_arena=not elsewhere, backwards=backwards,
     )  # fmt: skip
     pixels = windows.pixels
     taps = pixels * w.kernel_h * w.kernel_w if packed in _PADDED else windows.taps
     made = op.writes.h * op.writes.w * w.kernel_h * w.kernel_w
     macs = op.macs / made * taps / channel_groups
-    slow = backwards and packed is Packing.MVE_CONV and m.stripes > 0 and m.nest.tile == 1  # no tmo_iterate_pixel.c
-    words = ["summed"] * m.nest.sums + ["reversed"] * slow
     done = Work(
-        _name(m, *words), macs=macs, weights=macs, read=taps * op.reads[0].c * len(op.inputs) / read_groups,
-        written=pixels * op.writes.c / written_groups, pixels=pixels, taps=taps, iterations=len(executed),
+        _name(m, *["summed" if m.nest.sums else "split"] * (m.nest.channel_groups > 1)), macs=macs, weights=macs,
+        read=taps * op.reads[0].c * len(op.inputs) / read_groups, written=pixels * op.writes.c / written_groups,
+        pixels=pixels, taps=taps, iterations=len(executed), listed=0 if in_one_piece or backwards else taps,
         rows=windows.row_windows if m.stripes else int(high.sum()),
     )  # fmt: skip
     return as_its_kernel_does(windows, done, packed)

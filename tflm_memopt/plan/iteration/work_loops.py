@@ -5,24 +5,16 @@ Each function mirrors one kernel of custom_ops/src, as far as its instructions d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.format.limits import (
-    BLOCK_PIXELS,
-    FEW_BYTES,
-    GATHERED_BYTES,
-    GATHERED_ROWS_BYTES,
-    MANY_CHANNELS,
-    PACKED_PIXELS,
-    SHORT_ROW,
-    SOME_CHANNELS,
-)
-from tflm_memopt.ops.packing import VECTOR, Packing, is_direct, packed_pixels, packed_values
+from tflm_memopt.format.codes import Part
+from tflm_memopt.format.limits import BLOCK_PIXELS, PACKED_PIXELS
+from tflm_memopt.ops import kernel_choice
+from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, is_direct, packed_pixels, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.nest import Ints
 
@@ -58,6 +50,34 @@ class Windows:
     """Number of window columns inside the input for each output column."""
     in_one_piece: bool
     """The pixels of an input row are contiguous."""
+    whole: bool
+    """Each iteration makes all channels of its pixels from all channels of the input."""
+    complete: bool
+    """Each iteration makes outputs and not int32 sums."""
+    in_arena: bool
+    """No operand is in a state or outside the arena."""
+    backwards: bool
+    """The input comes from outside a reversed group, which starts at its last pixel."""
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether unpacked kernels that can read whole rows do so."""
+        return self.rows or (self.in_one_piece and self.makes_single_pixels(Packing.NONE))
+
+    def makes_single_pixels(self, packed: Packing) -> bool:
+        """Whether tmo_iterate_pixel() runs the iterations."""
+        op, tile = self.op, 0 if self.rows else self.columns
+        if not self.in_arena or (self.backwards and packed is not Packing.NONE):
+            return False
+        pointwise = op.window.kernel_w == 1 and (op.window.kernel_h == 1 or (self.rows and self.in_channels >= QUAD))
+        if packed is Packing.DSP_CONV and not pointwise and self.in_one_piece:
+            return False  # several columns of a row share what is read
+        return kernel_choice.makes_single_pixels(op.kind, packed, tile, op.writes.w, whole=self.whole)
+
+    @property
+    def makes_fours(self) -> bool:
+        """Whether the DSP extension completes four channels at once without packed weights."""
+        return kernel_choice.makes_fours(self.out_channels, complete=self.complete, biased=self.op.bias is not None)
 
     @property
     def pixels(self) -> int:
@@ -74,7 +94,7 @@ class Windows:
         return int((self.high * (self.x1 - self.x0)).sum())
 
     @property
-    def whole(self) -> int:
+    def unclipped(self) -> int:
         """The number of windows that are not clipped."""
         return int(self._at_height(self.wide == self.op.window.kernel_w).sum())
 
@@ -100,21 +120,23 @@ Kernel = Callable[[Windows, Work], Work]
 def as_its_kernel_does(w: Windows, done: Work, packed: Packing) -> Work:
     """Return the work of an operator including its kernel's specific work."""
     kernel = PACKED.get(packed) if packed is not Packing.NONE else plain(w.op)
-    if packed is Packing.NONE and w.rows and w.op.writes.w == 1 and _has_short_path(w.op):
-        done = _named(done, "narrow")
-    if packed is not Packing.NONE and w.op.activation != _RANGE:
+    done = _named(done, *_words(w, packed))
+    if w.op.activation != _RANGE and (packed is not Packing.NONE or w.makes_fours):
         done = replace(done, clamped=done.written)
     return kernel(w, done) if kernel else done
 
 
-def _has_short_path(op: RowOp) -> bool:
-    """Return whether tmo_iterate_pixel.c computes single pixels of such operators that are not packed."""
-    return op.is_convolution or op.is_depthwise or op.traits.pools or op.is_binary
+def _words(w: Windows, packed: Packing) -> Iterator[str]:
+    """Yield words for the way in which the executor runs the iterations."""
+    if w.rows and w.makes_single_pixels(packed):
+        yield "narrow"
+    elif w.columns == 1 and not w.rows and w.backwards and packed is not Packing.NONE:
+        yield "reversed"
 
 
-def _named(done: Work, word: str) -> Work:
-    name, way = done.kernel.rsplit(" ", 1)
-    return replace(done, kernel=f"{name} {word} {way}")
+def _named(done: Work, *words: str) -> Work:
+    *name, way = done.kernel.split()
+    return replace(done, kernel=" ".join((*name, *words, way)))
 
 
 def _between(each: Ints, x0: Ints, x1: Ints) -> Ints:
@@ -133,77 +155,96 @@ def _values(w: Windows, packed: Packing) -> int:
 
 def _dsp_conv(w: Windows, done: Work) -> Work:
     """Model tmo_conv_dsp.c: pairs of channels for up to four pixels."""
-    values = _values(w, Packing.DSP_CONV)
-    batches, fours = _batches(w, Packing.DSP_CONV, values)
+    values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
+    batches, _ = _batches(w, Packing.DSP_CONV, values)
+    pairs = -(-w.out_channels // 2)
     done = replace(
         done,
-        macs=w.pixels * values * w.out_channels,
-        weights=batches * values * w.out_channels,
-        loops=batches * -(-w.out_channels // 2),
+        macs=w.pixels * values * 2 * pairs,
+        weights=batches * values * 2 * pairs,
+        loops=batches * pairs,
         odd=batches * (w.out_channels % 2),
         batches=batches,
     )
-    kernel = (w.op.window.kernel_h, w.op.window.kernel_w)
     if is_direct(Packing.DSP_CONV, kernel, w.in_channels, w.out_channels, w.columns):
         return _named(replace(done, read=0), "direct")
-    if not w.rows:
-        quads, singles = _gathered(w, np.zeros(len(w.wide), dtype=np.bool_))
-        gathers = w.pixels * kernel[0]
-        return replace(done, pieces=w.taps * w.in_channels, quads=quads, singles=singles, gathers=gathers)
-    row = kernel[1] * w.in_channels
-    if _is_short(w):
-        done = _named(done, "short")
-    swept = fours.astype(np.bool_) & (row >= 4)
-    quads, singles = _gathered(w, swept)
-    runs = int((w.high == kernel[0]).sum()) * (int(swept.sum()) // PACKED_PIXELS) * kernel[0]
-    return replace(
-        done, pieces=w.gathered_alone(fours) * kernel[0] * kernel[1] * w.in_channels, quads=quads, singles=singles,
-        runs=runs, swept=runs * -(-row // 4), gathers=w.pixels * kernel[0] - PACKED_PIXELS * runs,
-    )  # fmt: skip
+    if not w.in_one_piece or w.makes_single_pixels(Packing.DSP_CONV):
+        return _from_pixels(w, done)
+    return _from_rows(w, _named(done, *["along"] * (not w.rows), *["short"] * _is_short(w)), values)
 
 
 def _is_short(w: Windows) -> bool:
-    """Return whether gather_short() of tmo_conv_dsp.c widens whole rows of the windows, padding included, in words."""
-    window = w.op.window
-    return w.rows and window.dilation_w == 1 and -(-window.kernel_w * w.in_channels // 4) * 4 <= SHORT_ROW
+    return kernel_choice.pads_rows(w.op.window, w.in_channels)
 
 
-def _gathered(w: Windows, swept: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return the quads and single values that tmo_conv_dsp_gather() puts into a tile for columns that are
-    not `swept`.
+def _from_pixels(w: Windows, done: Work) -> Work:
+    """Return the work of tmo_conv_dsp_gather() with listed pixels."""
+    c, window = w.in_channels, w.op.window
+    each = np.array([_gathered_row(w, x, [c] * int(n)) for x, n in enumerate(w.wide)], dtype=np.int64)
+    missing = int(((window.kernel_h - w.high) * (w.x1 - w.x0)).sum())
+    return replace(
+        done, pieces=w.taps * c, quads=w.over(each[:, 0]) + missing * -(-window.kernel_w * c // QUAD),
+        singles=w.over(each[:, 1]), gathers=w.pixels * window.kernel_h,
+    )  # fmt: skip
+
+
+def _from_rows(w: Windows, done: Work, values: int) -> Work:
+    """Return the work of tmo_conv_dsp_columns(): adjacent windows gathered from whole rows."""
+    window, c, rows = w.op.window, w.in_channels, w.op.window.kernel_h
+    row, short = window.kernel_w * c, _is_short(w)
+    words = -(-row // QUAD)
+    inside = (w.wide == window.kernel_w) & (window.dilation_w == 1)
+    quads = singles = listed = runs = calls = copied = 0
+    for (x0, end, high), times in _counted(w):
+        x = x0
+        for n in kernel_choice.batches(Packing.DSP_CONV, values, end - x0, wide=w.op.wide_tile):
+            within = high == rows and bool(inside[x : x + n].all())
+            if within and n == PACKED_PIXELS and row >= QUAD:
+                runs += times * rows
+            elif within:
+                calls += times * n * rows
+                quads += times * n * rows * (row // QUAD)
+                singles += times * n * rows * (row % QUAD)
+            elif n == PACKED_PIXELS and c % QUAD == 0:
+                listed += times * rows * window.kernel_w
+                quads += times * n * rows * words
+            else:
+                calls += times * n * rows
+                for column in range(x, x + n):
+                    taps = int(w.wide[column])
+                    if short:
+                        quads += times * rows * words
+                        copied += times * (rows * taps * c if taps * c < words * QUAD else (rows - high) * taps * c)
+                        continue
+                    each = _gathered_row(w, column, [taps * c] if window.dilation_w == 1 else [c] * taps)
+                    quads += times * (high * each[0] + (rows - high) * words)
+                    singles += times * high * each[1]
+            x += n
+    return replace(
+        done, pieces=listed, quads=quads, singles=singles + copied, runs=runs, swept=runs * words, gathers=calls
+    )
+
+
+def _counted(w: Windows) -> Iterator[tuple[tuple[int, int, int], int]]:
+    """Yield the different iterations, each as its columns and its window's rows inside the input, and their number."""
+    found, counts = np.unique(np.stack((w.x0, w.x1, w.high), axis=1), axis=0, return_counts=True)
+    yield from zip(map(tuple, found.tolist()), counts.tolist(), strict=True)
+
+
+def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
+    """Return how many quads and single values are gathered for one window row at column x: padding, then runs of bytes
+    inside the input, then padding.
     """
-    c, window = w.in_channels, w.op.window
-    all_ = window.kernel_w * c
-    each = np.array([_of_row(w, x, int(n)) for x, n in enumerate(w.wide)], dtype=np.int64).reshape(-1, 2)
-    outside = -(-all_ // 4)
-    found = [0, 0]
-    for full in (False, True):
-        chosen = (w.high == window.kernel_h) == full
-        alone = ~swept if full else np.ones(len(swept), dtype=np.bool_)
-        high, x0, x1 = w.high[chosen], w.x0[chosen], w.x1[chosen]
-        missing = (window.kernel_h - high) * _between(alone.astype(np.int64), x0, x1)
-        for k in (0, 1):
-            found[k] += int((high * _between(each[:, k] * alone, x0, x1)).sum())
-        found[0] += outside * int(missing.sum())
-    return found[0], found[1]
-
-
-def _of_row(w: Windows, x: int, inside: int) -> tuple[int, int]:
-    """Return quads and single values of one window row at column x: padding, `inside` taps, padding."""
-    c, window = w.in_channels, w.op.window
-    all_ = window.kernel_w * c
-    if inside == 0:
-        return -(-all_ // 4), 0
-    row = -(-all_ // 4) * 4
-    if _is_short(w):
-        return row // 4, 0 if inside * c == row else inside * c
+    window = w.op.window
+    row = window.kernel_w * w.in_channels
+    if not runs or runs == [0]:
+        return -(-row // QUAD), 0
     first = x * window.stride_w - window.pad_left
-    left = -(first // window.dilation_w) * c if first < 0 else 0
-    taps = [inside * c] if w.rows and window.dilation_w == 1 else [c] * inside
+    left = -(first // window.dilation_w) * w.in_channels if first < 0 else 0
     at = quads = singles = 0
-    for n in (left, *taps, all_ - left - inside * c):
-        if at % 4 == 0:
-            quads, singles = quads + n // 4, singles + n % 4
+    for n in (left, *runs, row - left - sum(runs)):
+        if at % QUAD == 0:
+            quads, singles = quads + n // QUAD, singles + n % QUAD
         else:
             singles += n
         at += n
@@ -242,7 +283,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
     pointwise = w.rows and kernel == (1, 1)
     if pointwise or is_direct(Packing.MVE_CONV, kernel, w.in_channels, channels, w.columns):
         return _named(replace(done, read=0), "direct")
-    return replace(done, pieces=w.gathered_alone(twos) if w.rows else w.pixels - w.whole)
+    return replace(done, pieces=w.gathered_alone(twos) if w.rows else w.pixels - w.unclipped)
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
@@ -281,7 +322,7 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
     """Model tmo_depthwise_packed.c: vectors of channels, tap by tap."""
     taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * _stripes(w.out_channels)
-    listed = (w.pixels - w.whole + len(w.x0) * w.rows) * taps  # taps of windows that differ from the previous one
+    listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps  # taps of windows that differ from the previous one
     return replace(done, macs=loops * taps, loops=loops, pieces=listed)
 
 
@@ -301,13 +342,11 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
     """
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
-    is_3x3 = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
-    if w.rows and is_3x3 and len(w.wide) >= BLOCK_PIXELS - 1 and len(w.wide) != BLOCK_PIXELS + 1:
-        return _named(_dsp_3x3(w, done), "3x3")
-    if w.rows and taps == 9:
-        return _named(_dsp_nine(w, done), "nine")
+    part = kernel_choice.depthwise_part(window, len(w.wide), rows=w.rows)
+    if part is not Part.DSP_TAPS:
+        return _named(_dsp_3x3(w, done), "3x3") if part is Part.DSP_3X3 else _named(_dsp_nine(w, done), "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
-    lists = w.pixels - w.whole + len(w.x0) * w.rows
+    lists = w.pixels - w.unclipped + len(w.x0) * w.rows
     if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # the constants of these pixels are copied
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
@@ -364,18 +403,47 @@ def _mve_depthwise(w: Windows, done: Work) -> Work:
 def _packed_depthwise(w: Windows, done: Work, channels: int, turns: int) -> Work:
     loops = w.pixels * -(-w.out_channels // channels)
     odd = w.pixels * (w.out_channels % channels > 0)
-    return replace(done, macs=loops * turns, loops=loops, pieces=w.pixels - w.whole, odd=odd)
+    return replace(done, macs=loops * turns, loops=loops, pieces=w.pixels - w.unclipped, odd=odd)
 
 
 # ---- plain ----
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_ref.c: runs of contiguous bytes, eight or four at once, for each channel.
-
-    With the DSP extension, four channels share each byte, the last four may repeat some of them (`odd`), and the taps
-    of small windows are gathered (`gathers`); runs of other windows are multiplied by four channels (`batches`).
+    """Model tmo_conv_ref.c: runs of contiguous bytes, eight or four at once, for each channel. The DSP extension
+    computes four channels of each byte at once.
     """
+    done = _runs(w, done)
+    if not w.makes_fours:
+        return in_fours(done, w.out_channels)
+    window, c = w.op.window, w.in_channels
+    fours, odd = -(-w.out_channels // 4), w.pixels * (w.out_channels % 4 > 0)
+    done = replace(done, odd=odd, batches=w.pixels * fours)
+    in_rows = w.reads_rows and window.dilation_w == 1
+    if window.kernel_h == 1 and (window.kernel_w == 1 or in_rows):  # read in place
+        return _named(replace(done, weights=w.over(w.wide * c // QUAD) * fours * 16), "direct")
+    if kernel_choice.gathers(window, c, w.out_channels, rows=w.reads_rows):
+        values = w.wide * c if in_rows else np.array([c])
+        moves = values // QUAD + values % QUAD
+        words = -(-window.kernel_h * window.kernel_w * c // QUAD)
+        gathers = w.over(moves) if in_rows else w.taps * int(moves[0])
+        return _named(replace(done, weights=w.pixels * words * fours * 16, gathers=gathers), "gathered")
+    return in_fours(done, w.out_channels)
+
+
+def in_fours(done: Work, channels: int) -> Work:
+    """Add the work of tmo_dsp_sums(), which multiplies runs of bytes by four channels at once, and by each remaining
+    one alone. `loops` and `quads` are those of all channels.
+    """
+    runs, words = done.loops / channels, done.quads / channels
+    alone = channels % 4
+    return replace(
+        done, weights=words * (channels - alone) * 4, batches=runs * (channels // 4 + alone), gathers=words * alone
+    )
+
+
+def _runs(w: Windows, done: Work) -> Work:
+    """Return the work of computing each channel from runs of contiguous bytes."""
     c = w.in_channels
     if c > 1 and (not w.in_one_piece or w.op.window.dilation_w > 1):
         runs, pieces = w.taps, w.taps * int(_pieces(np.array([c]))[0])
@@ -385,25 +453,16 @@ def _conv(w: Windows, done: Work) -> Work:
         runs, pieces = w.row_windows, w.over(_pieces(values))
         quads, singles = w.over(values // 8 + values % 8 // 4), w.over(values % 4)
     n, shared = w.out_channels, -(-w.out_channels // SUMS_AT_ONCE)
-    small = _is_gathered(w)
     return replace(
         done, loops=runs * n, pieces=pieces * n, quads=quads * n, singles=singles * n, runs=runs * shared,
-        swept=(quads + singles) * shared, odd=w.pixels * (n % 4 > 0), gathers=w.taps if small else 0,
-        batches=0 if small else runs * -(-n // 4),
+        swept=(quads + singles) * shared,
     )  # fmt: skip
-
-
-def _is_gathered(w: Windows) -> bool:
-    """Return whether conv_small() of tmo_conv_ref.c gathers the taps of a window."""
-    taps = w.op.window.kernel_h * w.op.window.kernel_w
-    most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if w.in_one_piece else (GATHERED_BYTES, SOME_CHANNELS)
-    nbytes = taps * w.in_channels
-    return taps > 1 and (nbytes <= FEW_BYTES or (nbytes <= most and w.out_channels >= least))
 
 
 def _sums(w: Windows, done: Work) -> Work:
     """Model a convolution whose sums take several bytes each."""
-    return _conv(replace(w, out_channels=w.out_channels // w.op.param), done)
+    channels = w.out_channels // w.op.param
+    return in_fours(_runs(replace(w, out_channels=channels), done), channels)
 
 
 def _pieces(values: Ints) -> Ints:
@@ -412,13 +471,26 @@ def _pieces(values: Ints) -> Ints:
 
 
 def _depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_depthwise_ref.c: four channels at once and the rest singly; all singly if an input channel
-    has several. With the DSP extension, the rest are part of the last four (`batches`, `swept`).
+    """Model tmo_depthwise_ref.c: four channels at once and the rest singly, or two outputs of an input channel at once.
+    With the DSP extension, the rest are part of the last four.
     """
     c = w.out_channels
-    n = c // 4 + c % 4 if w.in_channels == c else c
-    fours = -(-c // 4) if w.in_channels == c else c
-    return replace(done, loops=w.pixels * n, pieces=w.taps * n, batches=w.row_windows * fours, swept=w.taps * fours)
+    if w.in_channels != c:
+        pairs, odd = w.in_channels * (c // w.in_channels // 2), w.in_channels * (c // w.in_channels % 2)
+        return _named(
+            replace(
+                done, loops=w.pixels * (pairs + odd), pieces=w.taps * pairs, singles=w.taps * odd,
+                runs=w.row_windows * (pairs + odd),
+            ), "repeated",
+        )  # fmt: skip
+    n, fours = c // 4 + c % 4, -(-c // 4)
+    done = replace(done, loops=w.pixels * n, pieces=w.taps * n)
+    if not w.makes_fours:
+        return _named(done, "singly")
+    listed = w.row_windows if w.reads_rows else w.pixels
+    return replace(
+        done, quads=w.pixels * fours, batches=listed * fours, swept=w.taps * fours, odd=w.pixels * (c % 4 > 0)
+    )
 
 
 def _filter16(w: Windows, done: Work) -> Work:
@@ -428,19 +500,25 @@ def _filter16(w: Windows, done: Work) -> Work:
 
 
 def _pool(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_pool.c: four channels at once, tap by tap or row by row."""
+    """Model tmo_generated_pool.c: four channels at once, tap by tap or row by row. With the DSP extension, MAX_POOL
+    compares words of four channels (max_pool_words() of tmo_pool_ref.c), of which the last may overlap the one before.
+    """
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
-    return replace(
+    done = replace(
         done, loops=rows * c, quads=w.pixels * (c // 4), singles=w.pixels * (c % 4), runs=rows * (c // 4 + c % 4),
         swept=w.taps * (c // 4), gathers=w.taps * (c % 4),
     )  # fmt: skip
+    if not (w.op.takes_greatest and w.whole and c >= QUAD):
+        return done
+    fours = -(-c // QUAD)
+    return _named(replace(done, pieces=w.pixels * fours, batches=rows * fours, odd=w.taps * fours), "words")
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_softmax.c: values far below the maximum need no exponential; int8 values are
+    """Model tmo_generated_softmax.c: neither the maximum nor values far below it need an exponential; int8 values are
     assumed uniform.
     """
-    return replace(done, pieces=done.written * min(1.0, -w.op.param / 256))
+    return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 
 def _two_operands(w: Windows, done: Work) -> Work:

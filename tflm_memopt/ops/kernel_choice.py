@@ -1,0 +1,80 @@
+"""Which of its kernels the C library selects for an operator, from sizes alone.
+
+The functions mirror custom_ops/src. Programs list the parts of the library that they need (lower/parts.py), and tests
+remove all others; estimates (plan/iteration/work_loops.py) use the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tflm_memopt.format.codes import Part
+from tflm_memopt.format.limits import (
+    BLOCK_PIXELS,
+    FEW_BYTES,
+    GATHERED_BYTES,
+    GATHERED_ROWS_BYTES,
+    MANY_CHANNELS,
+    SHORT_ROW,
+    SOME_CHANNELS,
+)
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.packing import LEAST_DEPTH, QUAD, Packing, packed_pixels
+from tflm_memopt.ops.rowop import Window
+
+_PIXEL_KINDS = frozenset({
+    Kind.CONV, Kind.DEPTHWISE, Kind.ADD, Kind.MAX_POOL, Kind.AVERAGE_POOL, Kind.MEAN, Kind.LOOKUP
+})  # fmt: skip
+_PACKED_ROWS = (Packing.DSP_CONV, Packing.DSP_ADD)
+
+
+def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, whole: bool) -> bool:
+    """Return whether tmo_iterate_pixel() runs an operator whose iterations make one pixel: a tile, or a row that is one
+    pixel wide. whole: each iteration makes all channels of a pixel from all taps.
+    """
+    if tile > 1 or (tile == 0 and width > 1):
+        return False
+    if packing is not Packing.NONE:
+        return tile == 1 or packing in _PACKED_ROWS
+    return whole and kind in _PIXEL_KINDS
+
+
+def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
+    """Return the result of tmo_dsp_makes_outputs(): the DSP extension makes the outputs of four channels at once.
+    complete: iterations make outputs and not sums.
+    """
+    return complete and biased and out_channels >= LEAST_DEPTH
+
+
+def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
+    """Return whether an unpacked convolution gathers the bytes of a window for the DSP extension (conv_small() of
+    tmo_conv_ref.c) if it makes four channels at once. rows: it reads whole rows.
+    """
+    most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
+    nbytes = window.kernel_h * window.kernel_w * in_channels
+    return nbytes <= FEW_BYTES or (nbytes <= most and out_channels >= least)
+
+
+def depthwise_part(window: Window, width: int, *, rows: bool) -> Part:
+    """Return the kernel of a depthwise convolution packed for the DSP extension (tmo_depthwise_packed_row() if it makes
+    whole rows).
+    """
+    dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
+    if rows and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:
+        return Part.DSP_3X3
+    return Part.DSP_NINE if rows and window.kernel_h * window.kernel_w == 9 else Part.DSP_TAPS
+
+
+def pads_rows(window: Window, in_channels: int) -> bool:
+    """Return whether a convolution packed for the DSP extension widens whole rows of a window, padding included, in
+    words (gather_short() of tmo_conv_dsp.c) if it reads whole rows.
+    """
+    return window.dilation_w == 1 and -(-window.kernel_w * in_channels // QUAD) * QUAD <= SHORT_ROW
+
+
+def batches(packing: Packing, values: int, columns: int, *, wide: bool) -> Iterator[int]:
+    """Yield the numbers of pixels that a packed convolution computes at once, in order, to make so many columns."""
+    while columns > 0:
+        n = packed_pixels(packing, values, columns, wide=wide)
+        yield n
+        columns -= n
