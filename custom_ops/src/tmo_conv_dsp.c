@@ -168,6 +168,20 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(op, out + p * step, k->out_channels);
 }
 
+/* Computes some channels at a time into a small buffer and copies them. */
+void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs) {
+  enum { AT_ONCE = 16 };
+  const uint32_t values = tmo_packed_values(k->op, k->in_channels);
+  int8_t made[TMO_PACKED_PIXELS * AT_ONCE];
+  for (uint32_t first = 0, n; first < k->out_channels; first += n) {
+    const uint32_t left = k->out_channels - first, scales = TMO_PACKED_SCALES * (first / 2);
+    n = left < AT_ONCE ? left : AT_ONCE;
+    pairs_of(pixels, (const int16_t *)k->scratch, k->weights + (size_t)first * values, k->bias + scales, made, values, (n + 1) / 2, AT_ONCE);
+    for (uint32_t p = 0; p < pixels; ++p) memcpy(outs[p] + first, made + p * AT_ONCE, n);
+  }
+  for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
+}
+
 /* An odd last channel is computed together with the one before it again, into another place. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
@@ -261,7 +275,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
     const uint32_t last = inside.first + inside.count; /* after the last window inside */
-    if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
+    if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && columns->outs == NULL && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t channel_groups = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
       if (channel_groups * TMO_PACKED_PIXELS + 1 == end - x && channel_groups > 1) --channel_groups; /* the last five are three and two */
       inside_fours(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, channel_groups, out, step);
@@ -278,7 +292,11 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
         tmo_conv_dsp_gather(k, &window, p, n);
       }
     }
-    tmo_conv_dsp_multiply(k, n, out, step);
+    if (columns->outs != NULL) {
+      tmo_conv_dsp_scatter(k, n, columns->outs + (x - columns->first));
+    } else {
+      tmo_conv_dsp_multiply(k, n, out, step);
+    }
   }
 }
 
@@ -287,7 +305,7 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
     tmo_conv_dsp_direct(k, rows, out);
     return;
   }
-  const tmo_columns_job all = {0, k->out_width, TMO_PACKED_PIXELS, out, k->out_channels};
+  const tmo_columns_job all = {0, k->out_width, TMO_PACKED_PIXELS, out, k->out_channels, NULL};
   tmo_conv_dsp_columns(k, rows, &all);
 }
 

@@ -227,27 +227,23 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-enum { RUNS = 4 }; /* most runs in one call of the core */
-
 /* The same for nine taps: a run of all windows inside the input, and one of each other window. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;
-  int8_t *const first = out;
-  tmo_dsp_run runs[RUNS];
+  tmo_dsp_run runs[TMO_DSP_RUNS];
   const tmo_run_of_columns inside = whole_windows(k, rows);
-  for (uint32_t i = 0; i < RUNS; ++i) clear(k, runs[i].taps, 9);
+  for (uint32_t i = 0; i < TMO_DSP_RUNS; ++i) clear(k, runs[i].taps, 9);
   for (uint32_t x = 0; x < k->out_width;) {
-    uint32_t n = 0, pixels = 0;
-    for (; n < RUNS && x < k->out_width; ++n, x += runs[n - 1].pixels) {
+    uint32_t n = 0;
+    for (; n < TMO_DSP_RUNS && x < k->out_width; ++n, x += runs[n - 1].pixels) {
+      runs[n].out = out + x * channels;
       runs[n].pixels = x == inside.first && inside.count > 0 ? inside.count : 1;
       list(k, rows, x * op->stride_w - op->pad_left, runs[n].taps);
-      pixels += runs[n].pixels;
     }
-    tmo_dsp_nine(runs, runs + n, k->weights, out, channels, step);
-    out += pixels * channels;
+    tmo_dsp_nine(runs, runs + n, k->weights, channels, step);
   }
-  tmo_packed_clamp(op, first, k->out_width * channels);
+  tmo_packed_clamp(op, out, k->out_width * channels);
 }
 
 enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 }; /* most runs in one call of the core, and columns under a block */
@@ -312,7 +308,7 @@ void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_
     dsp_3x3_row(k, rows, out);
     return;
   }
-  if (tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && k->op->kernel_h * k->op->kernel_w == 9) {
+  if (tmo_has_nine_taps(k->op)) {
     dsp_nine_row(k, rows, out);
     return;
   }
@@ -333,8 +329,8 @@ void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
   }
 }
 
-void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, int8_t *out, uint32_t channels, uint32_t step) {
-  for (; runs != end; out += runs->pixels * channels, ++runs) tmo_dsp_depthwise(runs->taps, constants, out, runs->pixels, 3, channels, step);
+void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step) {
+  for (; runs != end; ++runs) tmo_dsp_depthwise(runs->taps, constants, runs->out, runs->pixels, 3, channels, step);
 }
 
 void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, int8_t *out, uint32_t channels) {

@@ -19,11 +19,10 @@
     .equ RUNS, 144
     .equ END, 148
     .equ NEXT, 152    /* next constants */
-    .equ FIRST, 156   /* output of the first pixel */
+    .equ CHANNELS, 156
     .equ CHANNEL, 160 /* first of the four channels */
-    .equ FRAME, 172
-    .equ CHANNELS, FRAME + 36
-    .equ STEP, FRAME + 40
+    .equ FRAME, 164
+    .equ STEP, FRAME + 36
 
     .equ TAPS, 36     /* bytes of the list of taps */
 
@@ -100,16 +99,13 @@ tmo_dsp_nine:
     ldmia r12!, {r0-r3}
     stmia lr!, {r0-r3}
     str   r12, [sp, #NEXT]
-    ldr   r4, [sp, #FIRST]
-    add   r4, r4, r5
-    str   r4, [sp, #OUT]
     ldr   lr, [sp, #RUNS]
-2:  ldr   r6, [lr], #4        /* the run's pixels */
+2:  ldmia lr!, {r4, r6}       /* the run's outputs and pixels */
     ldr   r10, [sp, #CHANNEL]
-    ldr   r4, [sp, #OUT]
     ldr   r5, [sp, #CHANNELS]
-    mla   r4, r5, r6, r4
-    str   r4, [sp, #STOP]
+    add   r4, r4, r10
+    mla   r6, r5, r6, r4
+    strd  r4, r6, [sp, #OUT]
     .balign 4
 3:  ldr.w r0, [sp, #BIAS]
     ldr.w r1, [sp, #BIAS + 4]

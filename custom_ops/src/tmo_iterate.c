@@ -294,7 +294,8 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
 
 /* Pixels under the windows of adjacent output columns, each listed once. */
 typedef struct {
-  const int8_t *pixels[TMO_MAX_TAPS]; /* row by row; the last ones are those of a later window */
+  const int8_t **pixels;       /* row by row; the last ones are those of a later window */
+  uint32_t room;               /* number of pointers in `pixels` */
   uint16_t rows, first_row;    /* those of all windows, and the kernel tap at the first of them */
   tmo_taps columns;            /* those of the first window */
   uint32_t width;              /* number of columns that are listed */
@@ -310,8 +311,8 @@ TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t
   t->rows = (uint16_t)rows.count;
   t->first_row = (uint16_t)rows.first;
   tmo_taps listed = t->columns;
-  if (end - x > 1 && op->dilation_w == 1 && 2 * taps < TMO_MAX_TAPS && t->rows > 0 && !tmo_is_source(f->run->program, f->in.tensor)) {
-    n = tmo_quotient(tmo_quotient(TMO_MAX_TAPS - taps, t->rows) - op->kernel_w, op->stride_w) + 1;
+  if (end - x > 1 && op->dilation_w == 1 && 2 * taps < t->room && t->rows > 0 && !tmo_is_source(f->run->program, f->in.tensor)) {
+    n = tmo_quotient(tmo_quotient(t->room - taps, t->rows) - op->kernel_w, op->stride_w) + 1;
     if (n > end - x) n = end - x;
     const tmo_taps last = tmo_columns(&f->kernel, (uint16_t)(x + n - 1));
     if (listed.count == 0 || last.count == 0) {
@@ -330,7 +331,7 @@ TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, ui
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
   const int8_t *const *row = t->pixels + (columns.start - t->columns.start);
-  const int8_t **const pixels = t->pixels + TMO_MAX_TAPS - (uint32_t)f->kernel.op->kernel_h * f->kernel.op->kernel_w, **to = pixels;
+  const int8_t **const pixels = t->pixels + t->room - (uint32_t)f->kernel.op->kernel_h * f->kernel.op->kernel_w, **to = pixels;
   for (uint32_t r = t->rows; r > 0; --r, row += t->width) {
     for (uint32_t c = 0; c < columns.count; ++c) *to++ = row[c];
   }
@@ -507,32 +508,86 @@ static void make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_
 #endif
 }
 
+/* Lists the input rows under the windows of output columns [x, end), so that kernels of whole rows can compute these columns. The columns of a row that are
+ * not contiguous are copied into `rows`, if they take few bytes. False: neither is possible. */
+TMO_OWN_FRAME static bool read_columns(const iteration *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
+  const tmo_op *op = f->kernel.op;
+  tmo_taps under = rows_under(f);
+  const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), last = tmo_columns(&f->kernel, (uint16_t)(end - 1)), whole = {0, 1, 0};
+  if (first.count == 0 || last.count == 0 || tmo_is_source(f->run->program, f->in.tensor)) return false;
+  const uint32_t pixel = f->in.pixel, offset = first.start * pixel, columns = last.start + (last.count - 1) * op->dilation_w + 1 - first.start;
+  int8_t *copy = (int8_t *)(rows + under.count);
+  *window = taps_window(rows, under.count, under.first, whole);
+  for (const int8_t **row = rows, **const after = row + under.count; row != after; ++row, under.start += op->dilation_h) {
+    const place p = row_of(f->run, &f->in, under.start);
+    const uint32_t bytes = p.line.depth * pixel, step = p.line.step * pixel;
+    uint32_t at = tmo_remainder(p.line.first + first.start * p.line.step, p.line.depth) * pixel;
+    const int8_t *const line = p.base + p.line.offset;
+    *row = line + at - offset;
+    if (p.line.step == 1 && at + columns * pixel <= bytes) continue;
+    if (columns * pixel > (uint32_t)((int8_t *)(rows + TMO_MAX_TAPS) - copy)) return false;
+    *row = copy - offset;
+    for (uint32_t n = columns; n > 0; --n, at += step) {
+      if (at >= bytes) at = tmo_remainder(at - bytes, bytes);
+      for (uint32_t i = 0; i < pixel; ++i) *copy++ = line[at + i];
+    }
+  }
+  return true;
+}
+
+/* Gathers the windows of output columns [x, end), which are computed at once, from single pixels. */
+TMO_OWN_FRAME static void gather_pixels(const iteration *f, uint32_t x, uint32_t end, const int8_t **pixels) {
+  tile_pixels tile;
+  tile.pixels = pixels;
+  tile.room = TMO_MAX_TAPS;
+  for (uint32_t first = x, p = x, listed; p < end; p += listed) {
+    listed = read_tile(f, p, end, &tile);
+    for (uint32_t i = p; i < p + listed; ++i) {
+      const tmo_window window = window_in(f, &tile, p, i);
+      gather_packed(&f->kernel, &window, i - first, end - first);
+    }
+  }
+}
+
 /* Computes the output columns of one or more tiles, up to `end`. */
 TMO_OWN_FRAME static void iterate_packed_tile(iteration *f, uint32_t end) {
   tmo_kernel *k = &f->kernel;
   const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
   const bool in_row = has_whole_rows(f->run, f->out.tensor);
   const place row = row_of(f->run, &f->out, f->run->unit.row);
-  tile_pixels tile;
+  const int8_t *pixels[TMO_MAX_TAPS];
   tmo_window rows;
-  k->whole_rows = has_whole_rows(f->run, f->in.tensor);
+  const bool whole = has_whole_rows(f->run, f->in.tensor);
   k->out_width = f->out.tensor->width;
-  if (k->whole_rows) rows = read_rows(f, tile.pixels);
+  if (whole) rows = read_rows(f, pixels);
   for (uint32_t x = tmo_unit_column(k->op, &f->run->unit), n; x < end; x += n) {
     uint32_t step = k->out_channels;
-    n = in_row && k->whole_rows ? end - x : tmo_packed_pixels(k->op, values, end - x);
-    if (!in_row && n > 1) n = even_pixels(&row, x, n < most ? n : most, &step);
+    n = in_row && whole ? end - x : tmo_packed_pixels(k->op, values, end - x);
+    if (n > most && !(in_row && whole)) n = most;
+    const uint32_t even = in_row || n == 1 ? n : even_pixels(&row, x, n, &step);
     int8_t *const out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, x));
+    int8_t *const *outs = NULL;
+#if TMO_RUNS_DSP
+    int8_t *each[TMO_PACKED_PIXELS];
+    if (even < n && tmo_is_packed_as(k->op, TMO_PACKING_DSP_CONV)) {
+      for (uint32_t p = 0; p < n; ++p) each[p] = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, x + p));
+      outs = each;
+    }
+#endif
+    if (outs == NULL) n = even;
+    k->whole_rows = whole || read_columns(f, x, x + n, pixels, &rows);
     if (k->whole_rows) {
-      const tmo_columns_job columns = {x, x + n, most, out, step};
+      const tmo_columns_job columns = {x, x + n, most, out, step, outs};
       make_columns(k, &rows, &columns);
       continue;
     }
-    n = read_tile(f, x, x + (n < most ? n : most), &tile);
-    for (uint32_t p = 0; p < n; ++p) {
-      const tmo_window window = window_in(f, &tile, x, x + p);
-      gather_packed(k, &window, p, n);
+    gather_pixels(f, x, x + n, pixels);
+#if TMO_RUNS_DSP
+    if (outs != NULL) {
+      tmo_conv_dsp_scatter(k, n, outs);
+      continue;
     }
+#endif
     multiply_packed(k, n, out, step);
   }
 }
@@ -543,7 +598,10 @@ static bool is_packed_conv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_P
 /* Computes the output pixels in columns [x, end) of an operator with a window. */
 TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end) {
   const place row = row_of(f->run, &f->out, f->run->unit.row);
+  const int8_t *pixels[TMO_MAX_TAPS];
   tile_pixels tile;
+  tile.pixels = pixels;
+  tile.room = TMO_MAX_TAPS;
   for (uint32_t n; x < end; x += n) {
     n = read_tile(f, x, end, &tile);
     for (uint32_t p = x; p < x + n; ++p) {
@@ -553,6 +611,43 @@ TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end
     }
   }
 }
+
+#if TMO_RUNS_DSP
+/* Lists the taps of output column x from the pixels of its tile. */
+static void list_taps(const tmo_kernel *k, const tile_pixels *tile, uint32_t x, const int8_t **taps) {
+  const uint32_t wide = k->op->kernel_w;
+  const tmo_taps columns = tmo_columns(k, (uint16_t)x);
+  const int8_t *const *row = tile->pixels + (columns.start - tile->columns.start);
+  if (tile->rows * columns.count != 9) tmo_depthwise_clear(k, taps, 9);
+  taps += tile->first_row * wide + columns.first;
+  for (uint32_t r = tile->rows; r > 0; --r, row += tile->width, taps += wide) {
+    for (uint32_t c = 0; c < columns.count; ++c) taps[c] = row[c];
+  }
+}
+
+/* Computes the output pixels in columns [x, end) of a packed depthwise convolution with nine taps. */
+TMO_OWN_FRAME static void iterate_nine(const iteration *f, uint32_t x, uint32_t end) {
+  const tmo_kernel *k = &f->kernel;
+  const place row = row_of(f->run, &f->out, f->run->unit.row);
+  enum { ROOM = 36 }; /* for the pixels under four windows of 3x3 taps with stride 2, and nine more, which read_tile() leaves free */
+  const int8_t *pixels[ROOM];
+  tmo_dsp_run runs[TMO_DSP_RUNS];
+  tile_pixels tile;
+  tile.pixels = pixels;
+  tile.room = ROOM;
+  for (uint32_t n; x < end; x += n) {
+    const uint32_t left = end - x, most = left > TMO_DSP_RUNS && left < 2 * TMO_DSP_RUNS ? (left + 1) / 2 : TMO_DSP_RUNS;
+    n = read_tile(f, x, left < most ? end : x + most, &tile);
+    for (uint32_t p = 0; p < n; ++p) {
+      runs[p].out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, x + p));
+      runs[p].pixels = 1;
+      list_taps(k, &tile, x + p, runs[p].taps);
+    }
+    tmo_dsp_nine(runs, runs + n, k->weights, k->out_channels, 0);
+    for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, runs[p].out, k->out_channels);
+  }
+}
+#endif
 
 static void iterate_tile(iteration *f) {
 #if TMO_RUNS_PACKED
@@ -565,6 +660,12 @@ static void iterate_tile(iteration *f) {
   const tmo_op *op = f->kernel.op;
   const uint32_t end = tmo_unit_column_end(op, f->out.tensor, &f->run->unit);
   uint32_t x = tmo_unit_column(op, &f->run->unit);
+#if TMO_RUNS_DSP
+  if (tmo_has_nine_taps(op)) {
+    iterate_nine(f, x, end);
+    return;
+  }
+#endif
   if (op->access != 0 || op->n_inputs > 1) {
     for (; x < end; ++x) {
       iterate_window(f, x);
@@ -589,6 +690,22 @@ static void iterate_empty(iteration *f, bool first) {
   k->first = k->last = false;
 }
 
+/* Adds n bytes to as many sums. */
+static void add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
+#if TMO_CORE_MVE
+  tmo_mve_add_pixels(sums, bytes, n, 1);
+#else
+  for (; n >= 4; n -= 4, sums += 4, bytes += 4) {
+    const int32_t a = bytes[0], b = bytes[1], c = bytes[2], d = bytes[3];
+    sums[0] += a;
+    sums[1] += b;
+    sums[2] += c;
+    sums[3] += d;
+  }
+  for (; n > 0; --n) *sums++ += *bytes++;
+#endif
+}
+
 /* Adds an input pixel to the sums of all output pixels whose windows contain it. */
 static void add_pixel(iteration *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
@@ -598,13 +715,18 @@ static void add_pixel(iteration *f, uint32_t x) {
   const int8_t *in = pixel_at(f, &f->in, y, x);
   make_int8(f, f->in.tensor, &in, 1, f->in.pixel, 0);
   int32_t *const sums = k->sums;
+  const bool sums_bytes = tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
   for (uint32_t ox = padded < extent ? 0 : (padded - extent) / op->stride_w + 1; ox < f->out.tensor->width; ++ox) {
     if (padded < ox * op->stride_w) break;
     const uint32_t distance = padded - ox * op->stride_w;
     if (distance % op->dilation_w != 0) continue;
     const tmo_window window = {&in, 1, 1, y, (uint16_t)(distance / op->dilation_w), 0, 0};
     k->sums = sums + ox * tmo_accumulators(op, k->out_channels);
-    call_pixel_kernel(k, &window, NULL);
+    if (sums_bytes) {
+      add_bytes(k->sums, in, k->out_channels);
+    } else {
+      call_pixel_kernel(k, &window, NULL);
+    }
   }
   k->sums = sums;
 }

@@ -54,7 +54,7 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
     if op.packing is Packing.MVE_DEPTHWISE and not _has_nine(op):
         yield Part.TAPS
     if op.packing is Packing.DSP_DEPTHWISE:
-        yield kernel_choice.depthwise_part(op.window, made.width, rows=op.tile == 0)
+        yield kernel_choice.depthwise_part(op.window, made.width, op.tile)
     if op.packing is Packing.DSP_DENSE and made.channels // 2 % 3 != 0:
         yield Part.DSP_DIRECT
     if op.packing is Packing.DSP_CONV:

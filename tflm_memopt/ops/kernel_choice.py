@@ -55,14 +55,14 @@ def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) 
     return nbytes <= FEW_BYTES or (nbytes <= most and out_channels >= least)
 
 
-def depthwise_part(window: Window, width: int, *, rows: bool) -> Part:
-    """Return the kernel of a depthwise convolution packed for the DSP extension (tmo_depthwise_packed_row() if it makes
-    whole rows).
+def depthwise_part(window: Window, width: int, tile: int) -> Part:
+    """Return the kernel of a depthwise convolution packed for the DSP extension (tmo_depthwise_packed_row() or
+    iterate_tile() of tmo_iterate.c). tile: columns of an iteration, 0 for whole rows.
     """
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
-    if rows and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:
+    if tile == 0 and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:
         return Part.DSP_3X3
-    return Part.DSP_NINE if rows and window.kernel_h * window.kernel_w == 9 else Part.DSP_TAPS
+    return Part.DSP_NINE if tile != 1 and window.kernel_h * window.kernel_w == 9 else Part.DSP_TAPS
 
 
 def pads_rows(window: Window, in_channels: int) -> bool:

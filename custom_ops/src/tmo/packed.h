@@ -140,20 +140,23 @@ static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
   return run;
 }
 
-/* Output columns [first, end) of one row, `step` bytes apart, the first one at `out`; at most `most` of them fit into the scratch at once. */
+/* Output columns [first, end) of one row, `step` bytes apart, the first one at `out`; at most `most` of them fit into the scratch at once. If `outs` is
+ * not NULL, it lists their addresses instead; only for TMO_PACKING_DSP_CONV. */
 typedef struct {
   uint32_t first, end, most;
   int8_t *out;
   uint32_t step;
+  int8_t *const *outs;
 } tmo_columns_job;
 
 /* Computes them from whole input rows. */
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
-/* CONV, TMO_PACKING_DSP_CONV. gather() collects the values under the window of pixel `pixel`, one of `pixels` that multiply() then computes at
- * once. Output pixel p is at out + p * step. */
+/* CONV, TMO_PACKING_DSP_CONV. gather() collects the values under the window of pixel `pixel`, one of `pixels` that multiply() or scatter() then
+ * computes at once. Output pixel p is at out + p * step, or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
+TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* both, for a row of pixels */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* one pixel, if tmo_packed_direct() */
@@ -222,6 +225,11 @@ TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
 
+/* Whether tmo_dsp_nine() computes the pixels of a tile. */
+static inline bool tmo_has_nine_taps(const tmo_op *op) {
+  return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
+}
+
 /* Widens the bytes (at least 4) of four pixels, with pixel p at from + p * step, into a tile of four pixels. Returns the tile's next column.
  * Padding values of the last quad are arbitrary. */
 TMO_CORE int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
@@ -248,14 +256,17 @@ TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const in
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
+enum { TMO_DSP_RUNS = 4 }; /* most runs in one call of tmo_dsp_nine() */
+
 /* Adjacent output pixels, and the taps of the first one. */
 typedef struct {
+  int8_t *out;
   uint32_t pixels;
   const int8_t *taps[9];
 } tmo_dsp_run;
 
-/* The same for runs of pixels with nine taps, whose outputs are adjacent. */
-TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, int8_t *out, uint32_t channels, uint32_t step);
+/* The same for runs of pixels with nine taps. */
+TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
 /* Blocks of up to six adjacent output pixels of 3x3 taps with stride 1, and the columns of the first one, row by row. Those of block b are b times as
  * many pixels further as a block has outputs. */

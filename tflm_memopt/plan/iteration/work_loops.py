@@ -337,12 +337,12 @@ def _stripes(channels: int) -> int:
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_dsp_depthwise.S: four channels and three taps at once. tmo_dsp_3x3.S and tmo_dsp_nine.S make rows with
-    nine taps.
+    """Model tmo_dsp_depthwise.S: four channels and three taps at once. tmo_dsp_3x3.S and tmo_dsp_nine.S make rows and
+    tiles with nine taps.
     """
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
-    part = kernel_choice.depthwise_part(window, len(w.wide), rows=w.rows)
+    part = kernel_choice.depthwise_part(window, len(w.wide), 0 if w.rows else w.columns)
     if part is not Part.DSP_TAPS:
         return _named(_dsp_3x3(w, done), "3x3") if part is Part.DSP_3X3 else _named(_dsp_nine(w, done), "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
@@ -354,9 +354,11 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Model dsp_nine_row(): runs of pixels with the same constants, RUNS_AT_ONCE runs in a call."""
+    """Model dsp_nine_row() and iterate_nine(): runs of pixels with the same constants, RUNS_AT_ONCE runs in a call. In
+    a tile, each pixel is a run.
+    """
     fours = -(-w.out_channels // 4)
-    inside = int((w.wide == w.op.window.kernel_w).sum())
+    inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
     whole = (w.high == w.op.window.kernel_h) & (inside > 0)
     runs = w.x1 - w.x0 - np.where(whole, inside - 1, 0)
     n, calls = int(runs.sum()), int((-(-runs // RUNS_AT_ONCE)).sum())
