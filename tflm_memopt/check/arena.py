@@ -1,4 +1,4 @@
-"""The checker's arena: each byte has a tag with the tensor, and the byte of it, that was last written there."""
+"""The checker's arena: the tag of each byte names the tensor, and the byte in it, last written there."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Content = TensorId | tuple[str, int]
 """Owner of bytes: a tensor, or private data of a group."""
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
-"""Minimum alignment of int32, uint16, and pairs of int16; everything else is bytes."""
+"""Minimum alignment of int32, uint16 and pairs of int16. All other types are bytes."""
 
 
 class TaggedArena:
-    """An arena with one tag per byte. A tag is the number of a buffer's content and the byte of it."""
+    """An arena with one tag per byte. A tag combines the number of a tensor or private buffer with the byte in it."""
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
@@ -33,16 +33,15 @@ class TaggedArena:
             self._add_slow(slow, plan.slow_bytes)
         self._base: dict[Content, int] = {}
         self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
-        """All runs of a given number of bytes, by address."""
+        """Tags of all runs of a given number of bytes, by address."""
         self.is_reversed = False
-        """The running group counts the rows of whole tensors in reverse."""
+        """Whether the running group counts the rows of whole tensors in reverse."""
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
                 raise PlanError(f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes")
 
     def _add_slow(self, slow: SlowTensor, nbytes: int) -> None:
-        """Add a tensor of slow memory, which has `nbytes` bytes."""
         key = Role.TENSOR, slow.tensor
         if slow.offset < 0 or slow.offset % SLOW_ALIGN or slow.offset + slow.nbytes > nbytes or key in self.home:
             raise PlanError(f"{slow} is misaligned, outside of slow memory or also in the arena")
@@ -67,7 +66,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the tensor's row that the group calls `row`."""
+        """Return the tensor's row in memory that the group calls `row`."""
         if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
@@ -77,7 +76,7 @@ class TaggedArena:
         self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """Replay an iteration that writes the byte at `last` after all reads, and its other bytes before."""
+        """Replay an iteration that writes the byte at `last` after all reads, and its other bytes before them."""
         held = self._marks[last]
         write()
         written, self._marks[last] = self._marks[last], held
@@ -110,7 +109,7 @@ class TaggedArena:
         self.write_run(tensor, at, 0, buffer.nbytes)
 
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Write bytes [first, first + nbytes) of some content, starting at an address."""
+        """Write bytes [first, first + nbytes) of the numbered content, starting at an address."""
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
@@ -124,22 +123,22 @@ class TaggedArena:
         return found
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
-        """Return marks for a content's bytes from byte `first` on, located in the arena from `at` on."""
+        """Return the tags of a content's bytes from byte `first` on, stored from address `at` on."""
         return self._base_of(content) + first - at
 
     def write_marks(self, at: Ints, marks: Ints) -> None:
-        """Write single bytes, each with its own mark."""
+        """Write single bytes, each with its own tag."""
         self._marks[at] = marks
 
     def write_pixels(self, at: Ints, marks: Ints, nbytes: int) -> None:
-        """Write the first bytes of pixels at these addresses."""
+        """Write the first `nbytes` bytes of pixels at these addresses."""
         if at.size == 1:
             self._run(at.item(), nbytes)[:] = marks.item()
         else:
             self._runs(nbytes)[at] = marks[..., None]
 
     def read_pixels(self, tensor: TensorId, at: Ints, marks: Ints, nbytes: int, who: object) -> None:
-        """Check that these pixels were last written there."""
+        """Check that these pixels were last written at these addresses."""
         if at.size == 1:
             self._expect(self._run(at.item(), nbytes) == marks.item(), tensor, who)
         else:
@@ -151,12 +150,12 @@ class TaggedArena:
             raise PlanError(f"{who}, {of}{role} {key}: byte {int(right.argmin())} was overwritten or never written")
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
-        """Let other models overwrite all these bytes. foreign: mask by address."""
+        """Mark these bytes as overwritten by other models. foreign: mask by address."""
         if foreign is not None:
             self._marks[: self.head][foreign[: self.head]] = -1 << 62
 
     def copy(self, source: int, target: int, nbytes: int) -> None:
-        """Copy bytes with whatever they contain."""
+        """Copy bytes with their tags."""
         self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)
 
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
@@ -168,7 +167,7 @@ class TaggedArena:
         self.read_run((role.value, key), at, 0, buffer.nbytes, who)
 
     def write_scratch(self, step: int, nbytes: int) -> None:
-        """Write the first bytes of the step's scratch, if any are needed."""
+        """Write the first bytes of the step's scratch buffer, if it has one."""
         if nbytes:
             _, at = self.at(Role.SCRATCH, step, nbytes)
             self.write_run((Role.SCRATCH.value, step), at, 0, nbytes)

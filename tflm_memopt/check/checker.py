@@ -1,15 +1,14 @@
-"""The independent checker: replays every iteration of a plan on the bytes of the arena, and rejects a plan that loses
-one.
-
-TFLM itself checks nothing: an overlap that is wrong by one byte corrupts silently. So every byte of the arena has a tag
-with the tensor, and the byte of it, that was last written there, and each byte that an iteration reads must have the
-expected tag. The checker shares neither code nor ideas with the planner: it replays an iteration as the executor does
-(custom_ops/src/tmo_iterate.c), writes before reads unless the kernel is declared to work in place.
+"""The independent checker: replays every iteration of a plan on the bytes of the arena, and rejects a plan in which a
+byte is overwritten before its last read. TFLM itself does not check: an overlap that is wrong by one byte corrupts data
+silently. So every byte of the arena has a tag that names the tensor, and the byte in it, last written there. Each byte
+that an iteration reads must have the expected tag. The checker shares neither code nor ideas with the planner: it
+replays an iteration as the executor does (custom_ops/src/tmo_iterate.c), writes before reads unless the kernel is
+declared to work in place.
 
 replay.py replays all groups in the order of nest.py. A group that runs row by row reads and writes rows (rows.py), a
 tiled group pixels (tiles.py). Since a tiled group has hundreds of thousands of iterations, a proof of all its
-iterations at once is tried first (proof.py); without a proof, the replay decides. Both take an iteration to read what
-the row operator says; reads.py shows that this is what TFLM's kernel needs.
+iterations at once is tried first (proof.py); without a proof, the replay decides. Both trust the row operators'
+declared reads. reads.py shows that TFLM's kernels need no others.
 """
 
 from __future__ import annotations
@@ -40,34 +39,34 @@ from tflm_memopt.rowgraph.graph import RowGraph
 
 ARENA_ALIGN = 16
 VARIABLE_OPS = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
-"""Operators that affect each other through a resource variable, without a tensor."""
+"""Operators that share resource variables, a dependency that no tensor shows."""
 
 
 class Others(NamedTuple):
-    """Writes of other models in the same arena while this model does not run."""
+    """Writes of other models to the same arena while this model does not run."""
 
     foreign: NDArray[np.bool_]
-    """Mask by address of the bytes that they write."""
+    """Mask by address of the bytes that the other models write."""
     retained: Collection[TensorId] = ()
-    """Outputs that must survive these writes."""
+    """Outputs that must survive the other models' writes."""
     at_pauses: NDArray[np.bool_] | None = None
     """Mask by address of the bytes that are written at the plan's pauses."""
 
 
 class _Pauses:
-    """Replays the pauses of a plan and the writes of others during them."""
+    """Replays the pauses of a plan and the writes of other models during them."""
 
     def __init__(self, arena: TaggedArena, plan: Plan, foreign: NDArray[np.bool_] | None) -> None:
         self.arena, self.foreign, self.done = arena, foreign, 0
         self.left = list(plan.pauses)
-        """Remaining pauses."""
+        """Iterations before each remaining pause."""
         alone = len(plan.calls()) == 1 and all(isinstance(step, Group) for step in plan.steps)
         if plan.pauses and (not alone or plan.states):
             raise PlanError("a plan with pauses must be one custom operator without a state")
 
     @property
     def comes(self) -> bool:
-        """Whether others will write at another pause."""
+        """Whether other models will write at another pause."""
         return bool(self.left) and self.foreign is not None
 
     def executed(self) -> None:
@@ -78,7 +77,7 @@ class _Pauses:
             self.arena.wipe(self.foreign)
 
     def check(self) -> None:
-        """Raise PlanError for a pause that never comes."""
+        """Raise PlanError if a pause of the plan never comes."""
         if self.comes:
             raise PlanError(f"the plan pauses after iteration {self.left[0]}, but has {self.done} iterations")
 
@@ -135,7 +134,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
 
 
 def _check_order(group: Group, graph: RowGraph) -> None:
-    """Raise PlanError if a group runs from the last row to the first, but a result depends on the order."""
+    """Raise PlanError if a group runs from the last row to the first although a result depends on the order."""
     for stage in group.stages if group.is_reversed else ():
         op = graph.ops[stage.op]
         if not can_be_reversed(op, pixels=group.stripes > 0):
@@ -143,7 +142,7 @@ def _check_order(group: Group, graph: RowGraph) -> None:
 
 
 def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
-    """Check that the tensors that TFLM knows are aligned as it requires."""
+    """Check that the tensors that TFLM places are aligned as it requires."""
     handed = [(call, _handed_over(plan.operators(call), graph)) for call in plan.calls()]
     builtin = (t for node in graph.builtins for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):

@@ -2,11 +2,10 @@
 
 Between two barriers the cores run at any speed. If neither touches a byte that the other writes in between, every
 interleaving gives the same bytes as the replay on one core (checker.py). So every byte that a core reads or writes is
-marked with the number of the stretch between two barriers; a byte that both touch in one stretch, and at least one
-writes, is a race.
+marked with the number of the stretch between two barriers; a byte that both cores access in one stretch, and at least
+one of them writes, is a race.
 
-Each core runs through all iterations of a group with its own counters, which it last reads in the group's last
-iteration.
+Each core has its own counters and uses them until the group's last iteration.
 
 This module shares nothing with plan/cores.py, which places the barriers.
 """
@@ -32,7 +31,7 @@ Bytes = tuple[int, int, int, int]
 
 
 class CoresReplay:
-    """Marks the accesses of two cores; does nothing in a plan for one core."""
+    """Marks the accesses of two cores. It does nothing in a plan for one core."""
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
@@ -43,7 +42,7 @@ class CoresReplay:
             raise PlanError("a group is split twice")
 
     def enter(self, number: int, group: Group) -> None:
-        """Begin a group. All groups are split or none; the cores meet between custom operators."""
+        """Begin a group. Either all groups are split or none is; the cores meet between custom operators."""
         if not self.plan.sharing:
             return
         self.number, self.group, self.executed = number, group, 0
@@ -62,7 +61,7 @@ class CoresReplay:
             self.stretch += 1
 
     def execute(self, key: int, y: int, rows: Sequence[range]) -> None:
-        """Mark the accesses of the next iteration. rows: the rows that it reads of each input."""
+        """Mark the accesses of the next iteration. rows: the rows of each input that it reads."""
         if not self.plan.sharing:
             return
         if self.executed in self.sharing.barriers:
@@ -94,7 +93,7 @@ class CoresReplay:
             yield self.written, private
 
     def _private(self, core: int, key: int) -> Iterator[Bytes]:
-        """Yield sums and scratch."""
+        """Yield the bytes of sums and scratch."""
         op, stage = self.ops[key], self.stages[key]
         if stage.iterative and not op.scatters:
             nbytes = accumulators(op)
@@ -115,7 +114,7 @@ class CoresReplay:
         return at + behind, 1, nbytes, nbytes
 
     def _touch(self, core: int, marks: Ints, where: Bytes, key: int, y: int) -> None:
-        """Mark bytes with the stretch. Raises PlanError on a race with the other core."""
+        """Mark bytes with the number of the current stretch. Raises PlanError on a race with the other core."""
         start, count, nbytes, step = where
         if count <= 0 or nbytes <= 0:
             return
@@ -154,7 +153,7 @@ def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int,
         return 0, width
     if op.is_binary:
         return (x0, x1) if width > 1 else (0, 1)
-    if not op.has_window:  # pixel by pixel, or a whole row of equally many values
+    if not op.has_window:  # without a window, output and input have the same columns, or rows of equal size
         return (x0, x1) if width == op.writes.w else (0, width)
     left = x0 * w.stride_w - w.pad_left
     right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1

@@ -1,6 +1,6 @@
 """The read and write order of the executor's kernels, by kernel name; written independently of the planner.
 
-A kernel that is not named here writes first, whatever the planner assumes.
+Kernels that are not listed here are assumed to write before they read.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ ELEMENT_BY_ELEMENT = frozenset({
     "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM", "MINIMUM", "MUL", "MUL_S16", "NARROW", "PRELU", "QUANTIZE", "QUANTIZE_S16",
     "RESCALE_S16", "SQUARED_DIFFERENCE", "SUB", "SUB_S16",
 })  # fmt: skip
-"""Kernels that read each element before they write over it."""
+"""Kernels that read each element before they overwrite it."""
 PIXEL_BY_PIXEL = frozenset({"CONV"})
-"""Kernels that write an iteration's last byte after all reads."""
+"""Kernels that write the last byte of an iteration after all reads."""
 
 PLACES = frozenset({"ARG_MAX_ALONG", "ARG_MAX_F32"})
-"""Kernels that accumulate values with their indices."""
+"""Kernels that track the index of the largest or smallest value."""
 IN_ORDER = PLACES | {
     "AVERAGE_POOL_F32", "CONV_F32", "DEPTHWISE_F32", "MAX_POOL_F32", "MIN_POOL_F32", "SUM_F32", "TRANSPOSE_CONV_F32",
 }  # fmt: skip
@@ -26,21 +26,23 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the bytes of the 32-bit accumulators of one output row, of which each index needs two."""
+    """Return the bytes of an output row's 32-bit accumulators. An index needs two of them."""
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether each byte of an input at least as large as the output is read before its place is written."""
+    """Return whether the kernel reads each input byte before it writes the same byte of an output that is no larger."""
     return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:
-    """Return whether the last byte is written after all reads, which does not hold for packed kernels and two cores."""
+    """Return whether the last byte is written after all reads. Packed kernels and two cores do not guarantee this."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.second
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether results stay the same if rows are counted in reverse, and with `pixels` those of each row."""
+    """Return whether results stay the same if rows are counted in reverse and, with `pixels`, also the pixels of each
+    row.
+    """
     height, width = op.window.kernel_h, op.window.kernel_w
     return op.kind.name not in IN_ORDER or (height == 1 and (width == 1 or not pixels))

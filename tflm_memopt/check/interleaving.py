@@ -1,6 +1,6 @@
 """The checker's replay of several models in one arena, in any order that the application allows.
 
-Whenever a model does not run, all bytes that others ever write may be overwritten: between two inferences, when outputs
+Other models may overwrite all bytes that they ever use while a model does not run: between inferences, when its outputs
 may have to stay, and while it waits for rows of a streamed input. Models that run at the same time must not have common
 bytes. The replay shares nothing with the planner.
 """

@@ -48,20 +48,20 @@ class KernelReplay:
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
-        """Return a tensor's storage, its address, its first byte in the storage, and its size."""
+        """Return a tensor's storage, its address, its offset in the storage, and its size."""
         part = self.parts.get(tensor, StoredIn(tensor))
         nbytes = self.arena.sizes[tensor]
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)
         return buffer.key, start + part.first, part.first, nbytes
 
     def _in_place(self, node: BuiltinNode, output: TensorId) -> bool:
-        """Return whether an output is part of its inputs' bytes, which the kernel copies onto themselves."""
+        """Return whether the output consists of its inputs' bytes, which the kernel copies onto themselves."""
         storage, _, first, nbytes = self._run_of(output)
         others = (self._run_of(t) for t in node.inputs)
         return any(s == storage and f < first + nbytes and first < f + n for s, _, f, n in others)
 
     def _keeps_apart(self, node: BuiltinNode, tensor: TensorId, output: TensorId, who: str) -> None:
-        """Raise PlanError unless each byte of an input is read before its place is written."""
+        """Raise PlanError unless each byte of an input is read before it is overwritten."""
         order, start, end = node.orders[tensor](), self.start(tensor), self.start(output)
         low, high = max(start, end), min(start + len(order.last_read), end + len(order.written))
         if low >= high:

@@ -1,7 +1,7 @@
 """The checker's view of a whole tiled group at once: live ranges with their addresses and times.
 
-Each written range is live from its write to its last read. Nothing is lost if no two live ranges overlap in address and
-time, which a few passes over arrays decide for hundreds of thousands of pixels. The code shares nothing with the
+Each written range is live from its write to its last read. No byte is lost if no two live ranges overlap in address and
+time. A few passes over arrays decide this for hundreds of thousands of pixels. The code shares nothing with the
 planner.
 """
 
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints, TaggedArena
 
 BEFORE = 0
-"""Time at which data from before the group was written; also means never."""
+"""Time of data written before the group, and of events that never happen."""
 MOST_PIECES = 1 << 24
-"""Limit of the live ranges in a proof; a group with more is replayed."""
+"""Most live ranges that a proof handles; a group with more is replayed."""
 
 
 class Unproved(Exception):
-    """Some live ranges overlap, or might overlap."""
+    """The proof failed because live ranges overlap or might overlap."""
 
 
 def demand(fact: bool | np.bool_) -> None:
@@ -42,7 +42,6 @@ class LiveRanges:
     marks: Ints
 
     def of(self, which: Ints | NDArray[np.bool_]) -> LiveRanges:
-        """Return some of the live ranges."""
         return LiveRanges(self.at[which], self.end[which], self.written[which], self.read[which], self.marks[which])
 
 
@@ -50,7 +49,7 @@ NONE = LiveRanges(*np.zeros((5, 0), dtype=np.int64))
 
 
 def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
-    """Return all live ranges of the parts."""
+    """Return the live ranges of all parts in one object."""
     columns = zip(*((x.at, x.end, x.written, x.read, x.marks) for x in (NONE, *parts)), strict=True)
     return LiveRanges(*(np.concatenate(column) for column in columns))
 
@@ -69,7 +68,7 @@ def pieces(lives: LiveRanges) -> LiveRanges:
 
 
 def apart(cut: LiveRanges) -> bool:
-    """Return whether no two of these pieces overlap; pieces from before the group may."""
+    """Return whether no two of these pieces overlap. Pieces written before the group may overlap."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
     above = int(cut.read.max(initial=0)) + 1
@@ -88,7 +87,9 @@ def meet(one: LiveRanges, others: LiveRanges) -> bool:
 
 
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
-    """Leave the tag of the last write to each byte in the arena, for pieces and for buffers of one place each."""
+    """Leave the tag of the last write to each byte in the arena. cut: pieces. private: live ranges with one location
+    per buffer.
+    """
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at
     where = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - last.at, counts)

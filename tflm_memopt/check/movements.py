@@ -1,7 +1,8 @@
-"""Computes from which operand and element TFLM's data movements copy each element of their output.
+"""Computes the operand and element from which TFLM's data movements copy each element of their output.
 
 Each function restates the loops of a reference kernel (kernels/internal/reference/) on coordinates, from the operator's
-own parameters. The code shares nothing with the parser of movements (ops/movement.py), which the checker tests with it.
+own parameters. The checker tests the parser of movements (ops/movement.py) with this module, which shares no code with
+it.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import PIECE, STEPS
 
 PADDING = -1
-"""Operand of elements that hold the padding value."""
+"""Operand number of elements that hold the padding value."""
 
 Point = Sequence[Ints]
-"""Coordinates of some elements: one array for each axis."""
+"""Coordinates of several elements: one array per axis."""
 
 
 class Origin(NamedTuple):
-    """Origin of some elements of an output."""
+    """Source from which elements of an output are copied."""
 
     operand: Ints
-    """Position among the operator's inputs, or PADDING."""
+    """Position of the source operand among the operator's inputs, or PADDING."""
     point: Point
-    """Coordinates in that operand. They mean nothing for PADDING."""
+    """Coordinates of the elements in the source operand; undefined for PADDING."""
 
 
 def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
-    """Return operand and element from which TFLM copies these elements of an operator's output."""
+    """Return the operand and element from which TFLM copies each of these elements of an operator's output."""
     steps = op.options.get(STEPS, (op,))
     operand = np.zeros_like(elements)
     for step in reversed(steps):
@@ -50,7 +51,6 @@ def origins(graph: Graph, op: Op, elements: Ints) -> tuple[Ints, Ints]:
 
 
 def _single(point: Point) -> Origin:
-    """Return the origin in the first operand."""
     return Origin(np.zeros_like(point[0]), point)
 
 
@@ -94,7 +94,7 @@ def _pack(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _piece(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate one output of SPLIT, SPLIT_V or UNPACK, whose axis is gone in UNPACK's outputs."""
+    """Restate one output of SPLIT, SPLIT_V or UNPACK. UNPACK's outputs lack the split axis."""
     axis, begin, _ = op.options[PIECE]
     if op.type == "UNPACK":
         return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])
@@ -106,7 +106,7 @@ def _slice(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _strided_slice(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate StridedSlice: element i of an axis is start + i * stride, and a shrunk axis has only its start."""
+    """Restate StridedSlice: element i of an axis is start + i * stride; a shrunk axis has only its start."""
     left, point = list(out), []
     begins, strides = (_integers(graph, op, k) for k in (1, 3))
     for axis, (size, begin, stride) in enumerate(zip(_shape(graph, op), begins, strides, strict=True)):
@@ -163,7 +163,7 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
         shrunk = int(corners and made > 1)
         scale = np.float32(size - shrunk) / np.float32(made - shrunk)
         at = (out[axis].astype(np.float32) + np.float32(0.5 if half else 0)) * scale
-        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # positions are not negative
+        whole = np.trunc(at.astype(np.float64) + 0.5) if corners else np.floor(at)  # positions are never negative
         point[axis] = np.minimum(whole.astype(np.int64), size - 1)
     return _single(point)
 
@@ -192,4 +192,6 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
     "CAST": _same,
 }
-"""Movements by TFLite's operator name. A CAST to a narrower type copies the lower bytes of each element."""
+"""Functions of movements by TFLite's operator name. A CAST to a narrower type copies the lower bytes of each
+element.
+"""

@@ -1,7 +1,7 @@
 """Computes the first and the last pixel of each operand that TFLM's kernels read for an output pixel.
 
-Each function restates a reference kernel from the operator's own parameters. The part that an output needs is a box, so
-its two corners stand for it. The code shares nothing with the parsers (ops/parse.py), which the checker tests with it.
+Each function restates a reference kernel from the operator's own parameters. The needed pixels form a box, which its
+two corners describe. The checker tests the parsers (ops/parse.py) with this module, which shares no code with them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,25 @@ class Corners(NamedTuple):
     """First and last corner of the part of an operand that each pixel of the output needs."""
 
     operand: int
-    """Position among the operator's inputs."""
+    """Position of the operand among the operator's inputs."""
     pixels: int
-    """Number of the operand's pixels. All have the same size."""
+    """Number of the operand's pixels, which all have the same size."""
     first: Ints
     last: Ints
-    """Pixels by output pixel. The output pixel needs none if the last lies before the first."""
+    """First and last needed pixel of the operand, for each output pixel. If the last comes before the first, none is
+    needed.
+    """
 
 
 Axis = tuple[Ints, Ints]
-"""First and last index along an axis for each index of the output's axis."""
+"""First and last needed index of the operand's axis, for each index of the output's axis."""
 NONE = -1
 
 
 def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Corners:
-    """Return the need of each output pixel, row by row. sizes: height and width of the operand."""
+    """Return the first and last needed pixel of each output pixel, row by row. sizes: height and width of the
+    operand.
+    """
     some = (rows[0] <= rows[1])[:, None] & (columns[0] <= columns[1])
     first, last = (
         np.where(some, y[:, None] * sizes[1] + x, at) for y, x, at in zip(rows, columns, (0, NONE), strict=True)
@@ -74,7 +78,7 @@ def _made(graph: Graph, op: Op) -> tuple[int, ...]:
 
 
 def _window(graph: Graph, op: Op) -> Iterator[Corners]:
-    """CONV_2D, DEPTHWISE_CONV_2D and the pools. A folded PAD has its own entry of the options."""
+    """Restate CONV_2D, DEPTHWISE_CONV_2D and the pools. The operator's options hold a folded PAD."""
     pools = op.type.endswith("POOL_2D")
     kernel = (op.options["filterHeight"], op.options["filterWidth"]) if pools else _shape(graph, op, 1)[1:3]
     sizes, made = _shape(graph, op)[1:3], _made(graph, op)[1:3]
@@ -91,7 +95,9 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Index i of the input adds to the outputs i * stride - padding to that + kernel - 1."""
+    """Restate TRANSPOSE_CONV: index i of the input adds to the outputs from i * stride - padding to that + kernel -
+    1.
+    """
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
@@ -104,7 +110,7 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate ComputeInterpolationValuesInteger (reference/resize_bilinear.h): positions are in 1/1024 of a pixel."""
+    """Restate ComputeInterpolationValuesInteger (reference/resize_bilinear.h). Positions are in 1/1024 of a pixel."""
     if graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         yield from _float_resize(graph, op)
         return
@@ -130,27 +136,27 @@ def _float_resize(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _dense(graph: Graph, op: Op) -> Iterator[Corners]:
-    """FULLY_CONNECTED and the dense layer of SVDF: a batch of vectors."""
+    """Restate FULLY_CONNECTED and the dense layer of SVDF, which process a batch of vectors."""
     made, units = math.prod(_made(graph, op)), _shape(graph, op, 1)[0]
     batch = np.arange(max(1, made // units))
     yield Corners(0, len(batch), batch, batch)
 
 
 def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Operators whose pixels are made of the same pixel of each operand, which may be broadcast."""
+    """Restate element-wise operators: an output pixel needs the same pixel of each operand, or a broadcast pixel."""
     out = _made(graph, op)[:-1]
     for k, tensor in enumerate(op.inputs):
         if tensor < 0 or graph.tensors[tensor].constant:
             continue
         shape = graph.tensors[tensor].shape[:-1]
         pixels = math.prod(shape)
-        alike = pixels == math.prod(out)  # shapes may differ by dimensions of 1
+        alike = pixels == math.prod(out)  # shapes that differ only by dimensions of 1 are equal
         at = np.arange(pixels) if alike else np.broadcast_to(np.arange(pixels).reshape(shape), out).ravel()
         yield Corners(k, pixels, at, at)
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN. Channels that are not reduced stay together."""
+    """Restate MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN. Channels that are not reduced stay together."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {
@@ -165,7 +171,9 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Each index, or each vector of indices of GATHER_ND, selects a part of a table, which may be computed."""
+    """Restate GATHER and GATHER_ND: each index, or vector of indices, selects a part of a table, which may be
+    computed.
+    """
     at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
     if not graph.tensors[op.inputs[0]].constant:
@@ -173,7 +181,7 @@ def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _batch_matmul(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Each row of the product needs a row of the left matrix and the whole right one."""
+    """Restate BATCH_MATMUL: each row of the product needs a row of the left matrix and all of the right one."""
     *batch, rows, _ = _shape(graph, op)
     at = np.arange(math.prod(batch) * rows)
     yield Corners(0, len(at), at, at)
@@ -201,4 +209,4 @@ NEEDS: Mapping[str, Callable[[Graph, Op], Iterator[Corners]]] = {
     "GATHER_ND": _gather,
     "BATCH_MATMUL": _batch_matmul,
 }
-"""Reads by TFLite's operator name, for operators that compute."""
+"""Functions by TFLite's operator name, for operators that compute."""

@@ -22,12 +22,13 @@ from tflm_memopt.plan.loops import iterations
 from tflm_memopt.plan.plan import Group, Stage
 
 MOMENTS = 8
-"""Number of consecutive times of an iteration."""
+"""Number of time steps of an iteration."""
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
-"""Consecutive times of an iteration.
+"""Time steps of an iteration, in order.
 
-At SCRATCH and SUMS these are written. At EARLY the output is written and at LATE the input is read; in place, the input
-is read first. At LAST a late last byte of the output is written. At SCRATCH_READ and SUMS_READ these are read.
+At SCRATCH and SUMS, scratch and sums are written; at SCRATCH_READ and SUMS_READ they are read. At EARLY the output is
+written and at LATE the input is read. An operator in place reads first. At LAST, the last byte of the output is written
+if it is late.
 """
 
 
@@ -58,12 +59,12 @@ class StageNest:
         self.makes_again = self.nest.rows > self.nest.advance
         self._lay_out(stripes or self.iterated.h)
         self.done = 0
-        """Number of the next unit."""
+        """Number of the next iteration."""
         self.pixels = 0
         """Number of pixels processed so far, counting those of each channel group."""
 
     def _lay_out(self, stripes: int) -> None:
-        """Enumerate the units: by stripe, channel group, tile and row."""
+        """Enumerate the iterations by stripe, channel group, tile and row."""
         w = self.nest
         ends = np.arange(stripes, dtype=np.int64) * w.advance + w.end
         starts = ends - w.rows if self.makes_again else ends - w.advance
@@ -71,7 +72,7 @@ class StageNest:
             starts[0] = 0
         self.lo, self.hi = (np.clip(edge, 0, self.iterated.h) for edge in (starts, ends))
         self.made = np.maximum(self.hi - self.lo, 0)
-        """Rows [lo, hi) of each stripe, and their number."""
+        """Rows [lo, hi) of each stripe, and the number of rows."""
         self._tiles = len(range(0, self.iterated.w, self.tile))
         counts = self.made * (self._tiles * max(0, w.channel_groups))
         self._start = np.cumsum(counts) - counts
@@ -83,7 +84,7 @@ class StageNest:
         self.x1 = np.minimum(self.x0 + self.tile, self.iterated.w)
 
     def __len__(self) -> int:
-        """Return the number of units."""
+        """Return the number of iterations."""
         return len(self.row)
 
     def __str__(self) -> str:
@@ -92,7 +93,6 @@ class StageNest:
 
     @property
     def unit(self) -> Unit:
-        """The next unit."""
         return self._units[self.done]
 
     @cached_property
@@ -101,11 +101,11 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups, without the pass that only writes sums."""
+        """Number of channel groups, without the final pass over sums."""
         return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:
-        """Count the pixels of the next unit."""
+        """Count the pixels of the next iteration."""
         unit = self.unit
         if unit.channel_group < self.channel_groups:
             self.pixels += unit.x1 - unit.x0
@@ -123,7 +123,7 @@ class StageNest:
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes of an output pixel as kept inside the group."""
+        """Bytes of an output pixel as stored inside the group."""
         return -(-self.op.writes.c // self.nest.channel_groups) if self.splits else self.op.writes.c
 
     def channels(self, channel_group: int) -> tuple[int, int]:
@@ -139,7 +139,7 @@ class StageNest:
 
     @cached_property
     def opens(self) -> Ints:
-        """Whether each unit is the first to add to its sums, which belong to all stripes or to one."""
+        """Whether each iteration is the first to add to its sums. Sums belong to one stripe or to all."""
         before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
         first: Ints = self.stripe != before
         first[:1] = True
@@ -147,9 +147,9 @@ class StageNest:
 
     @cached_property
     def windows(self) -> Sequence[UnitWindows]:
-        """The parts of each input that the units read."""
+        """The part of each input that each iteration reads."""
         found = [self._window(k) for k in range(len(self.op.inputs))]
-        if self.nest.sums:  # the last pass only reads its sums
+        if self.nest.sums:  # the last pass reads only sums
             last = self.channel_group == self.nest.channel_groups - 1
             found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
         return found
@@ -170,7 +170,7 @@ class StageNest:
         return UnitWindows(top, bottom, left, right)
 
     def reads(self) -> Sequence[tuple[range, range]]:
-        """Return rows and columns of each input that the next unit reads."""
+        """Return the rows and columns of each input that the next iteration reads."""
         return self._reads[self.done]
 
     @cached_property
@@ -180,7 +180,7 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Skip the rest of the next unit's stripe and stripes - 1 more. There are no units after the last stripe."""
+        """Skip the rest of the current stripe and stripes - 1 more. After the last stripe no iterations are left."""
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)

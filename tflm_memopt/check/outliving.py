@@ -1,10 +1,10 @@
 """The checker's proof that operators read and keep the right rows of other inferences and of other devices.
 
 The replay of states shows that each row that is read was kept. This module shows once for each operator that these are
-the rows that the model's operator means: a window on kept and new rows ends at the newest row and covers as many as
-TFLM's kernel, the kept rows are the last ones of the tensor that the window reads, an LSTM takes one step after the
-other, and a message carries each row in its place. check/sums.py covers running sums. Windows of a model whose input
-slides are left out, since its tensors hold some of their rows.
+the rows that the model's operator means. A window on kept and new rows ends at the newest row and has the height of
+TFLM's window. The kept rows are the last ones of the tensor that the window reads. An LSTM takes one step after the
+other. A message carries each row in its place. check/sums.py covers running sums. Windows of a model whose input slides
+are left out, since its tensors hold some of their rows.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.rowgraph.graph import RowGraph
 
 LSTM_STATES = (18, 19)
-"""Operands of UNIDIRECTIONAL_SEQUENCE_LSTM that outlive an inference: output and cells (kernels/lstm_shared.h)."""
+"""State operands of UNIDIRECTIONAL_SEQUENCE_LSTM: output and cells (kernels/lstm_shared.h)."""
 WEIGHED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
 def check_outliving(graph: RowGraph) -> None:
-    """Raise PlanError if an operator reads or keeps other rows of a state or message than the model's operator."""
+    """Raise PlanError if an operator reads or keeps rows of a state or message that the model's operator does not
+    mean.
+    """
     stated = {op.index: op for op in graph.model.ops}
     writers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
     for key, op in graph.ops.items():
@@ -41,7 +43,7 @@ def check_outliving(graph: RowGraph) -> None:
 
 
 def _kept(op: RowOp, of: Op) -> str:
-    """ASSIGN_VARIABLE: the newest rows of a tensor replace the oldest ones of its state."""
+    """Check ASSIGN_VARIABLE: the newest rows of a tensor replace the oldest ones of its state."""
     state, new = op.state_write, op.reads[0]
     count = min(new.h, state.rows.h) if state else 0
     if state is None or of.options.get(STATE) != state.tensor or of.inputs[0] != op.inputs[0]:
@@ -53,7 +55,7 @@ def _kept(op: RowOp, of: Op) -> str:
 
 
 def _history(op: RowOp, state: TensorId, writers: Mapping[TensorId, RowOp]) -> str:
-    """The rows before the new ones are kept rows of the same tensor."""
+    """Check that the rows before the new ones are kept rows of the same tensor."""
     writer = writers.get(state)
     same = writer is not None and writer.inputs[0] == op.inputs[0]
     return "" if same else f"state {state} keeps rows of another tensor"
@@ -67,7 +69,7 @@ def _window(op: RowOp, of: Op, model: Graph) -> str:
         return f"its last window ends at row {last} of {new} new rows"
     if of.type in WEIGHED:
         _, high, wide, _ = model.tensors[of.inputs[1]].shape
-        along_width = high == 1 < wide == w.kernel_h and op.reads[0].w == 1  # the pixels of the only row are rows
+        along_width = high == 1 < wide == w.kernel_h and op.reads[0].w == 1  # a single row's pixels are counted as rows
         height, stride = (wide, of.options["strideW"]) if along_width else (high, of.options["strideH"])
     elif of.type == TIME:
         height, stride = model.tensors[of.inputs[2]].shape[1], 1
@@ -80,7 +82,7 @@ def _window(op: RowOp, of: Op, model: Graph) -> str:
 
 
 def _steps(op: RowOp, of: Op) -> str:
-    """An LSTM reads one step after the other and updates its own output and cells."""
+    """Check that an LSTM reads one step after the other and updates its own output and cells."""
     if tuple(state.tensor for state in op.updates) != tuple(of.inputs[k] for k in LSTM_STATES):
         return "it updates other states than the model"
     in_order = op.reads[0].h == op.writes.h and all(op.rows_read(0, y) == (y, y + 1) for y in range(op.writes.h))
@@ -88,7 +90,7 @@ def _steps(op: RowOp, of: Op) -> str:
 
 
 def _crossing(op: RowOp, of: Op, model: Graph) -> str:
-    """A message has all rows of a tensor in their order."""
+    """Check that a message has all rows of a tensor in order."""
     rows, tensor = (op.reads[0], of.inputs[0]) if op.sends else (op.writes, of.outputs[0])
     whole = rows.nbytes == model.tensors[tensor].nbytes and op.reads[0].h == op.writes.h
     in_order = whole and all(op.rows_read(0, y) == (y, y + 1) for y in range(rows.h))

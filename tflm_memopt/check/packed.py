@@ -13,10 +13,10 @@ from tflm_memopt.plan.plan import Stage
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Return the bytes of scratch of one iteration.
 
-    A depthwise convolution needs one pixel. Others need the values under the windows of up to 4 columns as int16, or as
-    bytes of 2 columns for Helium and 4 for RISC-V vectors: at most 1,728 B, or 4,608 B for one or two columns, unless
-    the tile is wide. For int16, one column more is split, so that no single column is left. They need none if single
-    pixels become others, with any channels or with a multiple of 8 or 16.
+    A depthwise convolution needs one pixel. Other kernels need the values under the windows of up to 4 columns as
+    int16, or as bytes of 2 columns for Helium and 4 for RISC-V vectors. The limit is 1,728 B, or 4,608 B for one or two
+    columns, unless the tile is wide. For int16, one more column is split off if a single column would be left. Kernels
+    of single pixels need no scratch, for any number of channels or for multiples of 8 or 16.
     """
     if (
         op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)

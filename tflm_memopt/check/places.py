@@ -1,7 +1,4 @@
-"""The checker's view of where the pixels of a tiled group's tensors are located.
-
-The code shares nothing with the planner.
-"""
+"""The checker's view of the locations of a tiled group's pixels. The code shares nothing with the planner."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from tflm_memopt.plan.plan import Role
 
 
 class Cells(NamedTuple):
-    """Addresses and marks of all pixels of a tensor. `there`: the rows that exist."""
+    """Addresses and tags of all pixels of a tensor. `there`: the rows that exist."""
 
     there: range
     at: Ints
@@ -37,11 +34,11 @@ class Place:
     tensor: TensorId
     seen: Rows
     maker: StageNest | None
-    """The operator of the group that makes the tensor, or None."""
+    """Operator of the group that makes the tensor, or None."""
     moves: bool
-    """The tensor is the input that is not whole in the arena."""
+    """Whether the tensor is an input that is not whole in the arena."""
     is_reversed: bool
-    """The group counts rows and columns of whole tensors in reverse."""
+    """Whether the group counts rows and columns of whole tensors in reverse."""
     _cells: dict[int, Cells] = field(default_factory=dict)
 
     @cached_property
@@ -55,12 +52,14 @@ class Place:
         return self.inside and self.maker is not None and self.maker.makes_again
 
     def pixels(self, y: Ints, x: Ints) -> Ints:
-        """Return the numbers of the tensor's pixels for the group's coordinates."""
+        """Return the pixel numbers in the tensor for the group's coordinates."""
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels, in a stripe if rows are recomputed; -1 for pixels that are not kept."""
+        """Return the addresses of pixels; -1 for pixels that are not kept. stripe: the pixels' stripe, if each stripe
+        recomputes rows.
+        """
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c
@@ -82,11 +81,11 @@ class Place:
         return at
 
     def marks(self, y: Ints, x: Ints, at: Ints, first: Ints | int = 0) -> Ints:
-        """Return marks of pixels' bytes from channel `first` on, located from `at` on."""
+        """Return the tags of pixels' bytes from channel `first` on, stored from address `at` on."""
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
 
     def cells(self, stripe: int) -> Cells:
-        """Return the pixels of a stripe. If no rows are recomputed, all stripes share those of stripe 0."""
+        """Return the pixels of a stripe. Unless rows are recomputed, all stripes share those of stripe 0."""
         if stripe not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
             at = self.at(stripe, y, x)

@@ -1,7 +1,7 @@
 """The checker's proof that a tiled group loses no byte, for all its iterations at once (lives.py).
 
-A group without proof need not be wrong: the replay then decides iteration by iteration and names the place (tiles.py).
-The code shares nothing with the planner.
+If the proof fails, the replay decides iteration by iteration and names the fault's place (tiles.py). The code shares
+nothing with the planner.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """The iterations of an operator in order."""
+    """The iterations of an operator, in order."""
 
     units: Ints
     positions: Ints
-    """Numbers of the group's iterations."""
+    """Numbers of the operator's iterations within the group."""
     moments: Ints
-    """Times at which they begin."""
+    """Times at which the iterations begin."""
 
 
 def proved(running: RunningGroup) -> bool:
@@ -94,7 +94,7 @@ class _Proof:
         self.source.pushed = rows.pushed
 
     def _positions(self) -> dict[int, tuple[Ints, Ints]]:
-        """Return, by operator, the units that run and their turns."""
+        """Return the iterations that run, with their positions in the group, by operator."""
         units: dict[int, list[int]] = {key: [] for key in self.steps}
         positions: dict[int, list[int]] = {key: [] for key in self.steps}
         for position, step in enumerate(run_order(self.number, self.group, self.steps)):
@@ -110,7 +110,7 @@ class _Proof:
         demand(sum(step.macs for step in self.steps.values()) == self.group.macs)
 
     def _source_needs(self, positions: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the turns that wait for rows of an input outside the arena, and the number of rows."""
+        """Yield the positions that wait for rows of an input outside the arena, with the number of rows."""
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
@@ -180,7 +180,9 @@ class _Proof:
 
 
 class _Pixels:
-    """Times of the writes and last reads of a tensor's pixels, by stripe and channel group if they are computed so."""
+    """Times of the write and last read of a tensor's pixels. Stripes and channel groups have their own times if they
+    compute their own pixels.
+    """
 
     def __init__(self, place: Place) -> None:
         maker, seen = place.maker, place.seen
@@ -202,9 +204,9 @@ class _Pixels:
         return (layer * self._rows + y) * self.place.seen.w + x
 
     def write(self, step: StageNest, executed: Executed) -> None:
-        """Record the writes of the tensor's maker."""
+        """Record the writes of the operator that makes the tensor."""
         units, moments = executed.units, executed.moments + (LATE if step.in_place else EARLY)
-        if step.stage.iterative:  # the last unit makes all pixels
+        if step.stage.iterative:  # the last iteration makes all pixels
             last = np.flatnonzero(units == len(step) - 1)
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
             units, moments = units[last], moments[last]
@@ -242,7 +244,7 @@ class _Pixels:
                 np.maximum.at(self._read, index, moment)
 
     def before(self) -> LiveRanges:
-        """Return the live ranges of pixels that were there when the group began."""
+        """Return the live ranges of pixels that existed when the group began."""
         y, x = np.divmod(np.flatnonzero(self._read), self.place.seen.w)
         at = self.place.at(0, y, x)
         return LiveRanges(
@@ -261,7 +263,7 @@ class _Pixels:
         written, marks = self._written[index], self.place.marks(y, x, at, first)
         if not step.ends_late:
             return [LiveRanges(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
-        late = written - EARLY + LAST  # an iteration lasts until then
+        late = written - EARLY + LAST  # an iteration ends at LAST
         read, end = np.maximum(late, self._read[index]), at + nbytes
         ends = self._ends
         return [
@@ -271,7 +273,7 @@ class _Pixels:
 
 
 def in_order(step: StageNest, output: Place, k: int, place: Place, units: Ints) -> bool:
-    """Return whether each byte of input k is read before its place is written, pixel after pixel from front to back."""
+    """Return whether each byte of input k is read before it is overwritten, pixel by pixel from front to back."""
     window, stripe = step.windows[k].of(units), step.stripe[units]
     made, read = step.x1[units] - step.x0[units], window.right - window.left
     demand((window.bottom == window.top + 1).all() and ((read == made) | (read == 1)).all())

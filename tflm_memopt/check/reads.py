@@ -1,10 +1,10 @@
-"""The checker's proof that row operators read what their kernels need, by TFLM's definition of each operator.
+"""The checker's proof that row operators read the rows that TFLM's operators need.
 
 The replay of a plan shows that each row that an iteration reads exists. This module shows once for each operator that
-these are the right rows: the model's operator defines which pixels an output needs (needed.py) or which byte an output
-byte is a copy of (movements.py), and the row operator must read these. outliving.py has the operators that keep rows,
-read windows of kept rows or exchange messages. Operators on parts of tensors are left out, since no operator of a model
-defines them, and so are models with a sliding window.
+these are the right rows. The model's operator defines which pixels an output needs (needed.py), or which byte each
+output byte is copied from (movements.py); the row operator must read these. outliving.py covers operators that keep
+rows, read windows of kept rows, or exchange messages. Operators on parts of tensors are left out, since no operator of
+a model defines them, and so are models with a sliding window.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands, of which constant ones are one operand of the row operator, the last one."""
+"""Operators that copy all their operands. The row operator has all constant ones together as its last operand."""
 CHUNK = 1 << 18
-"""Bytes of a movement that are compared at a time. A larger row is compared whole."""
+"""Bytes of a movement that are compared at once. A larger row is compared whole."""
 
 
 def check_reads(graph: RowGraph) -> None:
     """Raise PlanError if an operator does not read what TFLM's kernel needs."""
-    if graph.window:  # the tensors of such a graph hold some of their rows
+    if graph.window:  # such a graph's tensors hold only some of their rows
         return
     model = _whole(graph)
     stated = {op.index: op for op in model.ops}
@@ -62,7 +62,7 @@ def _operands(graph: Graph, op: Op) -> list[int]:
 
 
 def _fixed(graph: Graph, op: Op) -> list[int]:
-    """Return the positions of constant operands of an operator that joins its operands."""
+    """Return the positions of constant operands of an operator that copies all its operands."""
     return [k for k, t in enumerate(op.inputs) if graph.tensors[t].constant] if op.type in JOINS else []
 
 
@@ -115,11 +115,11 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 # ---- operators that copy ----
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""First output byte of a block, and for each byte of the block its source: the operand and the byte in it."""
+"""First output byte of a block, and the source of each byte of the block: an operand and the byte in it."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
-    """Raise PlanError unless each byte of the output is a copy of the byte that TFLM copies."""
+    """Raise PlanError unless the row operator copies each output byte from the same byte as TFLM."""
     who = f"operator {of.index} {op.name}"
     _check_bounds(op, who)
     _check_constants(model, of, op, who)
@@ -137,7 +137,7 @@ def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
 
 
 def _check_bounds(op: RowOp, who: str) -> None:
-    """Raise PlanError for a move that leaves the row that it reads or the row that it writes."""
+    """Raise PlanError for a move that leaves its source row or its target row."""
     for move in op.moves.moves if op.moves else ():
         most = (move.period - 1) * move.phase_step
         for first, step, rows, is_phased in (
@@ -151,7 +151,7 @@ def _check_bounds(op: RowOp, who: str) -> None:
 
 
 def _check_constants(model: Graph, of: Op, op: RowOp, who: str) -> None:
-    """Raise PlanError unless the constant operand holds the model's constants one after the other."""
+    """Raise PlanError unless the constant operand consists of the model's constants in order."""
     fixed = (model.tensors[of.inputs[k]].data for k in _fixed(model, of))
     expected = b"".join(b"" if data is None else np.ascontiguousarray(data).tobytes() for data in fixed)
     if expected != (op.constant.values.tobytes() if op.constant else b""):
@@ -163,19 +163,19 @@ def _name(operand: int, byte: int) -> str:
 
 
 def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
-    """Return operand and byte of which TFLM copies these bytes of the output."""
+    """Return the operand and byte from which TFLM copies each of these output bytes."""
     element, within = np.divmod(byte, ITEM_BYTES[model.tensors[of.outputs[0]].dtype])
     operand, source = origins(model, of, element)
     read, fixed = _operands(model, of), _fixed(model, of)
     sizes = [model.tensors[of.inputs[k]].elements for k in fixed]
-    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry is that of padding
+    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry is for padding
     number[read], ahead[read] = np.arange(len(read)), 0
     number[fixed], ahead[fixed] = len(read), np.cumsum([0, *sizes])[:-1]
     return number[operand], (source + ahead[operand]) * ITEM_BYTES[model.tensors[of.inputs[0]].dtype] + within
 
 
 def _copied(op: RowOp) -> Iterator[_Copied]:
-    """Yield what the executor copies to some output rows at a time (tmo_copy_s8)."""
+    """Yield the executor's copies for several output rows at a time (tmo_copy_s8)."""
     size = op.writes.row_bytes
     step = max(1, CHUNK // size)
     for top in range(0, op.writes.h, step):
@@ -193,7 +193,7 @@ def _copied(op: RowOp) -> Iterator[_Copied]:
 
 
 def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
-    """Yield what the executor copies to the only output row, one input row after the other (tmo_copy_s8)."""
+    """Yield the executor's copies for the only output row, one input row after the other (tmo_copy_s8)."""
     rows = op.reads[0]
     target = np.full((rows.h, rows.row_bytes), PADDING)
     for move in op.moves.moves if op.moves else ():
@@ -207,7 +207,7 @@ def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
 
 
 def _runs(first: int, step: int, move: Move) -> Ints:
-    """Return the bytes of all runs of a move at one of its ends."""
+    """Return the bytes of all runs of a move, at its source or at its target."""
     runs = first + np.arange(move.count)[:, None] * step + np.arange(move.nbytes)
     result: Ints = runs.ravel()
     return result

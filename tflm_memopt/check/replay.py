@@ -34,13 +34,13 @@ class GroupReplay(ABC):
     """Bytes of the counter of one operator."""
 
     def __init__(self, running: RunningGroup, executed: Callable[[], None] = lambda: None) -> None:
-        """executed: called after each iteration."""
+        """executed: function called after each iteration."""
         self.arena, self.number, self.group, ops, self.source = running
         self.tell, self.steps, self.executed = executed, steps_of(self.group, ops), 0
 
     @abstractmethod
     def _output(self, step: StageNest) -> Output:
-        """Return what the operator's next iteration writes."""
+        """Return the writes of the operator's next iteration."""
 
     @abstractmethod
     def _read(self, step: StageNest) -> None:
@@ -55,7 +55,7 @@ class GroupReplay(ABC):
         """Return the bytes of input k that are converted to int8 at once when an iteration reads these rows."""
 
     def run(self) -> None:
-        """Replay the group. Raises PlanError unless it finds each byte that it reads and does what the plan says."""
+        """Replay the group. Raises PlanError unless it finds each byte that it reads and matches the plan's counts."""
         self.arena.write_private(Role.COUNTERS, self.number, self.counter_bytes * len(self.steps))
         for step in self.steps.values():
             check_nest(step)
@@ -66,7 +66,7 @@ class GroupReplay(ABC):
             raise PlanError(
                 f"group {self.number} runs {self.executed} iterations, the plan says {self.group.iterations}"
             )
-        # they are written once, so a later overwrite is found now
+        # sums are written once, so a later overwrite must be found here
         self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
         macs = sum(step.macs for step in self.steps.values())
         if macs != self.group.macs:
@@ -97,7 +97,7 @@ class GroupReplay(ABC):
         self.executed += 1
 
     def _take_source(self, step: StageNest) -> int:
-        """Wait for pushed rows; return the bytes of one window's pixels that are converted to int8."""
+        """Wait for streamed rows. Return the bytes of one window that are converted to int8."""
         nbytes = 0
         for k, (rows, columns) in enumerate(step.reads()):
             if self.source.is_source(step.op.inputs[k]) and rows and columns:

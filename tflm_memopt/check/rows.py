@@ -23,7 +23,7 @@ class RowReplay(GroupReplay):
     def __init__(
         self, running: RunningGroup, executed: Callable[[], None], states: StateReplay, cores: CoresReplay
     ) -> None:
-        """states, cores: called for each iteration."""
+        """states, cores: functions called for each iteration."""
         super().__init__(running, executed)
         self.states, self.cores = states, cores
 
@@ -43,7 +43,7 @@ class RowReplay(GroupReplay):
         return Output(at + nbytes - 1, lambda: self.arena.write(op.output, row, nbytes))
 
     def _scatter(self, step: StageNest) -> None:
-        """Write some bytes of the only output row. Those that earlier iterations wrote must still be there."""
+        """Write some bytes of the only output row. The bytes of earlier iterations must still be there."""
         if step.done:
             self.arena.read_rows(step.op.output, 0, 1, step.op.writes.row_bytes, step)
         self.arena.write(step.op.output, 0, step.op.writes.row_bytes)
@@ -63,7 +63,7 @@ class RowReplay(GroupReplay):
                     self.arena.read_run(tensor, at, row * seen.row_bytes, seen.row_bytes, step)
 
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        """Return the bytes of all rows under a window (see the base class)."""
+        """Return the converted bytes of all rows under a window (see the base class)."""
         taps = rows[:: step.op.window.dilation_h] if k == 0 else rows
         return len(taps) * step.op.reads[k].row_bytes
 

@@ -1,7 +1,7 @@
 """The checker's replay of an input that is not whole in the arena.
 
-When an operator needs them, the caller pushes rows over the previous ones, after rows that are still needed were copied
-to the rolling buffer. The replay shares nothing with the planner.
+When an operator needs rows, the caller pushes them over the previous ones. Rows that are still needed are copied to the
+rolling buffer before. The replay shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -30,20 +30,19 @@ class SourceReplay:
         self.pushed = 0
         """Number of rows pushed so far."""
         self.passed = False
-        """Whether the group that reads a streamed input is complete."""
+        """Whether the group that reads a streamed input has ended."""
         if source and source.pushed:
             self._push(source)
 
     @property
     def streams(self) -> bool:
-        """Whether rows are pushed."""
         return self.source is not None and self.source.pushed > 0
 
     def is_source(self, tensor: int) -> bool:
         return self.source is not None and tensor == self.source.tensor
 
     def wait_for(self, end: int, who: object) -> None:
-        """Push rows until those before `end` exist."""
+        """Push rows until all rows before `end` have arrived."""
         source = self.source
         if source is None or not source.pushed:
             return
@@ -85,7 +84,7 @@ class SourceReplay:
         return nbytes if source and not source.pushed and bytewise and source.tensor in op.inputs else 0
 
     def rolling_buffer(self, source: InputSource) -> tuple[int, int]:
-        """Return number of rows and address of the rolling buffer of kept rows, or zeros without one."""
+        """Return the number of rows and the address of the rolling buffer for kept rows; zeros if there is none."""
         if (Role.ROLLING_BUFFER, source.tensor) not in self.arena.home:
             return 0, 0
         buffer, offset = self.arena.at(Role.ROLLING_BUFFER, source.tensor)
@@ -111,11 +110,11 @@ class SourceReplay:
 
 
 class RunningGroup(NamedTuple):
-    """A group that is checked, and what it runs on."""
+    """A group that is being checked, with the data that it runs on."""
 
     arena: TaggedArena
     number: int
-    """Number of its step in the plan."""
+    """Step number of the group in the plan."""
     group: Group
     ops: Mapping[int, RowOp]
     """Row operators by key."""

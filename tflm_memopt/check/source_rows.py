@@ -1,7 +1,7 @@
 """The checker's view of a streamed input during a whole tiled group (lives.py).
 
-As in source.py, rows are pushed over the previous ones when an iteration needs them, after kept rows were copied to the
-rolling buffer. The code shares nothing with the planner.
+As in source.py, rows are pushed over the previous ones when an iteration needs them. Kept rows are copied to the
+rolling buffer before. The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tflm_memopt.plan.plan import Role
 
 
 class SourceRows:
-    """When the input's rows arrive and are last read."""
+    """Times at which the input's rows arrive and are last read."""
 
     def __init__(self, replay: SourceReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
-        """needs: turns of iterations, and the numbers of rows that they need."""
+        """needs: positions of iterations, with the number of rows that each needs."""
         self.pushed = replay.pushed
         """Number of rows pushed by the end of the group."""
         waits = replay.streams and any(len(positions) for positions, _ in needs)
         self._replay, self._source = replay, replay.source if waits else None
         self._positions = np.zeros(0, dtype=np.int64)
-        """Turns before which rows are pushed, in order."""
+        """Sorted positions of the iterations before which rows are pushed."""
         if self._source is None:
             return
         at_once = self._source.pushed
@@ -39,14 +39,14 @@ class SourceRows:
         self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
-        """Times of the last reads of rows, where they are pushed and in the rolling buffer."""
+        """Times of the last reads of rows: at the address of their arrival, and in the rolling buffer."""
 
     def moment(self, positions: Ints) -> Ints:
-        """Return when iterations begin. A push takes as long as an iteration."""
+        """Return the times at which iterations begin. A push takes as long as an iteration."""
         return MOMENTS * (1 + positions + np.searchsorted(self._positions, positions, side="right"))
 
     def read(self, windows: UnitWindows, positions: Ints, moments: Ints) -> None:
-        """Record the reads of some iterations."""
+        """Record the rows that some iterations read."""
         if self._source is None:
             return
         at_once = self._source.pushed
@@ -57,7 +57,7 @@ class SourceRows:
             np.maximum.at(self._seen, ((row < first[some]).astype(np.int64), row), moments[some])
 
     def clear_of(self, arena: TaggedArena, lives: LiveRanges) -> bool:
-        """Return whether these live ranges never overlap the rows."""
+        """Return whether no live range overlaps the rows."""
         if self._source is None:
             return True
         depth, rolling_buffer = self._replay.rolling_buffer(self._source)

@@ -1,9 +1,7 @@
-"""The checker's replay of data that outlives an inference: rolling buffers of rows, each by itself.
-
-Every inference reads rows of a rolling buffer and writes others in the same order; only the slot of the oldest row
-changes. So each buffer is replayed alone, from its start and after a reset, for two turns: by then it has been at every
-slot twice with all its rows, and repeats itself. Several buffers do not affect each other. The code shares nothing with
-the planner.
+"""The checker's replay of data that outlives an inference: the rolling buffers of rows. Every inference accesses a
+rolling buffer in the same order; only the slot of the oldest row changes. Each buffer is replayed alone, since buffers
+do not affect each other. It is replayed from its start and after a reset for two turns; by then every slot has been the
+oldest twice, and the accesses repeat. The code shares nothing with the planner.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ INDEX_BYTES = 2
 """Bytes before each rolling buffer that hold the index of its oldest row."""
 LAPS = 2
 FILL = None
-"""Content of a slot that holds the fill value, not a row."""
+"""Content of a slot that still holds the fill value."""
 
 
 class _Event(NamedTuple):
@@ -31,9 +29,9 @@ class _Event(NamedTuple):
 
     who: str
     row: int
-    """Number of the row: the first new row of this inference is 0, and older rows are negative."""
+    """Number of the row. The first new row of this inference is 0, and older rows are negative."""
     slot: int | None = None
-    """Slot to which the row is written, counted from the oldest slot, or None for a read."""
+    """Slot that the row is written to, counted from the oldest slot, or None for a read."""
 
 
 class StateReplay:
@@ -44,7 +42,7 @@ class StateReplay:
         written = [(op, state) for op in self._ops for state in op.rolling_buffers]
         self.rolling_buffers: dict[int, StateRollingBuffer] = {state.tensor: state for _, state in written}
         self.new = {state.tensor: op.reads[0].h if op.state_write else op.writes.h for op, state in written}
-        """Number of new rows of each inference."""
+        """Number of new rows per inference."""
         self._homes = [{s.tensor for i in region.ops for s in graph.ops[i].rolling_buffers} for region in graph.regions]
         """The states of each region, which share one buffer."""
         self._in_place = {rolling_buffer.tensor for op in graph.ops.values() for rolling_buffer in op.updates}
@@ -78,7 +76,7 @@ class StateReplay:
         return tensor in self.rolling_buffers
 
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
-        """Yield tensor and row of the rolling buffers' rows that an iteration reads."""
+        """Yield tensor and row for each row of a rolling buffer that an iteration reads."""
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:
                 rows, size = self.rolling_buffers[tensor].rows, op.reads[k].row_bytes
@@ -93,7 +91,7 @@ class StateReplay:
                     yield op.older, row
 
     def check(self) -> None:
-        """Raise PlanError if a rolling buffer does not hold the rows that are read."""
+        """Raise PlanError if a rolling buffer does not hold a row that is read."""
         placed = {state.tensor: state for state in self.plan.states}
         window = placed.pop(WINDOW, None)
         if (window.depth if window else 0) != self.window:
@@ -115,7 +113,8 @@ class StateReplay:
 
     def _check_bytes(self) -> None:
         """Check that the bytes of the states are disjoint."""
-        last = [home for home in self._homes if home][-1:]  # counts the window
+        # only the last region counts inferences until the window is full
+        last = [home for home in self._homes if home][-1:]
         for home in self._homes:
             own = home | {WINDOW} if self.window and home in last else home
             end = INDEX_BYTES * len(own)
@@ -130,7 +129,7 @@ class StateReplay:
         self._run(state, [FILL] * state.depth, LAPS * lap + 1)
 
     def _run(self, state: PlacedState, slots: list[int | None], steps: int) -> None:
-        """Replay some inferences after a start or a reset, counting rows from then on."""
+        """Replay some inferences after a start or a reset, and count rows from there."""
         new = self.new[state.tensor]
         for step in range(steps):
             oldest = step * state.advance % state.depth

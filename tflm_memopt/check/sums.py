@@ -1,8 +1,8 @@
-"""Running sums of a sliding window: the checker's proof that they are the sums of the rows in a rolling buffer.
+"""The checker's proof that the running sums of a sliding window are the sums of the rows in a rolling buffer.
 
-Each inference adds new rows and subtracts the oldest ones, which the new rows replace in the buffer. So the sums remain
-those of the buffer's rows, starting with zeros in both. The replay of the buffer (states.py) shows that the rows that
-are read are the oldest.
+Each inference adds new rows and subtracts the oldest ones, which the new rows replace in the buffer. So the sums stay
+those of the buffer's rows if both start with zeros. The replay of the buffer (states.py) shows that the subtracted rows
+are the oldest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 def check_sums(ops: Collection[RowOp]) -> None:
-    """Raise PlanError if a mean over a sliding window may count rows other than those of the window."""
+    """Raise PlanError if a mean over a sliding window may include rows outside the window."""
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:
         if op.traits.runs_along and (wrong := _wrong(op, writers.get(op.inputs[1]))):

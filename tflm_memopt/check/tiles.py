@@ -51,7 +51,7 @@ class TiledReplay(GroupReplay):
         return step.window_bytes(k)
 
     def _made(self, step: StageNest, unit: Unit) -> _RowPixels:
-        """Return the pixels that a unit writes, none if it only adds to sums."""
+        """Return the pixels that an iteration writes; none if it only adds to sums."""
         op, place = step.op, self.places.output[step.stage.op]
         y, columns, first, nbytes = unit.row, range(unit.x0, unit.x1), 0, op.writes.c
         if step.stage.iterative:
@@ -76,14 +76,14 @@ class TiledReplay(GroupReplay):
             self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
 
     def _in_order(self, step: StageNest) -> None:
-        """Check the in-place order (see the base class), pixel after pixel."""
+        """Check the in-place order pixel by pixel (see the base class)."""
         unit, nbytes = step.unit, step.op.writes.c
         columns = range(unit.x0, unit.x1)
         to = self._addresses(self.places.output[step.stage.op], unit, range(unit.row, unit.row + 1), columns)
         for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             seen = place.seen
             at = self._addresses(place, unit, rows, read)
-            at = at * len(to) if len(read) < len(columns) else at  # one pixel is broadcast
+            at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
@@ -101,12 +101,12 @@ class TiledReplay(GroupReplay):
         if rows and (rows.start < there.start or rows.stop > there.stop):
             raise PlanError(f"tensor {place.tensor}: rows {rows[0]}..{rows[-1]} of stripe {stripe} are not kept")
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
-        if first and place.inside:  # the buffer holds the channels of one group
+        if first and place.inside:  # the buffer holds only one channel group
             return at[window], marks[window] + first
         return at[window] + first if first else at[window], marks[window]
 
     def _source_pixels(self, place: Place, rows: range, columns: range) -> tuple[Ints, Ints]:
-        """Return addresses and marks of pixels of a streamed input, for the rows currently in the arena."""
+        """Return addresses and tags of a streamed input's pixels, for the rows currently in the arena."""
         found = [(row, start) for row in rows if (start := self.source.address(row)) is not None]
         y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
         x = np.arange(columns.start, columns.stop)

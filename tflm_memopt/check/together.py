@@ -1,8 +1,7 @@
-"""The checker for devices that run one network together: sent rows equal received rows, and there is no deadlock.
-
-Every device's plan is replayed alone (checker.py), which gives the rows that it sends and receives in order. A link
-keeps the order of its messages, so both ends must name the same rows in the same order. Then all devices are simulated
-together over links of limited capacity: a sender waits for space, and a receiver for its row.
+"""The checker for devices that run one network together: sent rows must equal received rows, and no deadlock may occur.
+A replay of each device's plan (checker.py) lists the rows that the device sends and receives in order. A link keeps the
+order of its messages, so both ends must name the same rows in the same order. Then all devices are simulated together
+over links of limited capacity: a sender waits for space, and a receiver for its row.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class RowCrosses(NamedTuple):
 
     @property
     def identification(self) -> tuple[int, int, int, int]:
-        """The identification of the message, which both ends must agree on."""
+        """Fields that both ends of the link must agree on."""
         return self.message.identity, self.message.step, self.row, self.nbytes
 
 
@@ -47,13 +46,13 @@ class Traffic:
     """Bytes sent by each device."""
     received: tuple[int, ...]
     room: int
-    """Bytes that each link must be able to hold; with less, devices would wait for each other."""
+    """Smallest capacity of each link in bytes. With less, devices would wait for each other forever."""
     room_for_all: int
-    """Bytes of all messages on the link that has most: enough for a link without flow control."""
+    """Bytes of all messages on the busiest link, which a link without flow control must be able to hold."""
 
 
 def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
-    """Raise PlanError unless the devices, in the order of their numbers, fit together."""
+    """Raise PlanError unless the devices' messages match. devices: in the order of their numbers."""
     for number, rows in enumerate(devices):
         for row in rows:
             own = row.message.sender if row.sends else row.message.receiver
@@ -109,7 +108,7 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
 
 
 def _least_room(devices: Sequence[Sequence[RowCrosses]], least: int, most: int) -> int:
-    """Return the smallest capacity without deadlock; a larger one is never worse."""
+    """Return the smallest link capacity without deadlock. Every larger capacity is free of deadlock, too."""
     while least < most:
         middle = (least + most) // 2
         if _stuck(devices, middle) is None:

@@ -1,4 +1,4 @@
-"""The checker's reading of an operator's accesses: the rows and columns that the executor hands to each iteration."""
+"""The checker's view of an operator's accesses: the rows and columns that the executor passes to each iteration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, RowOp
 
 
 class UnitWindows(NamedTuple):
-    """Rows [top, bottom) and columns [left, right) of an input for each unit, possibly empty."""
+    """Rows [top, bottom) and columns [left, right) of an input for each iteration; they may be empty."""
 
     top: Ints
     bottom: Ints
@@ -29,7 +29,9 @@ class UnitWindows(NamedTuple):
 
 
 def first_row(access: Access, y: Ints, height: int) -> Ints:
-    """Return the first row that iterations y read, as the executor computes it, or `height` if they read none."""
+    """Return the first input row that each of the iterations y reads, as the executor computes it; `height` if it reads
+    none.
+    """
     if access.table is None:
         return (y * access.mul + access.add) // access.div
     rows = np.array(access.table, np.int64)[y]
@@ -42,10 +44,10 @@ def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> UnitWindows:
     if op.access:
         top, extent = first_row(op.access[k], y, seen.h), op.access[k].extent
         return UnitWindows(np.maximum(0, top), np.minimum(seen.h, top + extent), 0 * x0, np.full_like(x1, seen.w))
-    top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # row 0 of a broadcast input
+    top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # a broadcast input has only row 0
     bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
     left = x0 * w.stride_w - w.pad_left
     right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
-    if op.is_binary:  # an operand of one column is broadcast
+    if op.is_binary:  # an operand with one column is broadcast
         left = np.minimum(left, seen.w - 1)
     return UnitWindows(np.maximum(0, top), np.minimum(seen.h, bottom), np.maximum(0, left), np.minimum(seen.w, right))

@@ -1,4 +1,4 @@
-"""The commands for an application (app.toml), as commands.py has them for a model."""
+"""The commands for an application (app.toml); commands.py has those for a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tflm_memopt.files import keep, paths_below, write_files
 
 
 def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Rewrite all models of an application. settings: values of the flags, used where app.toml has none."""
+    """Rewrite all models of an application. settings: values of the flags, used if app.toml has none."""
     arguments.refuse(args, (*arguments.ALONE, "flash_limit"), "one model", "a .tflite file")
     folder = args.output or Path(f"{args.model.stem}_memopt")
     app = read_app(args.model)

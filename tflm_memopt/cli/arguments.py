@@ -31,7 +31,7 @@ def count(argument: str) -> int:
 
 
 def folder(argument: str) -> Path:
-    """Read the name of an output folder. The name of a model is taken for a mistake."""
+    """Read the name of an output folder. The name of a model file is refused as a probable mistake."""
     path = Path(argument)
     if path.suffix == ".tflite" and not path.is_dir():
         raise argparse.ArgumentTypeError(f"'{argument}' names a file, but several are written: give a folder")
@@ -39,7 +39,7 @@ def folder(argument: str) -> Path:
 
 
 def reading(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return the type that reads an argument with this function and reports its UsageError as argparse does."""
+    """Return a function for argparse that reads an argument with `read` and reports UsageError as argparse does."""
 
     def read_argument(argument: str) -> T:
         try:

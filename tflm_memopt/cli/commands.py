@@ -47,7 +47,7 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""Target of `fit` for boards whose core has packed kernels. M7 and M33 run the same programs."""
+"""Target for `fit` on boards whose core has packed kernels. M7 and M33 run the same programs."""
 
 
 def optimize(args: argparse.Namespace) -> int:
@@ -89,7 +89,9 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """Return the report of a model and the files that were written. taken: keys (same_on_disk) of files to keep."""
+    """Return the report of a model and the written files. taken: keys (same_on_disk) of files that must not be
+    overwritten.
+    """
     plan = _saved(args.plan) if args.plan else None
     plot.check(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:
@@ -145,7 +147,7 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
-    """Return the arrays of --inputs, else those of --calibrate. Raises UsageError if --inputs are of no use."""
+    """Return the arrays of --inputs or, without it, of --calibrate. Raises UsageError if --inputs would be unused."""
     storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs needs a project or C module"
@@ -154,7 +156,7 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
 
 
 def _shown(path: Path, folder: Path) -> str:
-    """Return the name of a written file for the list of files; the folder for a file of a project."""
+    """Return the name under which the list of files shows a written file; for a file of a project, the folder."""
     inside = path.relative_to(folder) if path.is_relative_to(folder) else path
     return f"{inside.parts[0]}/" if len(inside.parts) > 1 and not inside.is_absolute() else path.name
 
@@ -174,7 +176,7 @@ def fit(args: argparse.Namespace) -> int:
         result = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in named or boards().values()):
-            with contextlib.suppress(DoesNotFit):  # packed kernels need scratch, so plain ones run there
+            with contextlib.suppress(DoesNotFit):  # such boards use plain kernels, since packed ones need scratch
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     return fitted(args, tflm_memopt.fit(result, args.boards, packed, own))
 
@@ -197,7 +199,7 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:
-    """Return the arguments that are options of a function, all but the file of a plan."""
+    """Return the arguments that are options of a function, except the plan's file."""
     found = {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
     return found | ({"interpreter": bundle.needs_interpreter(args.emit)} if "emit" in args else {})
 
@@ -245,7 +247,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _module(folder: Path | None, rewritten: Path) -> Path | None:
-    """Return the C module in the folder that has the model's name, or else any one that exists."""
+    """Return the C module in the folder that has the model's name, or else any C module."""
     if folder is None:
         return None
     named = folder / f"{file_stem(rewritten.stem)}.c"

@@ -1,6 +1,7 @@
 """Print one answer to standard output, and errors to standard error.
 
-`args` has the flags of every command: json (one document instead of a page), quiet (no answer, no progress).
+`args` has two flags of every command: json (print one JSON document instead of text) and quiet (print neither answer
+nor progress).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], rea
     else:
         console = console_of(sys.stdout)
         with console.capture() as page:
-            console.print(readable, crop=False)  # an address may be longer than a line
+            console.print(readable, crop=False)  # an address may be wider than the console
         print("\n".join(line.rstrip() for line in page.get().rstrip().splitlines()))
     sys.stdout.flush()
 
@@ -52,7 +53,7 @@ def say(error: MemoptError) -> int:
 
 
 def typed(error: Exception) -> MemoptError:
-    """Convert any exception to a MemoptError, because a defect must not look like the answer "no"."""
+    """Convert any exception to a MemoptError, so that a defect is not mistaken for a negative answer."""
     if isinstance(error, MemoptError):
         return error
     if isinstance(error, OSError):
@@ -78,7 +79,7 @@ def console_of(stream: Any) -> Console:
 
 
 def escape_unprintable() -> None:
-    """Escape characters that the terminal's encoding lacks instead of failing."""
+    """Escape characters that the terminal's encoding lacks, which would otherwise raise an error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -70,7 +70,7 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
-    """Raise UsageError for anything but a single model, and for flags that are for one device."""
+    """Raise UsageError unless there is a single model and no flag that is only for one device."""
     if is_app(args.model) or args.model.is_dir():
         raise UsageError("several devices share one model", hint="a .tflite file")
     arguments.refuse(args, flags, "one device", "--devices without it")
@@ -108,7 +108,9 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """Return the models of all devices in a folder of optimize --devices; if there are several, those of this name."""
+    """Return the models of all devices in a folder of optimize --devices. If there are several conversions, the one of
+    this name is used.
+    """
     found: list[Path] = []
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:

@@ -37,7 +37,7 @@ class Forms(Generic[R]):
     answer: Callable[[R, Sequence[str]], RenderableType]
     """Function that returns the answer, given the files that were written."""
     others: Callable[[R], Mapping[Path, bytes]] = lambda _: {}
-    """Function that returns additional files."""
+    """Function that returns the contents of additional files."""
 
 
 def explored(args: argparse.Namespace, explore: Callable[[Progress], R], forms: Forms[R]) -> int:

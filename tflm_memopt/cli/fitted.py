@@ -20,19 +20,19 @@ MOST_BOARDS = 10
 
 
 def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict[str, Made]:
-    """Return the results of optimize() for the boards that were named, by board id, if no target was named.
+    """Return the results of optimize() for the named boards, by board id, unless a target was named.
 
     Raises UsageError for an unknown board. Boards on which the model does not fit are left out.
     """
     found: dict[str, Made] = {}
     for on, name in [(board(name), name) for name in args.boards]:
-        with contextlib.suppress(DoesNotFit, UsageError):  # the table says what is missing or not known
+        with contextlib.suppress(DoesNotFit, UsageError):  # the table says what a board lacks or what is unknown
             found |= {on.id: optimize(name)} if args.target is None else {}
     return found
 
 
 def fitted(args: argparse.Namespace, found: Fits) -> int:
-    """Print the boards. Return 0 if the model fits all boards that were named or, if none was, any board."""
+    """Print the boards. Return 0 if the model fits all named boards or, if none was named, any board."""
     shown = found.boards if args.all or args.boards else found.nearest(MOST_BOARDS)
     console.answer(args, found.to_json, (markdown if args.markdown else text).fits(found, shown))
     enough = all if args.boards else any

@@ -1,4 +1,4 @@
-"""The command `inspect`. It is in a module of its own because it does not need the planner."""
+"""The command `inspect`. Its own module keeps it from importing the planner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tflm_memopt.report import text
 
 
 def inspect(args: argparse.Namespace) -> int:
-    """Print what a model consists of, and write its page."""
+    """Print operators, tensors and peak memory of a model, and write its page."""
     with about(args.model):
         data = read_model(args.model)
         result = inspected(

@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def fatal() -> Iterator[None]:
-    """Let Ctrl-C end the process without a traceback, because an interrupted import prints several."""
+    """Make Ctrl-C end the process without a traceback. An interrupted import would print several."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -24,7 +24,7 @@ def fatal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on Ctrl-C as usual and record it, because extension modules may convert it to other
+    """Raise KeyboardInterrupt on Ctrl-C as usual, and record it because extension modules may replace it by other
     errors.
     """
     seen: list[int] = []

@@ -42,7 +42,7 @@ class FloatModel:
     """A trained float model."""
 
     def __init__(self, path: Path) -> None:
-        """Load the model. Raises RuntimeUnavailable without TensorFlow, and UsageError for an invalid model."""
+        """Load the model. Raises RuntimeUnavailable if TensorFlow is missing, and UsageError for an invalid model."""
         self._tf = _tensorflow()
         self._call: Callable[..., Any]
         try:
@@ -72,15 +72,16 @@ class FloatModel:
         model = self._tf.keras.models.load_model(path, compile=False)
         self.names = tuple(tensor.name for tensor in model.inputs)
         self._set_shapes([tuple(tensor.shape) for tensor in model.inputs])
-        with tempfile.TemporaryDirectory() as folder:  # the converter freezes the variables of a SavedModel only
+        with tempfile.TemporaryDirectory() as folder:  # only for a SavedModel does the converter freeze variables
             model.export(folder, verbose=False)
             self._graph = self._tf.saved_model.load(folder)
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """Set the inputs' shapes without the first axis, which has to be open or 1.
+        """Set the inputs' shapes without the first axis, which must be open or 1 because a microcontroller runs one
+        example at a time.
 
-        A microcontroller runs one example at a time. Other open dimensions are None until to_int8() gets the examples.
+        Other open dimensions are None until to_int8() gets the examples.
         """
         for name, (batch, *_) in zip(self.names, shapes, strict=True):
             if batch not in (None, 1):
@@ -95,11 +96,11 @@ class FloatModel:
     def to_int8(self, calibration: Sequence[Array]) -> bytes:
         """Return the int8 model for one example at a time. calibration: an array for each input.
 
-        From then on, open dimensions of the model are those of the examples.
+        The examples set the model's open dimensions.
         """
         tf = self._tf
         inputs = self.inputs(calibration)
-        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # the examples set open dimensions
+        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # the examples determine open dimensions
         one = tf.function(self._call)
         specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
         converter = tf.lite.TFLiteConverter.from_concrete_functions([one.get_concrete_function(*specs)], self._graph)
@@ -112,15 +113,15 @@ class FloatModel:
         converter.representative_dataset = representative
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
         converter.inference_input_type = converter.inference_output_type = tf.int8
-        # TFLM libraries of 2023, which many boards still use, know FULLY_CONNECTED with one scale a tensor only
+        # TFLM libraries of 2023, which many boards still use, support FULLY_CONNECTED only with one scale per tensor
         converter._experimental_disable_per_channel_quantization_for_dense_layers = True
         try:
             return bytes(converter.convert())
-        except Exception as error:  # the converter raises exceptions of all kinds
+        except Exception as error:  # the converter may raise any exception
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return the arrays in the inputs' shapes. Raises UsageError when they do not fit."""
+        """Return the arrays in the inputs' shapes. Raises UsageError if they do not match."""
         if len(arrays) != len(self.shapes):
             hint = "give one array per input, in the model's order"
             raise UsageError(
@@ -196,7 +197,7 @@ def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
 
 
 def _quantized(tensor: Tensor, array: Array) -> Array:
-    """Quantize as TFLM's QUANTIZE does: round half away from zero and saturate. The result is stacked by run."""
+    """Quantize as TFLM's QUANTIZE does: round half away from zero and saturate. Return the results stacked by run."""
     if tensor.quantization is None or tensor.dtype != "INT8":
         return array.reshape(len(array), *tensor.shape).astype(tensor.dtype.lower())
     scaled = array.reshape(len(array), *tensor.shape) / np.float32(tensor.quantization.scale[0])
@@ -247,7 +248,7 @@ def _not_convertible(message: str) -> UsageError:
 
 @contextlib.contextmanager
 def unheard(*, verbose: bool) -> Iterator[None]:
-    """Suppress TensorFlow's output of this process, from C++ and Python, unless verbose."""
+    """Suppress output of TensorFlow's C++ and Python code in this process, unless verbose."""
     if verbose:
         yield
         return

@@ -1,9 +1,8 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: its flags, and the values that they take. COMMANDS says where the commands are.
+"""The command line: its flags and their values. COMMANDS lists the modules of the commands.
 
-A command's module is imported when that command runs, and `--help` loads no array, no graph and no solver.
-
-Exit codes: 0 done, 1 a check failed or a limit is exceeded, 2 bad usage or bad input.
+A module is imported only when its command runs, so that `--help` imports neither numpy, networkx nor the solver. Exit
+codes: 0 success, 1 a check failed or a limit is exceeded, 2 bad usage or bad input.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ COMMANDS = {
     "verify": "devices",
     "registers": "registers",
 }
-"""Module of each command. Its function of the command's name runs it."""
+"""Module of each command. It has a function with the command's name."""
 ABOUT = "Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."
 EXAMPLES = f"""\
 examples:
@@ -68,14 +67,14 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. --help and --version raise SystemExit."""
     console.escape_unprintable()
-    gc.set_threshold(50_000, 20, 20)  # conversions make few reference cycles
+    gc.set_threshold(50_000, 20, 20)  # conversions make few reference cycles, so collect rarely
     with interrupts.listed() as seen:
         try:
             root = parser()
             argcomplete.autocomplete(root)
             args = root.parse_args(words)
             return _run(args)
-        except BrokenPipeError:  # `| head` has closed the pipe
+        except BrokenPipeError:  # a command such as `head` has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except KeyboardInterrupt:
@@ -294,10 +293,10 @@ def _registers(group: Any) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Report usage errors in the common format, with the name that was probably meant."""
+    """Reports usage errors in the common format, with a suggestion for a misspelt name."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Reject unknown arguments in the parser of the command, which knows its flags."""
+        """Reject unknown arguments in the command's own parser, which knows its flags."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -318,7 +317,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Raw(argparse.RawDescriptionHelpFormatter):
-    """Keep the line breaks of the examples."""
+    """Keeps the line breaks of the examples."""
 
 
 def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:

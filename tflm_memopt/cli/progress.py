@@ -17,16 +17,16 @@ from tflm_memopt.cli.console import console_of
 from tflm_memopt.emit.printing import printable
 
 EVERY = 10.0
-"""Seconds between lines about the same step."""
+"""Seconds between two lines about the same step."""
 
 Report = Callable[[str, int, int], None]
-"""Function to report the current step, the number of steps done, and the number of all; 0: unknown."""
+"""Function that receives the current step, the number of steps done, and the number of all steps (0 if unknown)."""
 
 
 @contextlib.contextmanager
 def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
     """Show the current step and the remaining time on stderr, unless the output is for programs. lines: print lines if
-    stderr is not a terminal. This is for commands that take minutes.
+    stderr is not a terminal, for commands that take minutes.
     """
     console = console_of(_stderr())
     silent = args.json or args.quiet
@@ -59,7 +59,7 @@ def _in_lines(what: str) -> Report:
 
 
 def _stderr() -> Any:
-    """Return a terminal with a separate descriptor, so that progress is shown while TensorFlow is silenced
+    """Return a terminal with its own descriptor, so that progress is visible while TensorFlow is silenced
     (unheard()).
     """
     if not sys.stderr.isatty():
@@ -75,7 +75,7 @@ class _Bar(BarColumn):
 
 
 class _Left(ProgressColumn):
-    """The estimated remaining time, from the share that is done."""
+    """The remaining time, estimated from the share of finished steps."""
 
     max_refresh = 0.5
 

@@ -25,15 +25,17 @@ class Source:
     data: bytes
     model: FloatModel | None = None
     test: tuple[NDArray[Any], ...] = ()
-    """Inputs, then labels."""
+    """Inputs followed by labels."""
     verbose: bool = False
-    """Whether TensorFlow's log is shown."""
+    """Whether to show TensorFlow's log."""
 
     @staticmethod
     def of(
         path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
     ) -> Source:
-        """Read the model and convert a Keras model. Raises UsageError when data is missing or useless."""
+        """Read the model and convert a Keras model. Raises UsageError when calibration data is missing, or given for a
+        model that needs none.
+        """
         if not is_keras(path):
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
@@ -68,5 +70,5 @@ class Source:
         return replace(result, report=replace(result.report, accuracy=found))
 
     def files(self, name: str) -> dict[str, bytes]:
-        """Return the file of the int8 model before optimization, if it was converted here."""
+        """Return the file of the int8 model before optimization, if it was converted from Keras."""
         return {f"{file_stem(name)}.int8.tflite": self.data} if self.model else {}

@@ -30,9 +30,9 @@ from tflm_memopt.tflm.arena import predict
 
 Shardings = Mapping[int, DeviceSharding]
 Memory = tuple[int, "int | None"]
-"""Bytes of RAM and of flash that a device has. Flash is None if it is not limited."""
+"""Bytes of RAM and of flash that a device has. Flash is None if it is unlimited."""
 CLOSE = Fraction(2, 100)
-"""Differences between devices that are ignored, as a share of their mean."""
+"""Largest difference between devices that is ignored, as a fraction of their mean."""
 FAIR = Fraction(108, 100)
 Planning = Callable[[int, int], None]
 
@@ -40,9 +40,9 @@ Planning = Callable[[int, int], None]
 def choose(network: Network, devices: int, memory: Memory | None, planning: Planning) -> OptimizedDevices:
     """Return the split with the smallest arena of the largest device, then the fewest bytes sent.
 
-    Splits that need a larger arena than one device alone come last, and those that hardly share the weights come
-    behind others. With a memory limit, the fastest split that fits is returned, or without a link the one that sends
-    the fewest bytes. Raises DoesNotFit if none fits.
+    Splits that need a larger arena than one device alone come last, and splits that hardly share the weights come after
+    the others. With a memory limit, return the fastest split that fits; without a link speed, the fitting one that
+    sends the fewest bytes. Raises DoesNotFit if none fits.
     """
     if memory is None:
         return min(_compared(network, devices, planning), key=lambda one: _cost(network, one))
@@ -54,7 +54,7 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
 
 
 def _compared(network: Network, devices: int, planning: Planning) -> list[OptimizedDevices]:
-    """Return the splits that are compared by real plans. Raises the errors of a network that cannot be shared."""
+    """Return the splits that are planned and compared. Raises the errors of a network that cannot be shared."""
     switch = switch_of(network.graph, devices)
     fronts = (DeviceSharding.ROWS, DeviceSharding.OVERLAP) if switch else (DeviceSharding.ROWS,)
     shared = {front: shared_layers(network, devices, switch, front) for front in fronts}
@@ -105,20 +105,20 @@ def shared_layers(
 
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
-    """Return a pipeline of devices, each with whole operators. The next device begins at each of the cuts."""
+    """Return a pipeline of devices, each with whole operators. A new device begins at each of the cuts."""
     shardings = {op.index: DeviceSharding.WHOLE for op in network.graph.ops}
     return network.converted(shardings, devices, at=pipeline(network.graph, cuts, devices))
 
 
 def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
-    """Return `shardings` with partial sums where fewer bytes are sent with them, unless they are switched off."""
+    """Return `shardings` with partial sums where they send fewer bytes, unless they are switched off."""
     return shardings if "fan-in" in network.asked.without else with_fan_in(network.graph, shardings, devices)
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
     """Give the first device fewer channels if it holds more than the others: input, output and whole operators.
 
-    A device gets at most FAIR times an even part of the weights.
+    No device gets more than FAIR times an even part of the weights.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -154,7 +154,7 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 
 
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
-    """Yield the fewest devices that are enough, up to twice as many as now."""
+    """Yield the smallest sufficient number of devices, if at most twice as many as now."""
     for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
         graph = network.graph
         shardings = _with_fan_in(network, cut(graph, switch_of(graph, more), len(graph.ops)), more)
@@ -212,7 +212,7 @@ def _alone(network: Network) -> DevicesPoint:
 
 
 def _left(models: Sequence[Optimized], board: Board | None) -> tuple[BoardFit, ...]:
-    """Return what each device leaves free on such a board."""
+    """Return the memory that each device leaves free on this board."""
     return tuple(board_fit(board, one.report.arena, firmware(one.model)) for one in models) if board else ()
 
 
@@ -238,7 +238,9 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising ways, each also with partial sums if fewer bytes are sent with them."""
+    """Yield the conversions of all promising splits. A split is also converted with partial sums if these send fewer
+    bytes.
+    """
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)
@@ -250,7 +252,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
 
 
 def promising(network: Network, devices: int) -> list[Shardings]:
-    """Return all ways that no other one beats in the figures of their graphs, each once."""
+    """Return all splits that are undominated in the figures of their graphs, without duplicates."""
     graph = network.graph
     switch = switch_of(graph, devices)
     count = len(graph.ops)
@@ -272,7 +274,9 @@ def _beats(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, ...]:
-    """Return the largest device's weights and maps, the busiest one's multiply-accumulates, and all bytes sent."""
+    """Return the largest device's weights and feature maps, the busiest device's multiply-accumulates, and the bytes of
+    all messages.
+    """
     graphs = network.shared(shardings, devices).graphs
     held, busy, sent = [], [], 0
     for graph in graphs:
@@ -284,6 +288,6 @@ def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, 
 
 
 def _macs(graph: Graph, number: int, weights: int) -> float:
-    """Estimate multiply-accumulates as the number of outputs times the values that each reads."""
+    """Estimate multiply-accumulates as the number of outputs times the number of values that each output reads."""
     output = graph.tensors[graph.ops[number].outputs[0]]
     return output.elements * max(1.0, weights / max(1, output.shape[-1] if output.shape else 1))

@@ -1,9 +1,9 @@
 """Run one device of several as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
 The command line is one JSON object: the device number, the model's path, the number of inferences, the timeout in
-milliseconds, and the arena's size. The process listens on a loopback port and prints it; from standard input it reads
-the ports of all devices. Device 0 has `inputs`, a file of arrays, and writes `outputs`. Each process ends with a line
-of JSON: bytes sent and received, and the status and time of every inference. The caller's side is in devices.py.
+milliseconds, and the arena's size. The process listens on a loopback port and prints the port. It reads the ports of
+all devices from standard input. Device 0 has `inputs`, a file of arrays, and writes `outputs`. Each process ends with a
+line of JSON: bytes sent and received, and the status and time of every inference. The caller's side is in devices.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tflm_memopt.runtime import wheel, worker
 
 OK, ABORT, ERROR = 0, 15, 1
-"""Statuses of an invocation: kTfLiteOk, kTfLiteAbort, kTfLiteError."""
+"""Statuses of an invocation: kTfLiteOk, kTfLiteAbort and kTfLiteError."""
 BACKLOG = 16
 
 
@@ -53,7 +53,7 @@ def infer(tflm: Any, link: wheel.Link, inputs: Sequence[NDArray[Any]]) -> int:
             status = tflm.invoke()
         except RuntimeError:
             status = ERROR
-        inputs = ()  # its bytes may have been overwritten
+        inputs = ()  # the inference may have overwritten the input
         if status == ABORT and not link.wait():
             status = ERROR
     if status != OK:

@@ -1,4 +1,4 @@
-"""Estimate the time of devices that run one network together, with computation and waiting.
+"""Estimate how long devices take to run one network together, with computation and waiting.
 
 Each device has a link to each other device. A link sends one message after another at a fixed rate, and each message
 arrives as a whole after a latency. A device continues while its messages are being sent.
@@ -33,9 +33,9 @@ class Exchange(NamedTuple):
 
 
 def done(exchanges: Sequence[Sequence[Exchange]], rest: Sequence[float], line: LinkSpeed) -> tuple[float, ...]:
-    """Return when each device is done, in milliseconds. rest: computation after a device's last message.
+    """Return the time at which each device is done, in milliseconds. rest: computation after a device's last message.
 
-    exchanges: by device; check_devices() must have shown that they end.
+    exchanges: by device. check_devices() must have shown that they are free of deadlock.
 
     >>> first = [Exchange(2, (0, 1), True, 100), Exchange(0, (1, 0), False, 50)]
     >>> second = [Exchange(0, (0, 1), False, 100), Exchange(3, (1, 0), True, 50)]

@@ -1,7 +1,8 @@
 """Split one network among several devices: a model for each, and a check that they fit together.
 
-The first layers split their maps in stripes, later layers split their weights. An integer program (switch.py)
-chooses where that changes by bytes. The model of each device is then converted like any other.
+The first layers split their maps in stripes, later layers split their weights. An integer program (switch.py) chooses
+the layer at which this changes, so that a device needs the fewest bytes. The model of each device is then converted
+like any other.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ from tflm_memopt.tflm.refused import refuse
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 KINDS = ("cpp", "tflite")
-"""Kinds of files for a device. Whole programs are left out because they would have to know its links."""
+"""Kinds of files for a device. Kinds with a whole program are left out because they would have to know the device's
+links.
+"""
 
 
 def checked_count(devices: int, asked: Request) -> int:
@@ -92,17 +95,17 @@ class Alone(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """A model that is to be split, and what all its conversions have in common."""
+    """A model to be split, and everything that its conversions have in common."""
 
     data: bytes
     name: str
     asked: Request
     optimize: Callable[[bytes, str, bool], tuple[Optimized, Planned | None]]
-    """Function that converts the model of one device, given its name and whether the limit of instructions holds for
-    it. The plan is None if the model is not rewritten.
+    """Function that converts the model of one device, given its name and whether the limit of instructions applies. The
+    plan is None if the model is not rewritten.
     """
     line: LinkSpeed | None = None
-    """Speed of the link between two devices, or None: times are then not estimated."""
+    """Speed of the link between two devices. If None, times are not estimated."""
 
     @cached_property
     def source(self) -> Model:
@@ -114,8 +117,8 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph without computed shapes, which would be sent, and without operators on which no output depends, so
-        that no device has only such operators.
+        """The graph without computed shapes, which would have to be sent, and without operators on which no output
+        depends. A device could otherwise have only such operators.
         """
         return without_dead(with_known(self.source.graph))
 
@@ -126,7 +129,9 @@ class Network:
 
     @cached_property
     def alone(self) -> Alone:
-        """The network on one device, rewritten without a limit of instructions, which each of several devices keeps."""
+        """The network rewritten for one device, without a limit of instructions. The limit applies to each of several
+        devices.
+        """
         one, planned = self.optimize(self.data, self.name, False)
         timed = bool(self.line and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
@@ -157,7 +162,7 @@ class Network:
     ) -> OptimizedDevices:
         """Return the models of the devices, checked together.
 
-        shardings, at: way and device of each operator, by Op.index. portions: parts of the channels, as in bounds().
+        shardings, at: split and device of each operator, by Op.index. portions: shares of the channels, as in bounds().
         Raises the errors of conversions, and UsageError if the network cannot be split.
         """
         started = time.monotonic()
@@ -201,7 +206,9 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[StageOnDevice, ...]:
-    """Return where another device continues with whole operators, if not all of them run on the first device."""
+    """Return the operators at which another device continues with whole operators. Return none if the first device runs
+    them all.
+    """
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
@@ -216,7 +223,7 @@ def _demand_work(shared: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return upper bounds, in milliseconds, of what a device computes before each row it exchanges, and after the last.
+    """Return upper bounds, in milliseconds, of a device's computation before each exchanged row and after the last one.
 
     Raises UsageError if the time is unknown.
     """
@@ -239,7 +246,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
 def together(
     line: LinkSpeed, computing: Sequence[Sequence[float]], message: Sequence[Sequence[RowCrosses]]
 ) -> DevicesTime:
-    """Return the time that all devices take together. computing: for each device, as computed() returns it."""
+    """Return the time that all devices take together. computing: the result of computed() for each device."""
     exchanges = [
         [
             Exchange(spent, row.line, row.sends, HEAD_BYTES + row.nbytes)
@@ -252,13 +259,13 @@ def together(
 
 
 def _stateless(graph: Graph) -> None:
-    """Raise UsageError for a model with state: each device would have to keep its part of the state."""
+    """Raise UsageError for a model with state, because each device would have to keep a part of the state."""
     if any(t.variable for t in graph.tensors.values()) or any(op.type == VAR_HANDLE for op in graph.ops):
         raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
 
 
 def switch_of(graph: Graph, devices: int) -> int:
-    """Return how many of the first operators are split by rows so that a device holds the fewest bytes by estimate.
+    """Return how many of the first operators to split by rows so that a device holds the fewest bytes by estimate.
 
     Raises UsageError if no operator can be shared.
     """
@@ -272,10 +279,10 @@ def switch_of(graph: Graph, devices: int) -> int:
 
 
 def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> Mapping[int, DeviceSharding]:
-    """Return `shardings` with partial sums where the devices send fewer bytes with them, message heads included.
+    """Return `shardings` with partial sums wherever the devices then send fewer bytes, including message heads.
 
-    The outputs of any layer lie where their channels are computed. So each tensor is decided alone: either all of it
-    goes to all devices, or the partial sums of those layers that read it do.
+    The outputs of any layer are stored where their channels are computed. So each tensor is decided separately: either
+    the devices exchange all of it, or they exchange the partial sums of the layers that read it.
     """
     readers: dict[int, list[int]] = {}
     for op in graph.ops:
@@ -291,12 +298,12 @@ def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: 
 
 
 def bytes_sent(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> float:
-    """Return the bytes of all messages, infinite if one cannot be sent."""
+    """Return the bytes of all messages, or infinity if one cannot be sent."""
     return sum((message_bytes(crosses.tensor) for crosses in share(graph, shardings, devices, 0).messages), 0.0)
 
 
 def message_bytes(tensor: Tensor) -> float:
-    """Return the bytes of a tensor's messages, infinite if its rows are too long."""
+    """Return the bytes of a tensor's messages, or infinity if its rows are too long."""
     rows = rows_of(tensor)
     return rows.h * (HEAD_BYTES + rows.row_bytes) if rows.row_bytes <= MOST_ROW_BYTES else math.inf
 
@@ -304,7 +311,8 @@ def message_bytes(tensor: Tensor) -> float:
 def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
     """Return the device of each operator, by Op.index, if a new device begins at each cut.
 
-    Raises UsageError for cuts that leave a device without operators, or whose number is not one less than the devices.
+    Raises UsageError if the number of cuts is not one less than the number of devices, or a device would have no
+    operator.
     """
     last = graph.ops[-1].index
     if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
@@ -327,7 +335,9 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Return `front` for operators before `switch`, the first device alone from `end` on, and channels between them."""
+    """Return the split that has `front` for operators before `switch`, the first device alone from `end` on, and
+    channels between them.
+    """
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -336,7 +346,7 @@ def cut(
 
 
 def layer(graph: Graph, op: Op) -> SplitLayer:
-    """Return an operator as its sizes in bytes."""
+    """Return the sizes of an operator's input, output and weights in bytes."""
     read = sum(graph.tensors[t].nbytes for t in op.inputs if t >= 0 and not graph.tensors[t].constant)
     return SplitLayer(read, sum(graph.tensors[t].nbytes for t in op.outputs), filter_bytes(graph, op))
 
@@ -348,14 +358,14 @@ def filter_bytes(graph: Graph, op: Op) -> int:
 
 
 def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
-    """Return the bytes of all filters and biases, or of those whose operators stand for one in `of`."""
+    """Return the bytes of all filters and biases. of: Op.index of the operators to count; None for all."""
     return sum(filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
 def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
     """Return the plan of a device whose operators all run in one region.
 
-    Raises UsageError if builtin operators are left: TFLM would run them again whenever it resumes after a wait.
+    Raises UsageError if builtin operators are left, because TFLM would run them again whenever it resumes after a wait.
     """
     if planned is None or planned.graph.builtins or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
@@ -367,7 +377,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
     """Return the computation before each exchanged row, in the order of check(), and after the last row.
 
-    cost: cost of all iterations of an operator together, by its key, in any unit.
+    cost: cost of all iterations of an operator, by its key, in any unit.
     """
     found = [0.0]
     for group in planned.groups.values():

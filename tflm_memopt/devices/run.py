@@ -20,9 +20,9 @@ from tflm_memopt.runtime import worker
 from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, recorded
 
 PATIENCE = 10_000
-"""Timeout for a row, in milliseconds."""
+"""Timeout for the arrival of a row, in milliseconds."""
 SLACK = 60
-"""Seconds added to all timeouts of rows together, after which a process is ended."""
+"""Seconds that a process may take in addition to the timeouts of all its rows before it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class DeviceRun:
     """Result of one device."""
 
     sent: int
-    """Bytes of messages in all inferences together."""
+    """Bytes of the messages of all inferences."""
     received: int
     statuses: tuple[int, ...]
     """Status of each inference; 0 means success."""
     arena: RecordedArena
     milliseconds: tuple[float, ...]
-    """Time of each inference with its waits, on this computer."""
+    """Time of each inference with its waits, measured on this computer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,14 @@ class DevicesRun:
     """Result of all devices together."""
 
     outputs: tuple[NDArray[Any], ...]
-    """Outputs of all runs, stacked by output. Those of a failed inference are undefined."""
+    """Outputs of all runs, stacked by output. The outputs of a failed inference are undefined."""
     devices: tuple[DeviceRun, ...]
     failure: str = ""
-    """Reason that a process ended too early, or ""."""
+    """Reason why a process ended too early, or ""."""
 
 
 def run_devices(models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: int, outputs: int) -> DevicesRun:
-    """Run `runs` inferences on as many processes as there are models.
-
-    inputs[k][r]: value of input k of device 0 in run r.
-    """
+    """Run `runs` inferences with one process for each model. inputs[k][r]: value of input k of device 0 in run r."""
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
         folder = Path(name)
         worker.save(folder / worker.INPUTS, inputs)
@@ -82,7 +79,7 @@ def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", device.__name__, json.dumps(asked)]
     process = subprocess.Popen(
         command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # Ctrl-C goes to the caller
+        stderr=subprocess.STDOUT, text=True, start_new_session=True,  # only the caller handles Ctrl-C
     )  # fmt: skip
     try:
         yield process

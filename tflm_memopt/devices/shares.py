@@ -1,4 +1,4 @@
-"""Splits a graph over devices: each computes parts of operators' outputs and sends what others read.
+"""Splits a graph over devices: each computes parts of operators' outputs and sends the parts that others read.
 
 DeviceSharding lists the ways to split an operator. A device receives the elements that it reads and did not make from
 the devices that made them. Halos of stripes, gathers of channels, and the transfer of input and output all work like
@@ -44,7 +44,7 @@ MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
 """Types of activations that can be split; other tensors stay on the first device."""
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
-"""Operators whose output channels have separate weights and read all inputs."""
+"""Operators with separate weights for each output channel that read all inputs."""
 WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
 STRIDES, DILATIONS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor")
 LINK = Tensor(0, "link", (0,), "UINT8")
@@ -55,7 +55,7 @@ class DeviceSharding(enum.Enum):
     """The split of an operator over devices."""
 
     WHOLE = "whole"
-    """One device runs the whole operator: the first, or a given one."""
+    """One device runs the whole operator: the first device, or another given one."""
     ROWS = "rows"
     """Each device computes some rows of the output, and gets those that it lacks from its neighbours (FFMT)."""
     OVERLAP = "overlap"
@@ -63,10 +63,10 @@ class DeviceSharding(enum.Enum):
     rows inside the stack and compute some of them more than once (FTP).
     """
     CHANNELS = "channels"
-    """Each device computes some output channels and has only their weights (FDT, fan-out)."""
+    """Each device computes some output channels and has only the weights of these (FDT, fan-out)."""
     INPUTS = "inputs"
-    """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). The sums are
-    added by every device for its own channels, or by the one device that runs all readers whole.
+    """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). Either every
+    device adds the sums of its own channels, or the only device that runs all readers adds all of them.
     """
 
 
@@ -84,19 +84,19 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Partial sums, on the device that adds them."""
+    """Partial sums, held by the device that adds them."""
 
     tensor: TensorId
     nbytes: int
     """Bytes of a sum."""
     low: NDArray[np.int64]
-    """Minimum sum of each channel."""
+    """Lowest possible sum of each channel."""
     high: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Crosses:
-    """A message: a tensor that one device sends to another."""
+    """A message that sends a tensor from one device to another."""
 
     message: Message
     tensor: Tensor
@@ -110,7 +110,7 @@ class DeviceGraphs:
     messages: tuple[Crosses, ...]
     """The messages in the order of sending."""
     outputs: Mapping[TensorId, TensorId]
-    """For each output of the model, its tensor in the first device's graph."""
+    """The tensor in the first device's graph for each output of the model."""
     identity: int
 
 
@@ -134,10 +134,8 @@ def share(
     portions: Sequence[Fraction] = (),
     at: Mapping[int, int] = ON_THE_FIRST,
 ) -> DeviceGraphs:
-    """Return the graphs of the devices.
-
-    shardings: split of each operator by Op.index. identity: Message.identity. portions: as for bounds(). at: device of
-    each WHOLE operator by Op.index, if it is not the first.
+    """Return the graphs of the devices. shardings: split of each operator by Op.index. identity: Message.identity.
+    portions: as for bounds(). at: device of each WHOLE operator that does not run on the first one, by Op.index.
 
     Raises UsageError for an operator that cannot be split in this way, and for tensors that cannot be sent.
     """
@@ -207,10 +205,10 @@ class _Sharer(Tiles):
     devices: int
     identity: int
     portions: Sequence[Fraction]
-    """Shares of channels, as for bounds()."""
+    """Shares of the channels by device, as for bounds()."""
     at: Mapping[int, int]
     device: int = field(default=0, init=False)
-    """The device whose operators are being added."""
+    """The device whose operators are currently added."""
     owner: dict[int, int] = field(default_factory=dict, init=False)
     """Device of each new operator, by Op.index."""
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
@@ -219,13 +217,13 @@ class _Sharer(Tiles):
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
     """All rows of a tensor that a device has computed, by tensor and device. Those of two devices may overlap."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Pieces that a device has assembled, by tensor, axis, first, end and device."""
+    """Tensors assembled from pieces, by tensor, axis, first element, end and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors with only those rows of another tensor that an operator reads, by tensor and number of rows."""
+    """Tensors that hold only the rows of another tensor that an operator reads, by tensor and number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Names of received tensors, by the original tensor and the receiving device."""
+    """Names of received tensors, by original tensor and receiving device."""
     messages: dict[TensorId, Crosses] = field(default_factory=dict, init=False)
-    """Messages by the link tensor, which SEND writes and RECEIVE reads."""
+    """Messages by link tensor. SEND writes a link tensor and RECEIVE reads it."""
 
     def shared(self) -> DeviceGraphs:
         for t in self.graph.inputs:
@@ -343,7 +341,7 @@ class _Sharer(Tiles):
         return bounds(size, self.devices, self.portions)
 
     def _adding(self, output: TensorId) -> list[tuple[int, tuple[int, int]]]:
-        """Return the devices that add sums of an output, with the channels that each adds."""
+        """Return the devices that add partial sums of an output, with the channels that each device adds."""
         readers = self.graph.consumers(output)
         whole = {self.at.get(op.index, 0) if self.shardings[op.index] is DeviceSharding.WHOLE else -1 for op in readers}
         alone = whole | ({0} if output in self.graph.outputs else set())
@@ -384,7 +382,7 @@ class _Sharer(Tiles):
         return self.put(replace(whole, shape=(*whole.shape[:-1], channels), quantization=None))
 
     def _added(self, op: Op, row: RowOp, sums: Sequence[_Sums], first: int, end: int) -> TensorId:
-        """Return channels [first, end) of a layer's output on the current device: the rescaled sum of all
+        """Return channels [first, end) of a layer's output on the current device, rescaled from the total of all
         partial sums.
         """
         while len(sums) > MAX_INPUTS:
@@ -409,7 +407,7 @@ class _Sharer(Tiles):
         return self._piece(t, len(self.tensors[t].shape) - 1, first, end, device)
 
     def _constant(self, op: Op, t: TensorId, first: int, end: int) -> TensorId:
-        """Return a constant operand for some channels of the output."""
+        """Return the part of a constant operand that belongs to some channels of the output."""
         if op.type == "RESHAPE":
             return self.constant([*self.tensors[op.outputs[0]].shape[:-1], end - first])
         if t < 0 or op.type in ("MEAN", "PAD"):
@@ -419,14 +417,17 @@ class _Sharer(Tiles):
     # --- tensors
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Return the operator on only those input rows that its window reaches, so that a receiver waits for no others.
+        """Return the operator with only those input rows that its window reaches, so that a receiver waits for no other
+        rows.
 
-        readers: devices that read all these rows. If a stride leaves rows at the end, there is no padding at the end.
+        If a stride leaves rows at the end unread, padding at the end is removed. readers: devices that read all these
+        rows.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
             return op
-        if len(readers | {p.device for p in self.pieces[t]}) == 1:  # nothing is sent
+        # no other device holds or reads pieces, so nothing is sent
+        if len(readers | {p.device for p in self.pieces[t]}) == 1:
             return op
         read = along(self.graph, op)[0].reads(0, self.tensors[op.outputs[0]].shape[ROWS_AXIS])[1]
         if read >= self.tensors[t].shape[ROWS_AXIS]:
@@ -437,7 +438,7 @@ class _Sharer(Tiles):
         return replace(op, inputs=(self.reached[t, read], *op.inputs[1:]))
 
     def _up_to(self, tensor: TensorId, read: int) -> Iterator[Piece]:
-        """Yield the pieces of a tensor's first rows."""
+        """Yield the pieces of a tensor's first `read` rows."""
         for piece in self.pieces[tensor]:
             first, end = (piece.first, piece.end) if piece.axis == ROWS_AXIS else (0, read)
             if first < read:
@@ -456,7 +457,7 @@ class _Sharer(Tiles):
         return Piece(axis, 0, shape[axis] if shape else 1, device, tensor)
 
     def _all(self, tensor: TensorId, device: int) -> TensorId:
-        """Return a whole tensor on a device."""
+        """Return a complete tensor on a device."""
         first, *others = self.pieces[tensor]
         if not others:
             return self._cross(first.tensor, first.device, device)
@@ -493,7 +494,7 @@ class _Sharer(Tiles):
 
     @staticmethod
     def _along(pieces: Sequence[Piece], axis: int, first: int, end: int) -> Iterator[tuple[Piece, int, int]]:
-        """Yield the pieces that overlap [first, end), with the overlap counted from each piece's start."""
+        """Yield the pieces that overlap [first, end), with the overlapping range relative to each piece's start."""
         for piece in pieces:
             begin = piece.first if piece.axis == axis else 0
             stop = piece.end if piece.axis == axis else end

@@ -4,9 +4,9 @@ Each device runs one stage, and the first device, which returns the output, may 
 between stages are sent row by row, so neither side holds them whole. Layers with more weights than an even part are
 split by channels over all devices instead.
 
-A few cuts are planned on two devices each. A stage then needs at most the arena of all operators up to its end, and at
-most that of all operators from its start on. By these estimates arrangements of stages are chosen and
-then planned.
+For a few cuts, the network is planned as two stages on two devices. These plans bound the arena of any stage: it needs
+at most the arena of all operators up to its end, and at most that of all operators from its start on. Arrangements of
+stages are chosen by these bounds and then planned.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.results import DevicesReport, OptimizedDevices
 
 CUTS = 8
-"""Number of cuts that are planned, if there are not more devices."""
+"""Number of cuts that are planned, unless there are more devices."""
 TRIED = 10
-"""Limit of the arrangements that are converted."""
+"""Limit of the number of converted arrangements."""
 KEPT = 6
 """Number of arrangements that are kept for each end of a stage."""
 FAIR_PART = 1.5
-"""Largest part of the weights for one device, relative to an even part, that counts as shared."""
+"""Largest part of the weights on one device, relative to an even part, that counts as shared."""
 
 
 class SplitCost(NamedTuple):
-    """Order in which splits are preferred."""
+    """Cost of a split. Fields are compared in order, and the smaller cost is preferred."""
 
     exceeds_alone: bool
-    """Whether a device needs a larger arena than one device that runs the whole network."""
+    """Whether a device needs a larger arena than a single device would for the whole network."""
     weights: float
-    """Largest device's flash, relative to an even part of one device's, and at least FAIR_PART."""
+    """Largest flash of a device, relative to an even part of a single device's flash; at least FAIR_PART."""
     ram: int
     """Arena of the largest device."""
     sent: float
@@ -48,15 +48,15 @@ class SplitCost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Position in graph.ops between two stages, with what the stages on each side need."""
+    """Position in graph.ops between two stages, with the requirements of the stages on both sides."""
 
     position: int
     before: int
     """Arena of a device that runs all operators before the cut."""
     behind: int
-    """Arena of a device that runs all operators behind the cut."""
+    """Arena of a device that runs all operators after the cut."""
     sent: float
-    """Bytes of the messages for tensors that are read behind the cut."""
+    """Bytes of the messages for tensors that cross the cut."""
     weights: float
     """Weights before the cut that are not split by channels, relative to an even part."""
 
@@ -78,11 +78,11 @@ class PlannedCut(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """Stages of the first devices."""
+    """Stages of the first few devices."""
 
     cost: SplitCost
     ends: tuple[int, ...]
-    """End of each stage, as an index of the cuts."""
+    """End of each stage, as an index into the cuts."""
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:
@@ -91,37 +91,39 @@ def cost_of(report: DevicesReport, alone: int) -> SplitCost:
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return the cost of a split. weights: the largest part relative to an even one. alone: arena of one device."""
+    """Return the cost of a split. weights: the largest part of the weights relative to an even one. alone: arena of a
+    single device.
+    """
     return SplitCost(ram > alone, max(FAIR_PART, weights), ram, sent)
 
 
 def budget(network: Network, normal: int) -> int:
-    """Return how many splits are planned where normal effort plans this many."""
+    """Return how many splits to plan. normal: their number at normal effort."""
     return max(2, round(normal * math.sqrt(min(1.0, network.asked.options.effort))))
 
 
 def _order(one: Partial) -> tuple[int, float, float]:
-    """Return an order in which the weights count last."""
+    """Return a sort key in which the weights count last."""
     return one.cost.ram, one.cost.sent, one.cost.weights
 
 
 def planned_cuts(network: Network, devices: int) -> Iterator[PlannedCut]:
-    """Yield the network in two stages on two devices, for some cuts."""
+    """Yield the network as two stages on two devices, for some cuts."""
     graph = network.graph
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
         stages = Stages(shardings, pipeline(graph, [graph.ops[position].index], 2))
-        with suppress(MemoptError):  # a tensor that cannot be sent
+        with suppress(MemoptError):  # a tensor at this cut cannot be sent
             yield PlannedCut(position, network.converted(shardings, 2, at=stages.at))
 
 
 def arranged(
     network: Network, devices: int, found: Sequence[PlannedCut], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield networks in stages until no other one is estimated to cost less than `best` and the ones before.
+    """Yield networks in stages, until no remaining one is estimated to cost less than `best` and those before.
 
-    The arenas that are found replace the estimates. While no split needs less RAM than one device alone, every second
-    arrangement is chosen by its arena, even if its weights are uneven.
+    Planned arenas replace the estimates. While no split needs less RAM than a single device, every second arrangement
+    is chosen by its arena, even if its weights are uneven.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, crossing = _heavy(graph, devices), _crossing(graph)
@@ -145,7 +147,7 @@ def arranged(
         least = min(promising, key=_order if best.exceeds_alone and number % 2 else None)
         tried.add(least.ends)
         stages = _stages(graph, [cuts[end].position for end in least.ends], heavy)
-        with suppress(MemoptError):  # a tensor that cannot be sent
+        with suppress(MemoptError):  # a tensor of this arrangement cannot be sent
             made = network.converted(stages.shardings, devices, at=stages.at)
             for ends, device in zip(pairwise(least.ends), made.report.devices[1:], strict=True):
                 problem.known[ends] = device.arena.total
@@ -160,11 +162,11 @@ class _Arranging:
     cuts: tuple[Cut, ...]
     devices: int
     alone: int
-    """Arena of one device that runs the whole network."""
+    """Arena of a single device that runs the whole network."""
     shared: float
-    """Part of the weights that each device has of layers split by channels."""
+    """Part of the weights on each device that comes from layers split by channels."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Arenas of stages behind the first one by their first and last cut, as planned."""
+    """Planned arenas of stages other than the first, by their first and last cut."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
         """Yield the best arrangements whose first stage ends at cut `first`. The last stage is the first device's.
@@ -187,7 +189,7 @@ class _Arranging:
                 yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
 
     def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
-        """Return the arrangement with another stage, whose device has this part of the weights."""
+        """Return the arrangement with one more stage. weights: the part of the weights on the stage's device."""
         before, behind = self.cuts[first], self.cuts[end]
         estimate = 0 if first == end else min(behind.before, before.behind)
         ram = self.known.get((first, end), estimate)
@@ -197,7 +199,7 @@ class _Arranging:
 
 
 def _stages(graph: Graph, ends: Sequence[int], heavy: frozenset[int]) -> Stages:
-    """Return the stages that end at these positions. Operators behind the last end run on the first device."""
+    """Return the stages that end at these positions. Operators after the last end run on the first device."""
     at = {op.index: 0 for op in graph.ops}
     for device, (first, end) in enumerate(pairwise([0, *ends])):
         at |= {op.index: device for op in graph.ops[first:end]}
@@ -207,7 +209,7 @@ def _stages(graph: Graph, ends: Sequence[int], heavy: frozenset[int]) -> Stages:
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:
-    """Return the operators with more weights than an even part, by Op.index, that can be split by channels."""
+    """Return Op.index of the operators that have more weights than an even part and can be split by channels."""
     stored = {op.index: filter_bytes(graph, op) for op in graph.ops}
     even = sum(stored.values()) / devices
     splittable = (op for op in graph.ops if DeviceSharding.CHANNELS in possible_shardings(graph, op))
@@ -223,7 +225,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _crossing(graph: Graph) -> list[float]:
-    """Return the bytes of messages at each position, if the operators behind it ran on another device."""
+    """Return the bytes of messages at each position, if another device ran the operators after it."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

@@ -1,7 +1,7 @@
-"""Chooses where layers that are split over devices switch from split feature maps to split weights.
+"""Chooses the layer at which devices switch from splitting feature maps to splitting weights.
 
-This is the first integer program of the fused tiling thesis (Stahl, chapter 5). Sizes are in bytes or in any other
-unit; the layers are assumed to divide evenly.
+This is the first integer program of the fused tiling thesis (Stahl, chapter 5). Sizes may have any unit. The layers are
+assumed to divide evenly.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SplitLayer:
 
 
 def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
-    """Return the number of leading layers that split feature maps for the least memory per device.
+    """Return how many leading layers should split feature maps for the least memory per device.
 
     The memory is the largest pair of input and output plus all weights (Eq. 5.12-5.15).
     """
@@ -40,7 +40,7 @@ def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
     model = cp_model.CpModel()
     weighted = [model.new_bool_var(f"b{i}") for i in range(len(layers))]
     most = devices * max((a.reads + a.makes for a in layers), default=0)
-    maps = model.new_int_var(0, most, "c")  # all sizes are multiplied by the number of devices, to avoid fractions
+    maps = model.new_int_var(0, most, "c")  # all sizes are multiplied by the number of devices to avoid fractions
     for before, behind in pairwise(weighted):
         model.add(before <= behind)
     for a, b in zip(layers, weighted, strict=True):
@@ -52,7 +52,7 @@ def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
 
 
 def solved(model: cp_model.CpModel) -> cp_model.CpSolver:
-    """Solve a program to optimality. There is no time limit, because each layer depends on its neighbours only."""
+    """Solve a program to optimality. No time limit is needed, because each layer depends only on its neighbours."""
     solver = cp_sat.solver(math.inf, SEED)
     solver.solve(model)
     return solver

@@ -29,13 +29,13 @@ class DevicesVerification:
 
     bit_exact: bool
     runs: int
-    """Number of inputs: random, extreme, given, and those in which each byte takes every value."""
+    """Number of test inputs: random, extreme and given ones, and some in which each byte takes every value."""
     seed: int
     devices: tuple[DeviceRun, ...]
     difference: Difference | None = None
     failure: str = ""
     constants: ComparedConstants | None = None
-    """Comparison of all devices' constants with the original's."""
+    """Comparison of the constants of all devices with the original's."""
 
     @property
     def answer(self) -> str:
@@ -104,11 +104,11 @@ class _DevicesRan:
     difference: Difference | None
     failure: str
     left: int
-    """Number of further cases that there is time for."""
+    """Number of further cases that fit into the time."""
 
 
 def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
-    """Return what a device did in two runs, one after the other."""
+    """Return a device's results of two consecutive runs together."""
     return DeviceRun(
         first.sent + then.sent,
         first.received + then.received,
@@ -121,7 +121,7 @@ def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
 def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
     """Raise UsageError unless the models are those of all devices of one conversion, in order.
 
-    devices: for each device, the operators that send and receive.
+    devices: the SEND and RECEIVE operators of each device.
     """
     hint, there = "the folder as optimize --devices has written it", range(len(devices))
     messages = [(number, op.message) for number in there for op in devices[number] if op.message]

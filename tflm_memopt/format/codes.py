@@ -6,51 +6,53 @@ import enum
 
 
 class InputPlace(enum.IntEnum):
-    """Place of input 0. Views with base 1 read a streamed or external input."""
+    """Location of input 0. Views with base 1 read a streamed or external input."""
 
     ARENA = 0
-    """Whole in its buffer, like any other input."""
+    """Whole in its buffer, like the other inputs."""
     STREAM = 1
-    """Arrives a few rows at a time: tmo_push()."""
+    """Streamed a few rows at a time with tmo_push()."""
     EXTERNAL = 2
-    """io[0] is a tmo_source that points to its pixels."""
+    """External: io[0] is a tmo_source that points to the pixels."""
     LINK = 3
-    """Whole in its buffer, if there is one. tmo_run_linked() receives more tensors from other devices."""
+    """Whole in its buffer, if there is one. tmo_run_linked() also receives tensors from other devices."""
 
 
 class RowLayout(enum.IntEnum):
     """Order of a whole tensor's rows in memory. A reversed group counts them from the last row."""
 
     HWC = 0
-    """Row y is row y in memory."""
+    """Row y is stored as row y."""
     ROWS_REVERSED = 1
-    """Row y is row height - 1 - y in memory."""
+    """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
-    """In addition, pixel x is pixel width - 1 - x. For tiled groups, which compute the address of each pixel."""
+    """Like reversed rows, and pixel x is stored as pixel width - 1 - x. Only tiled groups, which compute the address of
+    each pixel, use this.
+    """
     STATE = 16
-    """STATE + i: like HWC, with rows in rolling buffer i of the state."""
+    """STATE + i is like HWC, with the rows in rolling buffer i of the state."""
 
 
 class Flags(enum.IntFlag):
     """Properties of an operator."""
 
     ITERATIVE = 1
-    """Each iteration adds one input row or tile to int32 accumulators; the last one writes the output row."""
+    """Each iteration adds one input row or tile to int32 accumulators. The last one writes the output row."""
     PER_CHANNEL = 2
     """Each output channel has its own multiplier and shift."""
     SUMS = 4
-    """Sums channel groups in int32 accumulators. An additional pass writes the output."""
+    """Channel groups are summed in int32 accumulators. An additional pass writes the output."""
     SWAPPED = 8
     """The second of two operands is the left one in the formula."""
     NIBBLES = 16
-    """CONV, DEPTHWISE: weights have four bits each, the first of two in the lower half of a byte."""
+    """Weights of CONV and DEPTHWISE have four bits each. The first of two is in the lower half of a byte."""
 
 
 class FloatRange(enum.IntEnum):
-    """Limits of the output of float32 kinds: bits 0 to 3 of `float_form`."""
+    """Limits of the output of float32 operators, in bits 0 to 3 of `float_form`."""
 
     FINITE = 0
-    """From the lowest to the highest finite value: TFLM's fused activation NONE. NaN stays NaN in all ranges."""
+    """From the lowest to the highest finite value, as TFLM's fused activation NONE. NaN stays NaN in all ranges."""
     RELU = 1
     """From 0 to the highest finite value."""
     RELU_N1_TO_1 = 2
@@ -62,8 +64,9 @@ class FloatRange(enum.IntEnum):
 
 
 class FloatFunction(enum.IntEnum):
-    """Function of ARITHMETIC_F32 (ADD to LEAKY_RELU), CURVE_F32 (LOGISTIC to TO_INTEGER), BINARY_32 (DIV to
-    MINIMUM_S32) and COMPARE_32 (EQUAL to LESS_EQUAL_S32): bits 4 and above of `float_form`. _S32: of int32 operands.
+    """Function of a float32 operator, in bits 4 and above of `float_form`. ARITHMETIC_F32 has ADD to LEAKY_RELU,
+    CURVE_F32 has LOGISTIC to TO_INTEGER, BINARY_32 has DIV to MINIMUM_S32, and COMPARE_32 has EQUAL to LESS_EQUAL_S32.
+    Names that end in _S32 take int32 operands.
     """
 
     ADD = 0
@@ -112,7 +115,7 @@ class FloatFunction(enum.IntEnum):
 
 
 class ResizeForm(enum.IntEnum):
-    """Ways in which RESIZE_BILINEAR_F32 finds the position of an output coordinate in the input."""
+    """Methods by which RESIZE_BILINEAR_F32 maps an output coordinate to the input."""
 
     PLAIN = 0
     CENTERS = 1
@@ -122,7 +125,7 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """An operand of SELECT: bits 0 and 1 are the number of its row among all rows that the iteration reads."""
+    """An operand of SELECT. Bits 0 and 1 are the number of its row among all rows that the iteration reads."""
 
     ONE_COLUMN = 4
     """Its only column is repeated."""
@@ -131,38 +134,41 @@ class SelectForm(enum.IntFlag):
 
 
 class LoopCode(enum.IntEnum):
-    """Codes of a group's loops. Each code runs an operator, or opens or closes a loop; a code n < NEAR runs operator
-    n of the group. Numbers are little-endian.
+    """Codes of a group's loops. Each code runs an operator, or opens or closes a loop. A code n < NEAR runs operator n
+    of the group. Numbers are little-endian.
     """
 
     NEAR = 0xFC
     FAR = 0xFC
-    """uint16_t op: runs it."""
+    """Run an operator. The number follows as uint16_t op."""
     SKIP = 0xFD
-    """uint16_t op, stripes: skips the rest of the operator's stripe and the next stripes - 1, then runs it."""
+    """Skip the rest of the operator's stripe and the next stripes - 1, then run the operator. The numbers follow as
+    uint16_t op, stripes.
+    """
     REPEAT = 0xFE
-    """uint16_t times: runs the codes up to the matching END this many times, at least once."""
+    """Run the codes up to the matching END this many times, at least once. The number follows as uint16_t times."""
     END = 0xFF
-    """Ends a loop, or the group."""
+    """End a loop, or the group."""
 
 
 class Sharding(enum.IntEnum):
     """Ways to share an operator's iterations between two cores."""
 
     CORE_0 = 0
-    """Core 0 computes all of them."""
+    """Core 0 computes all iterations."""
     CORE_1 = 1
-    """Core 1 computes all of them."""
+    """Core 1 computes all iterations."""
     COLUMNS = 2
-    """Core 0 computes columns [0, cut) of the output row, core 1 the others."""
+    """Core 0 computes columns [0, cut) of the output row, and core 1 the others."""
     CHANNELS = 3
-    """The same for channels: int8 CONV, and DEPTHWISE with equally many input and output channels. Packed operators are
-    split at a multiple of 4, dense ones of 6."""
+    """Core 0 computes channels [0, cut), and core 1 the others. This requires int8 CONV, or DEPTHWISE with equally many
+    input and output channels. Packed operators are split at a multiple of 4, dense ones of 6.
+    """
 
 
 class Part(enum.IntEnum):
-    """Optional parts of the library, numbered by their bits in `parts`. lower/parts.py determines those of a program.
-    DSP_*: kernels of the DSP extension for packed operators.
+    """Optional parts of the library, numbered by their bits in `parts`. lower/parts.py determines the parts that a
+    program needs. DSP_* are packed kernels for the DSP extension.
     """
 
     TILES = 0
@@ -177,37 +183,39 @@ class Part(enum.IntEnum):
     REVERSED = 5
     """Layouts other than TMO_LAYOUT_HWC."""
     TAPS = 6
-    """Depthwise convolutions for Helium other than tmo_mve_has_nine()."""
+    """Depthwise convolutions for Helium that tmo_mve_has_nine() does not cover."""
     STATE = 7
-    """Rows that outlive a run."""
+    """State: rows that outlive a run."""
     LINK = 8
     """TMO_INPUT_LINK."""
     NIBBLES = 9
     """TMO_FLAG_NIBBLES."""
     PIXELS = 10
-    """The faster way to run iterations of a single pixel. A library without it runs them in the general way."""
+    """Faster execution of iterations of a single pixel. A library without it uses the general code."""
     CONV_SUMS = 11
-    """CONV with windows that the DSP extension neither reads in place nor gathers. Other cores always have it."""
+    """CONV with windows that the DSP extension neither reads in place nor gathers. Cores without the DSP extension
+    always have it.
+    """
     CONV_STEPS = 12
-    """The same for windows whose bytes are not adjacent."""
+    """CONV like the above, for windows whose bytes are not adjacent."""
     DEPTHWISE_SUMS = 13
-    """DEPTHWISE that the DSP extension does not complete at once. Other cores always have it."""
+    """DEPTHWISE that needs more than one pass on the DSP extension. Cores without the DSP extension always have it."""
     DEPTHWISE_REPEATED = 14
     """DEPTHWISE with several output channels for each input channel."""
     DSP_PAIRS_1 = 15
-    """Convolutions that compute one pixel at once."""
+    """Convolutions that compute one pixel at a time."""
     DSP_PAIRS_2 = 16
     DSP_PAIRS_3 = 17
     DSP_PAIRS_4 = 18
     DSP_DIRECT = 19
     """Convolutions of a single pixel that is read in place."""
     DSP_CLIPPED = 20
-    """Four windows of which some leave the input."""
+    """Convolutions of four windows, some of which extend beyond the input."""
     DSP_GATHER = 21
-    """Windows with long rows that leave the input, or of tiled groups."""
+    """Convolutions with long window rows that extend beyond the input, or in tiled groups."""
     DSP_3X3 = 22
     """Depthwise rows with blocks of 3x3 taps."""
     DSP_NINE = 23
-    """Other depthwise rows with nine taps."""
+    """Depthwise rows with nine taps in other shapes."""
     DSP_TAPS = 24
-    """Other depthwise convolutions."""
+    """All other depthwise convolutions."""

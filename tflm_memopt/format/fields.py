@@ -1,8 +1,8 @@
 """Types of a record's fields, and the C layout that follows from them.
 
-A record is a frozen dataclass whose fields are annotated with the types below; fields without such an annotation are
-not stored. `DERIVED` has the types of properties that are stored, too. The order is that of the class, except for those
-that `C_ORDER` names: they come first, as it says.
+A record is a frozen dataclass whose fields are annotated with the types below. Fields without such an annotation are
+not stored. `DERIVED` lists the types of properties that are also stored. Fields that `C_ORDER` names come first, in its
+order; the others follow in the order of the class.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -26,12 +26,12 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, or up to `count` of them. code: numpy's name of the type."""
+    """A number, or up to `count` numbers. code: numpy's name of the type."""
 
     code: str
     count: int = 1
     name: str = ""
-    """Name in C, if different."""
+    """Name in C, if it differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,10 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class ArrayOffset:
-    """Offset of an array among the constants; 0: none.
+    """Offset of an array among the constants, or 0 for none.
 
-    `encode(value, context)` returns the bytes of a value that is not an array; `decode(data, at, context)` reads it.
+    For a value that is not an array, `encode(value, context)` returns its bytes and `decode(data, at, context)` reads
+    it.
     """
 
     code: str
@@ -72,7 +73,7 @@ class ArrayOffset:
 
 @dataclass(frozen=True, slots=True)
 class TableOffset:
-    """Offset of one or more records; 0: none."""
+    """Offset of one or more records, or 0 for none."""
 
     record: type
 
@@ -86,7 +87,7 @@ class Follows:
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The field shares its bytes with another field. A record uses only one of the two."""
+    """A field that shares its bytes with another field. A record uses only one of the two."""
 
     field: str
 
@@ -123,11 +124,11 @@ class Stored:
     base: Any
     """Type of the Python value; None if it is derived from other fields."""
     over: str = ""
-    """The field that it shares bytes with."""
+    """The field that shares its bytes with this one."""
     also: Mapping[str, str] = field(default_factory=dict)
     """Additional names in C, with their meanings."""
     name_in_c: str = ""
-    """Name in C, if different."""
+    """Name in C, if it differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +140,11 @@ class CField:
     count: int
     offset: int
     over: str
-    """The field that it shares bytes with, if any."""
+    """The field that shares its bytes with this one, if any."""
     source: Stored
-    """The dataclass' field that it comes from."""
+    """The dataclass field from which this field is derived."""
     record: type
-    """The dataclass with that field."""
+    """The dataclass that has this field."""
 
     @property
     def nbytes(self) -> int:
@@ -161,7 +162,7 @@ class RecordLayout:
 
 @cache
 def stored(record: type) -> tuple[Stored, ...]:
-    """The stored fields of a record, derived ones last."""
+    """Return the stored fields of a record, derived ones last."""
     hints = typing.get_type_hints(record, include_extras=True)
     derived: Mapping[str, Type] = getattr(record, "DERIVED", {})
     return (

@@ -12,40 +12,41 @@
 
 #define TMO_MAGIC 0x314F4D54u /* The first four bytes of a program: "TMO1". */
 #define TMO_VERSION 3
-#define TMO_NONE 0xFFFFu /* Entry of an access' table: the iteration reads no row of the operand. */
-#define TMO_MAX_INPUTS 4 /* Most operands that an operator reads row by row. */
-#define TMO_MAX_IO 16 /* Most inputs and outputs of a program, together. */
-#define TMO_MAX_KERNEL_H 64 /* Most rows that an iteration reads, of all operands together. */
-#define TMO_MAX_TAPS 64 /* Most pixels of a window in a tiled group. */
-#define TMO_MAX_EXTENT 1073741824u /* Largest extent of a window, and of all stripes, so that coordinates fit int32. */
-#define TMO_MAX_POOL_AREA 8388608u /* Most pixels of a pooling window, so that its sums fit int32. */
-#define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Most channels of SOFTMAX, so that the sum of their exponentials is below 2^31. */
-#define TMO_MAX_ADD_SHIFT 22 /* Largest left shift of ADD's operands, so that 9 bits stay inside int32. */
-#define TMO_MAX_SHIFT 30 /* Largest left shift of a rescaled int32 sum. */
-#define TMO_MAX_S16_SHIFT 7 /* Largest left shift of a rescaled int64 sum, which loses 15 - shift bits. */
-#define TMO_MAX_SUM_BYTES 4 /* Largest size of a sum of SUMS and ADD_SUMS, in bytes. */
-#define TMO_INDEX_BYTES 4 /* Bytes of an int32 index. Each one is stored as a pixel with this many one-byte channels. */
-#define TMO_TABLE_BYTES 256 /* Bytes of LOOKUP's table: one for each int8 value. */
-#define TMO_CURVE_WORDS 128 /* 32-bit words of LSTM's curve: uint16_t[256]. */
+#define TMO_NONE 0xFFFFu /* Table entry for an iteration that reads no row of the operand. */
+#define TMO_MAX_INPUTS 4 /* Maximum number of operands that an operator reads row by row. */
+#define TMO_MAX_IO 16 /* Maximum number of inputs and outputs of a program, together. */
+#define TMO_MAX_KERNEL_H 64 /* Maximum number of rows that an iteration reads, of all operands together. */
+#define TMO_MAX_TAPS 64 /* Maximum number of pixels of a window in a tiled group. */
+#define TMO_MAX_EXTENT 1073741824u /* Maximum extent of a window, and of all stripes together, so that coordinates fit int32. */
+#define TMO_MAX_POOL_AREA 8388608u /* Maximum number of pixels of a pooling window, so that its sums fit int32. */
+#define TMO_MAX_SOFTMAX_CHANNELS 4095 /* Maximum number of channels of SOFTMAX, so that the sum of the exponentials is below 2^31. */
+#define TMO_MAX_ADD_SHIFT 22 /* Maximum left shift of ADD's operands, so that 9 bits fit int32. */
+#define TMO_MAX_SHIFT 30 /* Maximum left shift of a rescaled int32 sum. */
+#define TMO_MAX_S16_SHIFT 7 /* Maximum left shift of a rescaled int64 sum, which loses 15 - shift bits. */
+#define TMO_MAX_SUM_BYTES 4 /* Maximum size of a sum of SUMS and ADD_SUMS, in bytes. */
+#define TMO_INDEX_BYTES 4 /* Bytes of an int32 index. An index is stored as a pixel with this many one-byte channels. */
+#define TMO_TABLE_BYTES 256 /* Bytes of LOOKUP's table, which has one for each int8 value. */
+#define TMO_CURVE_WORDS 128 /* Number of 32-bit words of LSTM's curve, which is a uint16_t[256]. */
 #define TMO_LSTM_SCALES 12 /* Number of LSTM's multipliers and of its shifts. */
 #define TMO_PROGRAM_BASE 255 /* Base of a constant tensor: the program itself. */
 #define TMO_LINK_BASE 254 /* Base of a tensor whose rows are sent to another device or received from one. */
-#define TMO_LOOP_DEPTH 4 /* Deepest nesting of loops. */
-#define TMO_PACKED_PIXELS 4 /* Most output pixels that a packed convolution computes at once. */
-#define TMO_PACKED_TILE 2304 /* Most int16 input values of these pixels. */
-#define TMO_MVE_PIXELS 2 /* The same as PACKED_PIXELS, for Helium. */
-#define TMO_MVE_TILE 4608 /* Most input bytes of the pixels that a convolution for Helium, RISC-V or ESP-NN computes at once. */
-#define TMO_ESP_TILE 2048 /* Most bytes of scratch of a depthwise convolution in ESP-NN, if a call computes more than one pixel. */
-#define TMO_PACKED_TAPS 51 /* Most taps of a packed depthwise convolution. */
-#define TMO_PACKED_SCALES 8 /* int32 values for each pair of channels. */
-#define TMO_PACKED_SHIFT 22 /* Largest right shift of a packed operator. */
-#define TMO_SHORT_ROW 16 /* Most bytes of a window row, in whole words, that TMO_PACKING_DSP_CONV gathers through a copy with its padding. */
-#define TMO_BLOCK_PIXELS 6 /* Adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once from 3x3 taps. */
-#define TMO_GATHERED_BYTES 200 /* Most bytes of a window that CONV gathers on cores with the DSP extension. */
-#define TMO_GATHERED_ROWS_BYTES 144 /* The same for a window in whole rows. */
-#define TMO_FEW_BYTES 80 /* The same for any number of output channels. */
-#define TMO_SOME_CHANNELS 8 /* Fewest output channels for more bytes. */
-#define TMO_MANY_CHANNELS 16 /* The same for a window in whole rows. */
+#define TMO_LOOP_DEPTH 4 /* Maximum nesting depth of loops. */
+#define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
+#define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values of the pixels that a packed convolution computes at once. */
+#define TMO_MVE_PIXELS 2 /* Maximum number of output pixels that a packed convolution for Helium computes at once. */
+#define TMO_MVE_TILE 4608 /* Maximum number of input bytes of the pixels that a convolution for Helium, RISC-V or ESP-NN computes at once. */
+#define TMO_ESP_TILE 2048 /* Maximum scratch of a depthwise convolution in ESP-NN, in bytes, if a call computes more than one pixel. */
+#define TMO_PACKED_TAPS 51 /* Maximum number of taps of a packed depthwise convolution. */
+#define TMO_PACKED_SCALES 8 /* Number of int32 values for each pair of channels. */
+#define TMO_PACKED_SHIFT 22 /* Maximum right shift of a packed operator. */
+/* Maximum number of bytes of a window row, in whole words, that TMO_PACKING_DSP_CONV gathers through a copy with its padding. */
+#define TMO_SHORT_ROW 16
+#define TMO_BLOCK_PIXELS 6 /* Number of adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once from 3x3 taps. */
+#define TMO_GATHERED_BYTES 200 /* Maximum number of bytes of a window that CONV gathers on cores with the DSP extension. */
+#define TMO_GATHERED_ROWS_BYTES 144 /* Maximum number of bytes of a window in whole rows that CONV gathers on cores with the DSP extension. */
+#define TMO_FEW_BYTES 80 /* Maximum number of bytes of a window that CONV gathers there for any number of output channels. */
+#define TMO_SOME_CHANNELS 8 /* Minimum number of output channels for which CONV gathers larger windows. */
+#define TMO_MANY_CHANNELS 16 /* Minimum number of output channels for which CONV gathers larger windows in whole rows. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's first byte. */
 
 /* Cores that run the same packed programs. The values are TMO_TARGET_*. */
@@ -74,52 +75,54 @@ enum {
 
 /* Order of a whole tensor's rows in memory. A reversed group counts them from the last row. */
 enum {
-  TMO_LAYOUT_HWC = 0, /* Row y is row y in memory. */
-  TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is row height - 1 - y in memory. */
-  TMO_LAYOUT_PIXELS_REVERSED = 2, /* In addition, pixel x is pixel width - 1 - x. For tiled groups, which compute the address of each pixel. */
-  TMO_LAYOUT_STATE = 16, /* STATE + i: like HWC, with rows in rolling buffer i of the state. */
+  TMO_LAYOUT_HWC = 0, /* Row y is stored as row y. */
+  TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
+  /* Like reversed rows, and pixel x is stored as pixel width - 1 - x. Only tiled groups, which compute the address of each pixel, use this. */
+  TMO_LAYOUT_PIXELS_REVERSED = 2,
+  TMO_LAYOUT_STATE = 16, /* STATE + i is like HWC, with the rows in rolling buffer i of the state. */
 };
 
-/* Place of input 0. Views with base 1 read a streamed or external input. */
+/* Location of input 0. Views with base 1 read a streamed or external input. */
 enum {
-  TMO_INPUT_ARENA = 0, /* Whole in its buffer, like any other input. */
-  TMO_INPUT_STREAM = 1, /* Arrives a few rows at a time: tmo_push(). */
-  TMO_INPUT_EXTERNAL = 2, /* io[0] is a tmo_source that points to its pixels. */
-  TMO_INPUT_LINK = 3, /* Whole in its buffer, if there is one. tmo_run_linked() receives more tensors from other devices. */
+  TMO_INPUT_ARENA = 0, /* Whole in its buffer, like the other inputs. */
+  TMO_INPUT_STREAM = 1, /* Streamed a few rows at a time with tmo_push(). */
+  TMO_INPUT_EXTERNAL = 2, /* External: io[0] is a tmo_source that points to the pixels. */
+  TMO_INPUT_LINK = 3, /* Whole in its buffer, if there is one. tmo_run_linked() also receives tensors from other devices. */
 };
 
 /* Properties of an operator. */
 enum {
-  TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators; the last one writes the output row. */
+  TMO_FLAG_ITERATIVE = 1, /* Each iteration adds one input row or tile to int32 accumulators. The last one writes the output row. */
   TMO_FLAG_PER_CHANNEL = 2, /* Each output channel has its own multiplier and shift. */
-  TMO_FLAG_SUMS = 4, /* Sums channel groups in int32 accumulators. An additional pass writes the output. */
+  TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators. An additional pass writes the output. */
   TMO_FLAG_SWAPPED = 8, /* The second of two operands is the left one in the formula. */
-  TMO_FLAG_NIBBLES = 16, /* CONV, DEPTHWISE: weights have four bits each, the first of two in the lower half of a byte. */
+  TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The first of two is in the lower half of a byte. */
 };
 
-/* Codes of a group's loops. Each code runs an operator, or opens or closes a loop; a code n < NEAR runs operator n of the group. Numbers are little-
+/* Codes of a group's loops. Each code runs an operator, or opens or closes a loop. A code n < NEAR runs operator n of the group. Numbers are little-
  * endian. */
 enum {
   TMO_LOOP_NEAR = 0xfc,
-  TMO_LOOP_FAR = 0xfc, /* uint16_t op: runs it. */
-  TMO_LOOP_SKIP = 0xfd, /* uint16_t op, stripes: skips the rest of the operator's stripe and the next stripes - 1, then runs it. */
-  TMO_LOOP_REPEAT = 0xfe, /* uint16_t times: runs the codes up to the matching END this many times, at least once. */
-  TMO_LOOP_END = 0xff, /* Ends a loop, or the group. */
+  TMO_LOOP_FAR = 0xfc, /* Run an operator. The number follows as uint16_t op. */
+  /* Skip the rest of the operator's stripe and the next stripes - 1, then run the operator. The numbers follow as uint16_t op, stripes. */
+  TMO_LOOP_SKIP = 0xfd,
+  TMO_LOOP_REPEAT = 0xfe, /* Run the codes up to the matching END this many times, at least once. The number follows as uint16_t times. */
+  TMO_LOOP_END = 0xff, /* End a loop, or the group. */
 };
 
 /* Ways to share an operator's iterations between two cores. */
 enum {
-  TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all of them. */
-  TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all of them. */
-  TMO_SHARDING_COLUMNS = 2, /* Core 0 computes columns [0, cut) of the output row, core 1 the others. */
-  /* The same for channels: int8 CONV, and DEPTHWISE with equally many input and output channels. Packed operators are split at a multiple of 4, dense
-   * ones of 6. */
+  TMO_SHARDING_CORE_0 = 0, /* Core 0 computes all iterations. */
+  TMO_SHARDING_CORE_1 = 1, /* Core 1 computes all iterations. */
+  TMO_SHARDING_COLUMNS = 2, /* Core 0 computes columns [0, cut) of the output row, and core 1 the others. */
+  /* Core 0 computes channels [0, cut), and core 1 the others. This requires int8 CONV, or DEPTHWISE with equally many input and output channels.
+   * Packed operators are split at a multiple of 4, dense ones of 6. */
   TMO_SHARDING_CHANNELS = 3,
 };
 
-/* Limits of the output of float32 kinds: bits 0 to 3 of float_form. */
+/* Limits of the output of float32 operators, in bits 0 to 3 of float_form. */
 enum {
-  TMO_RANGE_FINITE = 0, /* From the lowest to the highest finite value: TFLM's fused activation NONE. NaN stays NaN in all ranges. */
+  TMO_RANGE_FINITE = 0, /* From the lowest to the highest finite value, as TFLM's fused activation NONE. NaN stays NaN in all ranges. */
   TMO_RANGE_RELU = 1, /* From 0 to the highest finite value. */
   TMO_RANGE_RELU_N1_TO_1 = 2,
   TMO_RANGE_RELU6 = 3,
@@ -127,8 +130,8 @@ enum {
   TMO_RANGE_POSITIVE = 5, /* From 0 to infinity. */
 };
 
-/* Function of ARITHMETIC_F32 (ADD to LEAKY_RELU), CURVE_F32 (LOGISTIC to TO_INTEGER), BINARY_32 (DIV to MINIMUM_S32) and COMPARE_32 (EQUAL to
- * LESS_EQUAL_S32): bits 4 and above of float_form. _S32: of int32 operands. */
+/* Function of a float32 operator, in bits 4 and above of float_form. ARITHMETIC_F32 has ADD to LEAKY_RELU, CURVE_F32 has LOGISTIC to TO_INTEGER,
+ * BINARY_32 has DIV to MINIMUM_S32, and COMPARE_32 has EQUAL to LESS_EQUAL_S32. Names that end in _S32 take int32 operands. */
 enum {
   TMO_FUNCTION_ADD = 0,
   TMO_FUNCTION_SUB = 1,
@@ -172,21 +175,21 @@ enum {
   TMO_FUNCTION_LESS_EQUAL_S32 = 39,
 };
 
-/* Ways in which RESIZE_BILINEAR_F32 finds the position of an output coordinate in the input. */
+/* Methods by which RESIZE_BILINEAR_F32 maps an output coordinate to the input. */
 enum {
   TMO_RESIZE_PLAIN = 0,
   TMO_RESIZE_CENTERS = 1, /* half_pixel_centers */
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* An operand of SELECT: bits 0 and 1 are the number of its row among all rows that the iteration reads. */
+/* An operand of SELECT. Bits 0 and 1 are the number of its row among all rows that the iteration reads. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* Its only column is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* Its only channel is repeated. */
 };
 
-/* Optional parts of the library, numbered by their bits in parts. lower/parts.py determines those of a program. DSP_*: kernels of the DSP extension
- * for packed operators. */
+/* Optional parts of the library, numbered by their bits in parts. lower/parts.py determines the parts that a program needs. DSP_* are packed kernels
+ * for the DSP extension. */
 enum {
   TMO_PART_TILES = 0, /* Tiled groups. */
   TMO_PART_CHANNEL_GROUPS = 1,
@@ -194,25 +197,26 @@ enum {
   TMO_PART_STREAM = 3, /* TMO_INPUT_STREAM. */
   TMO_PART_EXTERNAL = 4, /* TMO_INPUT_EXTERNAL. */
   TMO_PART_REVERSED = 5, /* Layouts other than TMO_LAYOUT_HWC. */
-  TMO_PART_TAPS = 6, /* Depthwise convolutions for Helium other than tmo_mve_has_nine(). */
-  TMO_PART_STATE = 7, /* Rows that outlive a run. */
+  TMO_PART_TAPS = 6, /* Depthwise convolutions for Helium that tmo_mve_has_nine() does not cover. */
+  TMO_PART_STATE = 7, /* State: rows that outlive a run. */
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
-  TMO_PART_PIXELS = 10, /* The faster way to run iterations of a single pixel. A library without it runs them in the general way. */
-  TMO_PART_CONV_SUMS = 11, /* CONV with windows that the DSP extension neither reads in place nor gathers. Other cores always have it. */
-  TMO_PART_CONV_STEPS = 12, /* The same for windows whose bytes are not adjacent. */
-  TMO_PART_DEPTHWISE_SUMS = 13, /* DEPTHWISE that the DSP extension does not complete at once. Other cores always have it. */
+  TMO_PART_PIXELS = 10, /* Faster execution of iterations of a single pixel. A library without it uses the general code. */
+  /* CONV with windows that the DSP extension neither reads in place nor gathers. Cores without the DSP extension always have it. */
+  TMO_PART_CONV_SUMS = 11,
+  TMO_PART_CONV_STEPS = 12, /* CONV like the above, for windows whose bytes are not adjacent. */
+  TMO_PART_DEPTHWISE_SUMS = 13, /* DEPTHWISE that needs more than one pass on the DSP extension. Cores without the DSP extension always have it. */
   TMO_PART_DEPTHWISE_REPEATED = 14, /* DEPTHWISE with several output channels for each input channel. */
-  TMO_PART_DSP_PAIRS_1 = 15, /* Convolutions that compute one pixel at once. */
+  TMO_PART_DSP_PAIRS_1 = 15, /* Convolutions that compute one pixel at a time. */
   TMO_PART_DSP_PAIRS_2 = 16,
   TMO_PART_DSP_PAIRS_3 = 17,
   TMO_PART_DSP_PAIRS_4 = 18,
   TMO_PART_DSP_DIRECT = 19, /* Convolutions of a single pixel that is read in place. */
-  TMO_PART_DSP_CLIPPED = 20, /* Four windows of which some leave the input. */
-  TMO_PART_DSP_GATHER = 21, /* Windows with long rows that leave the input, or of tiled groups. */
+  TMO_PART_DSP_CLIPPED = 20, /* Convolutions of four windows, some of which extend beyond the input. */
+  TMO_PART_DSP_GATHER = 21, /* Convolutions with long window rows that extend beyond the input, or in tiled groups. */
   TMO_PART_DSP_3X3 = 22, /* Depthwise rows with blocks of 3x3 taps. */
-  TMO_PART_DSP_NINE = 23, /* Other depthwise rows with nine taps. */
-  TMO_PART_DSP_TAPS = 24, /* Other depthwise convolutions. */
+  TMO_PART_DSP_NINE = 23, /* Depthwise rows with nine taps in other shapes. */
+  TMO_PART_DSP_TAPS = 24, /* All other depthwise convolutions. */
 };
 
 typedef enum {
