@@ -31,7 +31,7 @@ from tflm_memopt.tflm.shapes import undefined
 
 @dataclass(frozen=True, slots=True)
 class LeftWhole:
-    """The reason that no part of a model is converted, and what the user can do about it."""
+    """The reason why no part of a model is converted, and how the user can change that."""
 
     why: str
     hint: str = RECONVERT
@@ -55,7 +55,7 @@ ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file
 def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
     """Return the canonical form, without changes to operators that stay builtin, byte for byte.
 
-    whole: the reason that all operators stay builtin (left_whole()), or None.
+    whole: the reason why all operators stay builtin (left_whole()), or None.
     """
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
@@ -82,7 +82,9 @@ def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
 
 
 def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:
-    """Return why operators on resource variables stay builtin. Tensors of states are no longer in the graph."""
+    """Return why operators on resource variables stay builtin. Variables that were converted to states are no longer in
+    the graph.
+    """
     why = builtin_variables(graph, left_alone)
     said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
     return {
@@ -122,7 +124,7 @@ def _uncalled(model: Model) -> LeftWhole | None:
 
 
 def _looped(model: Model) -> LeftWhole | None:
-    """Return the reason if loops are recurrent layers, which have other forms."""
+    """Return the reason if the model's loops are recurrent layers, for which the hint is different."""
     found = recurrent.loops(model.graphs)
     if not found:
         return None
@@ -140,7 +142,7 @@ def _reads_unwritten(graph: Graph) -> bool:
 
 
 def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
-    """Return the operators that TFLM refuses and that would stay builtin in the rewritten model."""
+    """Return the operators that TFLM does not support and that would stay builtin in the rewritten model."""
     supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
     builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}
     return tuple(one for one in refusals(model) if one.subgraph or one.op in builtin)

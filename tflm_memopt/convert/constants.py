@@ -1,12 +1,10 @@
 """Compare the constants of a rewritten model with those of the original, without running a model.
 
 The numbers of each operator of a program are compared with those of the original's operators, in the same form. A
-program does not say which operators it stands for. So each of its operators has to equal one of the original's; the
-operator that writes its input has to equal the one that writes it in the original; and each operator of the original
-has to be found. Constants of builtin operators have to be the same bytes.
-
-Programs have the same constants in several forms: without dead channels, in parts on several devices, or with rows
-counted from the last to the first.
+program does not name the original's operators. So each of its operators must equal one of them, the writers of both
+operators' inputs must be equal, too, and each operator of the original must be found. Constants of builtin operators
+must be the same bytes. Programs store constants in several forms: without dead channels, in parts on several devices,
+or with rows counted from the last to the first.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """Return the form of the original that equals the most operators of the programs."""
+    """Return the original in the form in which it equals the most operators of the programs."""
     best, most = Originals(()), -1
     for ops in _originals(original, changes):
         tried = Originals(ops)
@@ -69,13 +67,13 @@ def _compared(program: Program) -> Iterator[ProgramOp]:
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the original's operators in each form that programs may have: without dead channels, or with them."""
+    """Yield the original's operators in each form that programs may have: with dead channels and without them."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     annotated = annotation.annotate(graph, annotation.left_whole(model))
     forms = [annotated]
     mode = input_mode(changes.input or "arena")
     if mode.where == SLIDING:
-        with contextlib.suppress(UsageError):  # the rewritten model has another original
+        with contextlib.suppress(UsageError):  # the rewritten model may belong to another original
             forms.insert(0, pipeline.slide(annotated, mode)[0])
     for form in forms:
         for fold in (True, False):
@@ -92,11 +90,13 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int, int], Mapping[bytes, set[int]]] = field(
         default_factory=dict, compare=False
     )
-    """Sets of operators by the digest of their numbers. The key is the form, the target and the channels of a part."""
+    """Sets of operators by the digest of their numbers. The keys are the form, the target and the number of channels of
+    a part.
+    """
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Each operator with its number, in both orders of its rows."""
+        """Each operator with its number in the model, in both orders of its rows."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program, channels: int = 0) -> set[int]:
@@ -110,14 +110,14 @@ class Originals:
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
     def _numbers(self, form: numbers.ConstantForm, target: int, channels: int) -> Iterator[tuple[int, Numbers]]:
-        """Yield the numbers of the operators, or of their parts, in this form."""
+        """Yield the numbers of the operators in this form or, if `channels` is not 0, of their parts."""
         for number, op in self.forms:
             for part in _parts(op, channels) if op.kind is form.kind else ():
                 if (expected := numbers.of_original(part, form, target)) is not None:
                     yield number, expected
 
     def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the operator, or the one with the part, that differs least, and how much it differs."""
+        """Return the operator that differs least, or whose part does, and how much it differs."""
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         compared = (
             (self.ops[number], numbers.differences(found, expected))
@@ -129,7 +129,7 @@ class Originals:
 
 
 def _forms(op: RowOp) -> Iterator[RowOp]:
-    """Yield the operator, and the same with rows, or rows and pixels, in reverse order."""
+    """Yield the operator in its normal form, with reversed rows, and with reversed rows and pixels."""
     yield op
     axes = op.traits.constants.kernel_axes
     if op.weights is not None and axes:
@@ -176,7 +176,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
         different += _elsewhere(p, program, equal, ops)
     summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
     missing = [op for number, op in enumerate(ops) if number not in seen and op.kind not in numbers.NOT_COMPARED]
-    if summed:  # several devices add up its products, in a form that is not compared
+    if summed:  # several devices add up its products, in a form that cannot be compared
         unknown += len(missing)
     elif not different and not unknown:
         different += [f"{op.name} of the original is in no program" for op in missing]
@@ -184,7 +184,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
 
 
 def _told(counts: Mapping[str, int]) -> str:
-    """Describe the numbers that differ.
+    """Describe how many numbers of each sort differ.
 
     >>> _told({"weights": 3, "biases": 1})
     '3 weights and 1 biases differ'
@@ -224,7 +224,7 @@ def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
             if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
         ]
         if any(kept.shape != new.shape for kept, new in pairs):
-            continue  # a part of the original's operator
+            continue  # a part of an operator of the original
         wrong = [new for kept, new in pairs if _constant(kept) != _constant(new)]
         different += [f"builtin {describe(op)}: constant '{new.label}' differs" for new in wrong]
         equal += bool(pairs) and not wrong

@@ -1,4 +1,6 @@
-"""Convert one model: make, check and lower plans within the limits, or a saved plan; each plan is made once."""
+"""Convert one model. Plans within the limits are made, checked and lowered, each once; a saved plan is only checked and
+lowered.
+"""
 
 from __future__ import annotations
 
@@ -39,25 +41,25 @@ from tflm_memopt.tflm.structs import Abi
 
 NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
-"""Sizes of fast memory that are tried to name one that is enough."""
+"""Sizes of fast memory to try, to name one that is enough."""
 SPILL_TRIES = 4
-"""Plans with tensors in slow memory that are tried, since their tails become known only afterwards."""
+"""Number of plans with tensors in slow memory to try, since their tails become known only afterwards."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""Errors that reading can raise for a plan of another model or a damaged plan."""
+"""Errors that a damaged plan, or one of another model, can raise while it is read."""
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A checked plan, the model that runs it, and the RAM that it takes."""
+    """A checked plan, the rewritten model, and the RAM that it takes."""
 
     planned: Planned
     model: bytes
     read: Model
-    """The parsed model, which all reports are based on."""
+    """The parsed original, on which all reports are based."""
     arena: Arena
-    """Arena under TFLM or, without an interpreter, of the C module."""
+    """Arena under TFLM or, if no interpreter is used, of the C module."""
     interpreter: bool = True
-    """Whether TFLM runs the model; otherwise it becomes a C module."""
+    """Whether TFLM runs the model. Otherwise it becomes a C module."""
 
     @cached_property
     def moved(self) -> BytesMoved:
@@ -86,7 +88,7 @@ def conversion_of(
     *,
     interpreter: bool = True,
 ) -> Conversion:
-    """Return the conversion of a model. Raises UsageError for an input that cannot be at its place."""
+    """Return the conversion of a model. Raises UsageError if the input cannot be streamed or external as requested."""
     if annotation.left_whole(source, options.ops):
         rows = None
     elif options.ops == BUILTIN:
@@ -102,19 +104,19 @@ def conversion_of(
 
 @dataclass(frozen=True, eq=False)
 class Conversion:
-    """The conversion of one model. Plans are made, checked and lowered on demand, each once."""
+    """The conversion of one model. Plans are made, checked and lowered on demand, and each only once."""
 
     source: Model
     border: Int8Interface
     whole: AnnotatedGraph
     rows: RowGraph | None
-    """Row graph that is planned, with the input at its place, or None if there is nothing to convert."""
+    """Row graph to plan, with the input in its place, or None if there is nothing to convert."""
     options: ConversionOptions
     abi: Abi
     widest: Settings | None
-    """Limits of tiled groups under other options, for hints."""
+    """Limits of tiled groups under other options, which hints try."""
     library: Library
-    """Kernels for the arena figures."""
+    """Kernel library that the arena figures count."""
     interpreter: bool
     """Whether TFLM runs the rewritten model; otherwise RAM and flash are those of a C module if possible."""
     log: Log = field(default_factory=Log)
@@ -128,7 +130,7 @@ class Conversion:
 
     @cached_property
     def original(self) -> AnnotatedGraph:
-        """The annotated original model with its own interface."""
+        """The annotated original model with its own inputs and outputs."""
         if self.border.graph is self.source.graph and self.options.ops != BUILTIN:
             return self.whole
         return annotation.annotate(self.source.graph, annotation.left_whole(self.source))
@@ -153,7 +155,7 @@ class Conversion:
         return replace(self, options=replace(self.options, tiles=tiles), known=self.plans if self.rows else None)
 
     def wide(self) -> Conversion | None:
-        """Return this conversion with wide tiles for packed convolutions, or None if tiles are as wide without."""
+        """Return this conversion with wide tiles for packed convolutions, or None if its tiles are already as wide."""
         rows = self._there
         graph = pipeline.pack_for(rows, self.options.target, wide=True)
         if all(
@@ -182,7 +184,7 @@ class Conversion:
         return Converted(planned, model, again, module_arena(again, self.abi), interpreter=False)
 
     def _planned_from(self, plan: Plan) -> RowGraph:
-        """Return the row graph of a plan, with some operators twice or in parts."""
+        """Return the row graph of a plan in which some operators run twice or in parts."""
         if plan.tilings:
             return pipeline.in_parts(self.whole, plan.tilings, self.library, self.abi)
         there = pipeline.pack_for(self._there, self.options.target, wide=True) if plan.wide else self._there
@@ -200,7 +202,7 @@ class Conversion:
 
     @cached_property
     def at(self) -> Callable[[int], Converted]:
-        """Function that returns the plan of least head with at most this many multiply-accumulates."""
+        """Function that returns the plan of least head for a maximum number of multiply-accumulates."""
         return cache(lambda macs: self.of(self.plans.at(macs)))
 
     def overhead(self, macs: int) -> float:
@@ -214,7 +216,7 @@ class Conversion:
 
     @property
     def folded(self) -> float:
-        """Factor F without recompute. It is below 1 if dead channels are removed."""
+        """Compute factor F without recompute. It is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
@@ -237,7 +239,9 @@ class Conversion:
         return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
 
     def spilled(self, limits: Limits) -> Converted | None:
-        """Return the plan without recompute that keeps the RAM limit with the least time for slow memory, or None."""
+        """Return the plan without recompute that keeps the RAM limit and takes the least time for slow memory, or
+        None.
+        """
         if limits.slow is None or limits.ram is None or self.options.ops == BUILTIN:
             return None
         room = limits.ram - self.once.arena.tail
@@ -252,7 +256,7 @@ class Conversion:
         return None
 
     def least_spilled(self, limits: Limits) -> Converted | None:
-        """Return a plan with tensors in slow memory that needs little fast memory, but more than the limit, or None."""
+        """Return a plan with tensors in slow memory that needs little fast memory but exceeds the limit, or None."""
         best, low, high = None, limits.ram or 0, self.once.arena.total
         for _ in range(LEAST_TRIES):
             found = self.spilled(replace(limits, board=None, total=(low + high) // 2))
@@ -292,7 +296,9 @@ class Conversion:
         )
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
-        """Return the conversion with another place of the input or an int8 interface, or None if that is impossible."""
+        """Return the conversion with the input in another place or with an int8 interface, or None if that is
+        impossible.
+        """
         border = to_int8_io(self.source.graph) if int8_io else self.border
         original = pipeline.interpret(border.graph, self.options.ops) if int8_io else self.whole
         options = replace(self.options, input=input)
@@ -302,7 +308,7 @@ class Conversion:
             return None
 
     def state_variants(self) -> list[Conversion]:
-        """Return this conversion and, for a sliding window, those with ever fewer layers that keep rows.
+        """Return this conversion and, for a sliding window, variants in which fewer and fewer layers keep rows.
 
         Later layers compute their rows again. There is one of each number of multiply-accumulates, in order.
         """
@@ -316,7 +322,7 @@ class Conversion:
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
         """Return the bytes with a streamed or sliding input in the arena, if fewer than `chosen` takes, else None.
 
-        A streamed input that is as large as the whole head of `chosen` is not tried.
+        It is not tried if the input alone is as large as the head of `chosen`.
         """
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
@@ -331,7 +337,7 @@ class Conversion:
     # Saved plans
 
     def saved(self, document: Mapping[str, Any]) -> Converted:
-        """Return the conversion with a saved plan of this model. Raises UsageError for any other document."""
+        """Return the conversion with a saved plan of this model. Raises UsageError for a document that is not one."""
         try:
             plan = self._read(document)
             self._matches(plan)
@@ -350,7 +356,9 @@ class Conversion:
         return Plan.from_json(document)
 
     def _matches(self, plan: Plan) -> None:
-        """Raise PlanError if sizes or regions are those of another model: the checker only replays bytes."""
+        """Raise PlanError if sizes or regions are those of another model. The checker alone would not notice, as it
+        only replays bytes.
+        """
         if plan.target != self.options.target:
             raise PlanError(f"it is for {plan.target}, not for {self.options.target}")
         sizes = tensor_sizes(self._planned_from(plan))

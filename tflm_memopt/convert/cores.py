@@ -1,4 +1,4 @@
-"""Evaluate the options `--cores` and `--share`."""
+"""Options `--cores` and `--share`: the speeds of two cores, and their share of the work."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Instructions to reach an iteration, which each core does for all iterations; to begin a part of one; and to wake and
-wait.
+"""Instructions of two cores besides the kernels': to reach an iteration, which each core does for all iterations; to
+begin a part of one; and to wake and wait.
 
-They were counted on Cortex-M33; the barrier by benchmarks/two_cores.py, with the counters of tmo/spin.h.
+They were counted on Cortex-M33, those of the barrier by benchmarks/two_cores.py with the counters of tmo/spin.h.
 """
 STACKS = 1856, 1760
-"""Bytes of each core's stack, of core 0's inside Invoke(): the most of docs/two-cores.md's models, on Cortex-M33."""
+"""Bytes of stack of each core; for core 0 inside Invoke(). They are the maximum over the models of docs/two-cores.md on
+Cortex-M33.
+"""
 LEAST_SHARE = 0.2
-"""Smallest part of a core's time. With less, the other core is faster alone."""
+"""Smallest useful share of a core's time. With less, the other core alone is faster."""
 
 
 def speeds(

@@ -1,4 +1,4 @@
-"""Fill in the records of results.py for a model, its conversion and the points of its frontier."""
+"""Fills in the records of results.py from a model, its conversion, and the points of its frontier."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _report(
     done: tuple[Work, ...],
     started: float,
 ) -> Report:
-    """Describe a conversion and the plan that was chosen, or why there is none. done: one inference's work."""
+    """Describe a conversion and the chosen plan, or why there is none. done: the work of one inference."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
     border, annotated, macs = conversion.border, conversion.whole, conversion.original_macs
     planned, parts = chosen.planned if chosen else None, conversion.rows
@@ -140,7 +140,9 @@ def _report(
 
 
 def _packed(asked: Request, made: Decision, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the gain of packed kernels. None if a core, board or target was given, or if operators are builtin."""
+    """Estimate the gain of packed kernels. Return None if the user chose a core, board or target, or if operators are
+    builtin.
+    """
     options, table = made.conversion.options, asked.table
     if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
         return None
@@ -170,7 +172,9 @@ def _window(planned: Planned | None) -> WindowReport | None:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a point on the frontier, and what it leaves free on a board. clock: clock of the core of `costed`."""
+    """Describe a point on the frontier, and the memory that it leaves free on a board. clock: clock of the core of
+    `costed`.
+    """
     point = costed.converted
     plan = point.planned.plan
     return PointReport(
@@ -260,7 +264,9 @@ def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> l
 
 
 def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
-    """Describe what `--int8-io` did not change; everything if the model is not rewritten."""
+    """Describe the inputs and outputs that `--int8-io` left unchanged. These are all of them if the model is not
+    rewritten.
+    """
     kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
     return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
 

@@ -1,7 +1,7 @@
 """Explain why a model does not fit: the bytes that it needs, and the nearest alternatives, each of which was tried.
 
-Without recompute, an int8 interface, a streamed input and both are tried. With recompute, only the one of these that
-takes the least RAM is tried. So the number of conversions is small for any model.
+An int8 interface, a streamed input and both are tried without recompute. Only the one that takes the least RAM is also
+tried with recompute. So the number of conversions is small for any model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tflm_memopt.targets.boards import boards, fit
 from tflm_memopt.tflm.arena import Arena
 
 MOST_BOARDS = 4
-"""Most boards that a hint names, smallest first."""
+"""Maximum number of boards that a hint names, smallest first."""
 SMALLER = "a smaller model"
 ROLES = {
     Role.TENSOR: "output of",
@@ -34,7 +34,7 @@ ROLES = {
     Role.SCRATCH: "scratch of",
 }
 MOST_NAMED = 4
-"""Most buffers that a message names."""
+"""Maximum number of buffers that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _Alternative:
 
 
 def too_large(conversion: Conversion, limits: Limits, best: Converted) -> DoesNotFit:
-    """Return the error for `best`, which takes the least of all plans that were tried."""
+    """Return the error for `best`, the plan with the least RAM of all that were tried."""
     if limits.admit(best.arena):
         return too_little_flash(limits, best.firmware, ", or ".join([*_for_flash(conversion, limits, best), SMALLER]))
     if limits.spills and (least := conversion.least_spilled(limits)):
@@ -63,7 +63,7 @@ def too_large(conversion: Conversion, limits: Limits, best: Converted) -> DoesNo
 
 
 def original_too_large(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
-    """Return the error for a model that is not rewritten. why: the reason that it is not."""
+    """Return the error for a model that is not rewritten. why: the reason why it is not."""
     hint = ", or ".join([*(_boards(arena, needs) if limits.board else ()), SMALLER])
     if limits.admit(arena):
         return too_little_flash(limits, needs, hint)
@@ -85,7 +85,7 @@ def too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
 
 
 def _for_ram(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
-    """Yield options that fit the RAM limit, then boards that fit, or else a limit that can be kept."""
+    """Yield options that fit the RAM limit, then boards that fit. If there are none, yield a limit that can be kept."""
     found = False
     for way in _more_compute(conversion, limits, best):
         found |= "fits" in way
@@ -115,7 +115,7 @@ def _recompute(conversion: Conversion, there: Converted) -> str:
 
 
 def _said(flags: str, there: Converted, limits: Limits, more: str = "") -> str:
-    """Describe a way that fits, or whose RAM fits while flash is missing."""
+    """Describe flags with which the model fits, or with which only flash is missing."""
     missing = limits.flash_missing(there.firmware)
     if not missing:
         return f"{flags} (fits in {there.arena.total:,} B{more})"
@@ -123,7 +123,7 @@ def _said(flags: str, there: Converted, limits: Limits, more: str = "") -> str:
 
 
 def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
-    """Yield alternatives with more recompute than was allowed."""
+    """Yield alternatives with more recompute than the limits allow."""
     if limits.overhead is None or not (conversion.widest and conversion.widest.recompute):
         return
     most, wide = conversion.macs(limits.overhead), conversion.within(conversion.widest)
@@ -139,7 +139,7 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
-    """Yield an int8 interface, a streamed input and both, if they are possible and not in use."""
+    """Yield an int8 interface, a streamed input and both, if they are possible and not yet in use."""
     here = conversion.options.input
     for place in (here, InputMode(STREAM, 1)) if here == IN_ARENA else (here,):
         for narrow in (False,) if conversion.border.replaced else (True, False):
@@ -150,14 +150,14 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
 
 
 def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converted:
-    """Return the plan of least RAM at any compute that is allowed."""
+    """Return the plan of least RAM with any amount of compute that is allowed."""
     if limits.overhead is not None or not (conversion.options.tiles and conversion.options.tiles.recompute):
         return best
     return min(best, conversion.at(conversion.plans.budgets[-1]), key=lambda c: c.arena.total)
 
 
 def _elsewhere(limits: Limits, best: Converted, others: list[_Alternative]) -> Iterator[str]:
-    """Yield boards on which this conversion fits or, if there are none, those on which another one fits."""
+    """Yield boards on which this conversion fits. If there are none, yield boards on which an alternative fits."""
     for flags, there in [("", best), *((f"{other.flags} ", other.once) for other in others)]:
         if limits.total is not None and there.arena.total > limits.total:
             continue

@@ -1,4 +1,4 @@
-"""Plans of one model at every compute budget: which budgets to plan for, and the cheapest that fits a RAM limit.
+"""Plans of one model at every compute budget: the budgets to plan for, and the lowest one that fits a RAM limit.
 
 The two problems are those of msf-CNN (section 5). P1 asks for the least RAM within a compute budget, P2 for the least
 compute within a RAM limit.
@@ -24,15 +24,17 @@ from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
 
 FULL_WIDTH = 0xFFFF
-"""Number of columns that no map exceeds (TMO's tile is a uint16_t)."""
+"""Number of columns that no feature map exceeds (TMO's tile is a uint16_t)."""
 ROUNDING = 1e-9
-"""Tolerance for F as a decimal fraction, so that the search keeps the plan exactly at the budget."""
+"""Tolerance for F as a decimal fraction, so that the search does not lose the plan exactly at the budget."""
 VAIN = 2
 """Number of consecutive sets of rematerialisations without a gain after which a search ends."""
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
-    """Return the limits of tiled groups without the given techniques. Raises UsageError for an unknown technique."""
+    """Return the limits of tiled groups without the planning techniques that are switched off. Raises UsageError for an
+    unknown technique.
+    """
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
         what = f"'{unknown[0]}' is not a technique that can be switched off"
@@ -58,7 +60,7 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
 
 
 def roomy(chosen: Settings | None) -> Settings | None:
-    """Return the settings without single pixels and channel groups, for which there are no packed kernels."""
+    """Return the settings without single pixels and channel groups, for which no packed kernels exist."""
     return replace(chosen, tile=FULL_WIDTH, group_channels=0) if chosen else None
 
 
@@ -85,7 +87,7 @@ class Plans:
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans with a layout. A plan that cannot be better than a known one gets no layout."""
+        """Plans whose layout is known. A plan that cannot be better than a known one gets no layout."""
 
     @cached_property
     def inputs(self) -> int:
@@ -123,7 +125,7 @@ class Plans:
         return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
 
     def _planners_with(self, choice: Choice) -> Sequence[Planner]:
-        """Return planners with recompute. Their search takes longer, so it is done on demand."""
+        """Return planners with recompute. They are made on demand because their search takes longer."""
         tiles = self._options.tiles
         if not (tiles and tiles.recompute):
             return ()
@@ -159,7 +161,7 @@ class Plans:
         return min(found, key=lambda plan: plan.slow_bytes, default=None)
 
     def _plans(self, planners: Sequence[Planner], macs: int) -> list[Plan]:
-        """Return one plan of each planner."""
+        """Return the plan of each planner."""
         found = list(plans(planners, macs, self._known))
         for plan in found:
             if all(plan is not other for other in self._known):

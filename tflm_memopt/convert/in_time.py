@@ -17,12 +17,14 @@ from tflm_memopt.targets.boards import Board, boards, fit
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the least arena that keeps `limits.time`. Raises DoesNotFit if no plan keeps it within the RAM limit."""
+    """Return the plan of the least arena that keeps `limits.time`. Raises DoesNotFit if no plan keeps it within the RAM
+    limit.
+    """
     found = within_macs(conversion, limits, table, by_time(_limit(limits).clock), planning)
     if not found:
         return within_budget(
             conversion, replace(limits, instructions=None, time=None, slow=None)
-        )  # its error gives the least RAM
+        )  # the error of this call names the least RAM
     best = _least(found, limits)
     if best is None or not limits.admit(best.converted.arena):
         raise _diagnostics(conversion, limits, table, found)
@@ -30,14 +32,16 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
 
 
 def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
-    """Return whether a model that takes so many cycles is known to keep the limit."""
+    """Return whether a model with this number of cycles is known to keep the limit."""
     if limit is None:
         return True
     return taken is not None and taken[1] <= limit.clock.within(limit.milliseconds)
 
 
 def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
-    """Refuse a model that is not rewritten and may break the limit. why: the reason that it is not rewritten."""
+    """Raise the error for a model that is not rewritten and may exceed the time limit. why: the reason why it is not
+    rewritten.
+    """
     if taken is None:
         what, hint = "the original model's run time is unknown", "no --time-limit"
     else:
@@ -75,7 +79,7 @@ def _diagnostics(conversion: Conversion, limits: Limits, table: Table, found: Se
 
 
 def _ways(conversion: Conversion, limits: Limits, table: Table, found: Sequence[Costed]) -> Iterator[str]:
-    """Yield alternatives that were tried: the core's own kernels, more time, more RAM, a faster board."""
+    """Yield alternatives that were tried: kernels for the core, more time, more RAM, or a faster board."""
     limit = _limit(limits)
     if table.target in TARGETS and table.target != conversion.options.target:
         other = conversion.packed_for(table.target)

@@ -1,4 +1,4 @@
-"""Implement inspect(): describe a model, and say which operators run row by row and why others do not.
+"""Implements inspect(): describes a model, which operators run row by row, and why the others do not.
 
 No plan is made.
 """
@@ -87,7 +87,7 @@ def inspection(
 
 
 def _refused(source: Model, annotated: AnnotatedGraph) -> str:
-    """Return what TFLM refuses of the original model and whether the rewritten model runs, or ""."""
+    """Return what TFLM refuses of the original model, and whether the rewritten model runs; "" if TFLM accepts all."""
     found = refusals(source)
     if not found:
         return ""

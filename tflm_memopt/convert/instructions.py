@@ -1,7 +1,8 @@
 """Choose plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
-The search counts multiply-accumulates. Among plans with the same number of them, those that compute more pixels at once
-take fewer instructions and more bytes. So plans of several tile widths are made, and the estimates decide.
+The search counts multiply-accumulates. Among plans with equally many multiply-accumulates, a plan that computes more
+pixels at once takes fewer instructions and more bytes. So plans with several tile widths are made, and the estimates
+decide.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
 
 MOST_SLOW = 8
-"""Plans with tensors in slow memory that explore() makes."""
+"""Number of plans with tensors in slow memory that explore() makes."""
 LESS = 0.9
-"""Fast memory of each of these plans in terms of the one before."""
+"""Fast memory of each such plan as a fraction of the previous one's."""
 Planning = Callable[[int, int], None]
-"""Callback for progress: plans made, and plans in all."""
+"""Callback for progress with the number of finished plans and of all plans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,11 @@ class Costed:
 
 
 Price = Callable[[Costed], float]
-"""Function that returns the cost of a plan other than its bytes."""
+"""Function that returns the cost of a plan besides bytes."""
 
 
 def costed(converted: Converted, table: Table) -> Costed:
-    """Return the plan with its estimate for a core."""
+    """Return the plan with its estimated instructions on a core."""
     planned = converted.planned
     done = tuple(work(planned))
     return Costed(converted, done, table.instructions(done))
@@ -73,7 +74,7 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def by_time(clock: Clock) -> Price:
-    """Return a price that is the most cycles of a plan, on a core whose cycles are modelled."""
+    """Return a price function: a plan's most cycles on a core whose cycles are modelled."""
 
     def cycles(costed: Costed) -> float:
         span = clock.cycles(costed.work, costed.converted.slow_moved)
@@ -83,14 +84,14 @@ def by_time(clock: Clock) -> Price:
 
 
 def price(cost: Cost, clock: Clock | None) -> Price:
-    """Return the price by which plans are compared, besides bytes."""
+    """Return the price function by which plans are compared, besides bytes."""
     if cost == "macs":
         return lambda c: c.macs
     return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
 
 
 def candidates(each: Sequence[Conversion], table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return the plans of these forms at every budget of multiply-accumulates.
+    """Return the plans of each of these conversions at every budget of multiply-accumulates.
 
     Forms after the first end when a plan is beaten in price and bytes, as more recompute takes still longer.
     """
@@ -126,7 +127,7 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
 
 
 def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> Iterator[Costed]:
-    """Yield plans without recompute for ever less fast memory, with tensors in slow memory."""
+    """Yield plans without recompute for less and less fast memory, with tensors in slow memory."""
     each, total = _forms_for(conversion, slow), conversion.once.arena.total - 1
     for _ in range(MOST_SLOW):
         found = _in_two_memories(each, Limits(total=total, slow=slow), slow)
@@ -137,7 +138,9 @@ def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> It
 
 
 def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
-    """Return the cost, or a simpler one if it is unknown for some operators. timer: clock that times the plans."""
+    """Return the requested cost, or a simpler one if it is unknown for some operators. timer: clock that times the
+    plans.
+    """
     if cost == "time" and timer is not None and timer.esp:
         return cost
     if cost != "macs" and _not_counted(conversion, table):
@@ -146,7 +149,7 @@ def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | 
 
 
 def _not_counted(conversion: Conversion, table: Table) -> set[str]:
-    """Return the kernels whose instructions are unknown."""
+    """Return the names of kernels whose instructions are unknown."""
     rows = conversion.rows
     names = {op.packing.name if op.packing else op.kind.name for op in rows.ops.values()} if rows else set[str]()
     return names - {kernel.split()[0] for kernel in table.kernels}
@@ -164,7 +167,7 @@ def _counted(conversion: Conversion, table: Table) -> None:
 
 
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return the least arena at every price within the budget of multiply-accumulates."""
+    """Return the plan of the least arena at every price within the budget of multiply-accumulates."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
     found = candidates(forms(conversion), table, price, planning)
     return undominated((c for c in found if c.macs <= most), lambda c: (price(c), c.total))
@@ -216,7 +219,7 @@ def _most_cycles(plan: Converted, clock: Clock | None) -> float:
 
 
 def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ...]:
-    """Return the tile widths to try with slow memory: one if times are unknown."""
+    """Return the tile widths to try with slow memory; only one if times are unknown."""
     return forms(conversion) if slow.clock else (conversion,)
 
 
@@ -231,7 +234,8 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     _counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
     if not found:
-        return within_budget(conversion, replace(limits, instructions=None))  # its error gives the least RAM
+        # the error of this call names the least RAM
+        return within_budget(conversion, replace(limits, instructions=None))
     fewest = found[0].instructions
     if fewest > most:
         raise UsageError(

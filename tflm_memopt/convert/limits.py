@@ -13,7 +13,9 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class FlashLimit:
-    """Bytes of flash for the model, the C library and TFLM, with the code sizes of `core` (analysis/flash.py)."""
+    """Limit of flash in bytes for the model, the C library and TFLM, with the code sizes of `core`
+    (analysis/flash.py).
+    """
 
     nbytes: int
     core: str
@@ -21,14 +23,14 @@ class FlashLimit:
 
 @dataclass(frozen=True, slots=True)
 class SlowMemory:
-    """Memory beside the arena for whole tensors that do not fit there, such as PSRAM."""
+    """Memory besides the arena, such as PSRAM, for whole tensors that do not fit into the arena."""
 
     nbytes: int
     cost: SlowCost
     asked: bool = True
-    """Whether the user asked for it, rather than the board having it."""
+    """Whether the user requested it. Otherwise it is the board's."""
     clock: Clock | None = None
-    """Clock with the time of a plan and of its slow bytes, or None if that is unknown."""
+    """Clock that times plans and their slow bytes, or None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,13 @@ class Limits:
     """Limits of a plan."""
 
     overhead: float | None = None
-    """Most compute as factor F, or None: F = 1 (no recompute), or whatever `total` needs."""
+    """Maximum compute as factor F. None means no recompute (F = 1), or as much as `total` requires."""
     total: int | None = None
-    """Most bytes of the whole arena, tail included, or None."""
+    """Maximum bytes of the whole arena, tail included, or None."""
     instructions: int | None = None
-    """Most estimated instructions (instructions.py), or None."""
+    """Maximum estimated instructions (instructions.py), or None."""
     board: Board | None = None
-    """Board on which the model has to fit, or None."""
+    """Board on which the model must fit, or None."""
     time: TimeLimit | None = None
     flash: FlashLimit | None = None
     slow: SlowMemory | None = None
@@ -50,7 +52,7 @@ class Limits:
 
     @property
     def ram(self) -> int | None:
-        """Limit of the arena in bytes: `total`, the board's limit, or the smaller of the two; None without limits."""
+        """Limit of the arena in bytes: the smaller of `total` and the board's limit, or None without limits."""
         board = self.board.arena_limit if self.board else None
         return min((n for n in (self.total, board) if n is not None), default=None)
 
@@ -71,12 +73,12 @@ class Limits:
 
     @property
     def flash_room(self) -> FlashLimit | None:
-        """Return `flash`, the board's limit, or the smaller of the two."""
+        """Return the smaller of `flash` and the board's limit."""
         board = FlashLimit(self.board.flash_limit, self.board.flash_core) if self.board else None
         return min((one for one in (self.flash, board) if one), key=lambda one: one.nbytes, default=None)
 
     def flash_missing(self, needs: Firmware) -> int:
-        """Return the bytes of flash that are missing on the board or within the limit, 0 if none are."""
+        """Return the bytes of flash that are missing on the board or within the limit; 0 if none are."""
         room = self.flash_room
         return max(0, needs.on(room.core).total - room.nbytes) if room else 0
 

@@ -1,4 +1,4 @@
-"""The steps of the conversion, each a function from data to new data. Their order is defined here only."""
+"""The steps of the conversion. Each is a function from data to new data. Only this module defines their order."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class ConversionOptions(planner.Options):
     """Options of all steps: those of the planner, and those of the steps around it."""
 
     wide: bool = False
-    """Give packed convolutions scratch for as many pixels as they compute at once."""
+    """Whether packed convolutions get scratch for as many pixels as they compute at once."""
     fold: bool = True
-    """Leave out channels that cannot influence any output (rowgraph/fold.py)."""
+    """Whether channels that cannot influence any output are left out (rowgraph/fold.py)."""
     input: InputMode = IN_ARENA
     """Place of the model's input."""
     kernels: str = ANY
     """Library of the kernels, for models of builtin operators only."""
     speeds: tuple[float, float] | None = None
-    """Fraction of each of two cores' time that the inference may use (plan/cores.py), or None for one core."""
+    """Share of each core's time that the inference may use (plan/cores.py), or None for one core."""
     allow_ops: tuple[str, ...] = ()
-    """Operators that a model of builtin operators may contain in addition to its own kinds, for parts of tensors."""
+    """Operators that tiling may add to a model of builtin operators, besides the model's own kinds."""
 
 
 def make_plan(annotated: AnnotatedGraph, options: ConversionOptions) -> Planned | None:
@@ -98,7 +98,7 @@ def only_builtin(annotated: AnnotatedGraph, library: Library, abi: Abi) -> RowGr
 
 
 def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with some operators in parts. The work of a part is its share of the output."""
+    """Return the graph with some operators in parts. A part's work is its share of the operator's output."""
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(annotated.graph, tilings)
     before = {op.index: op for op in annotated.graph.ops}
@@ -144,21 +144,21 @@ def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, S
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the model's input at its place. Raises UsageError if that is impossible."""
+    """Return the graph with the model's input in its place. Raises UsageError if that is impossible."""
     graph = with_input(graph, mode)
     verify(graph, "placing the input")
     return graph
 
 
 def with_passes(graph: RowGraph, passes: tuple[Rematerialisation, ...]) -> RowGraph:
-    """Return the graph with some operators twice. Raises PlanError if that is impossible."""
+    """Return the graph with some operators running twice. Raises PlanError if that is impossible."""
     graph = rematerialisation.with_passes(graph, passes)
     verify(graph, "adding rematerialisations")
     return graph
 
 
 def checked(graph: RowGraph, found: Plan) -> Planned:
-    """Return a plan after checking it. Raises PlanError if it is wrong."""
+    """Check a plan and return it. Raises PlanError if it is wrong."""
     check(found, graph)
     return Planned(graph, found)
 

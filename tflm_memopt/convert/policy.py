@@ -1,4 +1,4 @@
-"""The policy: which plan of a model the user gets, and when the model is not rewritten."""
+"""The policy: the plan of a model that the user gets, and the conditions under which a model is not rewritten."""
 
 from __future__ import annotations
 
@@ -26,24 +26,28 @@ NO_GAIN = "the rewritten model would not need a smaller arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""Share of the arena. If less is saved, estimates of the kernels that leave the flash do not count."""
+"""Share of the arena. If a rewrite saves less, TFLM's kernels that it replaces do not count as saved flash."""
 ROOM = 4_000
-"""Bytes of arena that a plan may take above the least if packed kernels run faster in it."""
+"""Bytes of arena above the least that a plan may take if packed kernels run faster in it."""
 SHARE = 1.2
-"""The same for ESP-NN, whose kernels are much faster than C code, in terms of the least arena."""
+"""Share of the least arena that a plan for ESP-NN may take in addition, since its kernels are much faster than C
+code.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The plan that the user gets, or the reason that the model is not rewritten."""
+    """The plan that the user gets, or the reason why the model is not rewritten."""
 
     conversion: Conversion
-    """The conversion, with the limits of tiled groups."""
+    """The conversion with the chosen limits of tiled groups."""
     limits: Limits
     chosen: Converted | None
     why: str
     balance: Balance | None
-    """RAM saved against flash added by the rewrite, even if it is not used. None if there is no rewrite."""
+    """Balance of RAM saved and flash added by the rewrite, even if the rewrite is not used. None if there is no
+    rewrite.
+    """
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: Callable[[int, int], None]) -> Decision:
@@ -140,7 +144,7 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
         if not _in_time(by_instructions.costed(first, asked.table), limits):
             continue
         if limits.ram is not None and not limits.time and limits.admit(first.arena):
-            return other  # the least compute; a time limit asks for the least arena instead
+            return other  # this is the least compute; under a time limit, the least arena is wanted instead
         least = min(least, other, key=lambda c: c.first(limits).arena.total)
     return least
 
@@ -170,11 +174,11 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # of the original's multiply-accumulates; a search counts those of what is left
+    if limits.overhead is not None:  # F refers to the original's multiply-accumulates, a search to those that are left
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
-        least = conversion.once.arena.total  # first: the other plans then know what was found for this one
+        least = conversion.once.arena.total  # plan this first, since the other plans reuse its results
         whole, tiles = roomy(asked.tiles(1.0)), asked.tiles(1.0)
         forms, most = [whole], least + ROOM
         if family(conversion.options.target) is Family.ESP:
@@ -198,7 +202,8 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
 
 
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
-    """Set the RAM that a rewrite saves against its flash. arenas: bytes of both. core: whose library is counted.
+    """Return the balance of the RAM that a rewrite saves and the flash that it adds. arenas: bytes of the arena before
+    and after. core: core for which the library's code is counted.
 
     A rewrite is worthwhile when it saves as many bytes of RAM as model, library and new kernels add to flash. Kernels
     that it no longer needs count only where it saves LITTLE of the arena: their sizes are estimates, and other models

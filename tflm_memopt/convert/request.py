@@ -33,34 +33,34 @@ from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
 TFLM_CORE = "cortex-m4"
-"""Core for the estimates of models of builtin operators, unless a board or core is given."""
+"""Core for the estimates of models of builtin operators, unless the user names a board or core."""
 EXPLORING = 10
-"""Factor of the effort of explore() for groups and for each point, compared with one conversion."""
+"""Factor by which explore() multiplies the effort for groups and for each point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """All options of a conversion, without the model."""
+    """All options of a conversion, except the model."""
 
     options: ConversionOptions
     """Options of the steps, the planner among them."""
     limits: Limits
     without: tuple[str, ...]
-    """Names of the planning techniques that are switched off, each once."""
+    """Names of the planning techniques that are switched off, without duplicates."""
     int8_io: bool
     abi: Abi
     library: Library
     """Library whose kernels run operators that stay builtin."""
     table: Table
-    """Estimates of instructions on one core."""
+    """Table of estimated instructions on one core."""
     clock: Clock | None
-    """Clock for time estimates, or None: no times are estimated."""
+    """Clock for time estimates. If None, no times are estimated."""
     saved: Mapping[str, Any] | None = None
     """Saved plan, or None."""
     cost: Cost = "macs"
-    """Default cost for explore(): the best that is known for the core."""
+    """Default cost for explore(): the most precise that is known for the core."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model; otherwise it becomes a C module."""
+    """Whether TFLM runs the rewritten model. Otherwise it becomes a C module."""
     if_worthwhile: bool = False
     """Whether a model is left unchanged if its rewrite costs more flash than it saves RAM."""
 
@@ -74,7 +74,7 @@ class Request:
 
     @property
     def only_rewritten(self) -> bool:
-        """Whether an option needs the rewritten model. Its balance of RAM and flash does not matter then."""
+        """Whether an option requires the rewritten model, so that its balance of RAM and flash does not matter."""
         asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 
@@ -85,7 +85,9 @@ class Request:
         return replace(self, limits=replace(self.limits, slow=None))
 
     def exploring(self) -> Request:
-        """Return the request for explore(): any compute, no limits but the board's and slow memory, and more effort."""
+        """Return the request for explore(): no limit of compute, only the limits of the board and of slow memory, and
+        more effort.
+        """
         effort = self.options.effort
         options = replace(self.options, seconds=EXACT * effort, effort=EXPLORING * effort, tiles=self.tiles())
         return replace(self, options=options, limits=Limits(board=self.limits.board, slow=self.limits.slow))
@@ -117,7 +119,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     if plan is not None and (replace(limits, slow=None) != Limits() or said["without"]):
         raise UsageError("--plan cannot be combined with limits or --without", hint="--plan alone")
     seconds, where = said["seconds"], input_mode(said["input"])
-    core_target = target  # kernels are built for it, though no operator is packed for it
+    core_target = target  # kernels are built for the target although no operator is packed for it
     if ops == BUILTIN:
         _only_builtin(said["target"] or GENERIC, where)
         target = GENERIC
@@ -153,7 +155,7 @@ def _limits(
         )
     sizes = [size for size in (said["ram_limit"], pools.get("fast")) if size is not None]
     if board and pools:
-        board = replace(board, external_ram=pools["slow"])  # for example a chip that the user has soldered
+        board = replace(board, external_ram=pools["slow"])  # such as a chip that the user has soldered on
     limits = Limits(
         said["max_macs"],
         min(sizes, default=None),
@@ -188,14 +190,18 @@ def _slow_memory(nbytes: int, clock: Clock | None, *, asked: bool) -> SlowMemory
 
 
 def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
-    """Return the default cost: time if the core's cycles are modelled, instructions for a known core, else MACs."""
+    """Return the default cost: time if the core's cycles are modelled, else instructions for a known core, else
+    MACs.
+    """
     if clock and clock.prices(table.core):
         return "time"
     return "instructions" if core_known else "macs"
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
-    """Return the operators that tiling may add to a model of builtin operators. Raises UsageError for any others."""
+    """Return the operators that tiling may add to a model of builtin operators. Raises UsageError for an operator that
+    it cannot add.
+    """
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:
@@ -225,7 +231,7 @@ def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, A
 
 
 def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:
-    """Return the names of the planning techniques that are switched off, each once."""
+    """Return the names of the planning techniques that are switched off, without duplicates."""
     wanted = tuple(dict.fromkeys(without))
     settings(wanted)
     barred = [switch for switch in ("recompute", "tiles") if switch in wanted]

@@ -49,7 +49,7 @@ def save(
     labels: Sequence[str] = (),
     inputs: Sequence[NDArray[Any]] = (),
 ) -> list[Path]:
-    """Write the files, all or none."""
+    """Write all files. If one cannot be written, none are."""
     contents = paths_below(Path(folder), files(result, kinds, labels, inputs, folder=Path(folder)))
     if result.source is not None and result.source.exists():
         keep(result.source, contents)

@@ -21,11 +21,13 @@ from tflm_memopt.results import Optimized, PackedEstimate
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""For reports of generic programs: a core with packed kernels, and its target."""
+"""A core with packed kernels and its target, for reports of generic programs."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
-    """Return the clock of `core` or else of the board, with the given frequency or the board's. None if unknown."""
+    """Return the clock of `core` or else of the board, with the given frequency or else the board's. Return None if it
+    is unknown.
+    """
     name = core or (board.core if board else on.core)
     if board:
         return board.clock(name, mhz)
@@ -47,7 +49,7 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return the limits minus the time of operators that stay builtin. Raises UsageError if that time is unknown."""
+    """Return the limits without the time that builtin operators take. Raises UsageError if that time is unknown."""
     if limits.time is None:
         return limits
     rest = _beside(conversion, limits.time.clock, round(limits.time.cycles))
@@ -77,7 +79,9 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
-    """Return the instructions of operators that stay builtin, or None if unknown. ours: those of custom operators."""
+    """Return the instructions of operators that stay builtin, or None if unknown. ours: instructions of custom
+    operators.
+    """
     builtins = _builtin_ops(conversion)
     if not builtins or conversion.rows is None:
         return 0
@@ -90,7 +94,9 @@ def instructions_today(conversion: Conversion, core: str) -> int | None:
 
 
 def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
-    """Return the cycles of a model that TFLM's own kernels run, with the library of the chip, or None if unknown."""
+    """Return the cycles of a model that runs entirely with TFLM's own kernels and the chip's kernel library, or None if
+    unknown.
+    """
     if clock is None:
         return None
     return clock.esp.original(graph) if clock.esp else clock.builtin(builtin_cost.of_model(graph, clock.core))
@@ -99,11 +105,11 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Return the time before and after. done: work of our operators in the chosen plan."""
+    """Return the time before and after the rewrite. done: work of our operators in the chosen plan."""
     core = clock.core if clock else on.core
     before = after = instructions_today(conversion, core)
     was = taken = cycles_today(conversion.source.graph, clock)
-    if chosen and not done:  # TFLM's own kernels run the whole model
+    if chosen and not done:  # the whole model runs with TFLM's own kernels
         after = builtin_cost.instructions(chosen.read.graph, core)
         taken = cycles_today(chosen.read.graph, clock)
     if done:
@@ -162,13 +168,13 @@ def _slow_moved(result: Optimized) -> tuple[int, int]:
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
-    """Return the longest time of each row operator of a plan in milliseconds, by its key; 0 if it is unknown."""
+    """Return the longest time of each row operator of a plan in milliseconds, by its key, or 0 if it is unknown."""
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
-    """Return the clock for the points of a frontier, or None if operators stay builtin or the core differs."""
+    """Return the clock for the points of a frontier, or None if operators stay builtin or the cores differ."""
     same = clock is not None and (clock.core == on.core or clock.esp is not None)
     return clock if same and not _builtin_ops(conversion) else None
 

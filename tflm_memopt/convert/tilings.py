@@ -1,8 +1,7 @@
-"""Choose chains of builtin operators that run in parts for the least arena, counting each new operator's tail bytes.
-
-The search is greedy. Of all chains through the operator that needs most, in stripes or channel groups, it takes the one
-with the least arena and repeats as long as the arena shrinks. It also runs with stripes alone and with channel groups
-alone. Chains are ranked by the bytes of live tensors, and the best of them are planned.
+"""Choose chains of builtin operators to run in parts for the least arena, including the tail bytes of each new
+operator. The search is greedy: of all chains through the operator with the most live bytes, in stripes or channel
+groups, it takes the one with the least arena, and repeats as long as the arena shrinks. It also runs with stripes alone
+and with channel groups alone. Chains are ranked by the bytes of live tensors, and the best are planned.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from tflm_memopt.tflm.structs import Abi
 JOIN = "CONCATENATION"
 """Operator that ends each chain in parts."""
 LONGEST = 12
-"""Most operators of a tiled chain."""
+"""Maximum number of operators of a tiled chain."""
 PLANNED = 8
 """Number of best-ranked chains that are planned."""
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25)
-"""Numbers of stripes, and of channel groups, that are tried."""
+"""Numbers of stripes, and of channel groups, to try."""
 GRIDS = (2, 3, 4, 5)
-"""Numbers of stripes along both axes that are tried."""
+"""Numbers of stripes along both axes to try."""
 ROUNDS = 4
-"""Most chains that are tiled in one model."""
+"""Maximum number of tiled chains in a model."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Tilings:
     abi: Abi
     options: ConversionOptions
     weighed: dict[tuple[Tiling, ...], _Weight] = field(default_factory=dict, compare=False, repr=False)
-    """Rank of each set of tilings that was tried."""
+    """Rank of each tried set of tilings."""
     planned: dict[tuple[Tiling, ...], Plan] = field(default_factory=dict, compare=False, repr=False)
     """Plan of each set of tilings, made with little effort."""
 
@@ -85,7 +84,7 @@ class Tilings:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
-        """Return `before` with one more chain in parts, in each possible way, the best ones first."""
+        """Return `before` with one more chain in parts, in each possible way, the best first."""
         known = {op.type for op in self.whole.graph.ops}.union(self.options.allow_ops)
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
         for tiling in self._candidates(before, kinds) if JOIN in known else ():
@@ -104,7 +103,7 @@ class Tilings:
         return _Weight(max(live_bytes(graph)), after, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
-        """Yield tilings of chains of operators that are still whole, through one of those that need most."""
+        """Yield tilings of chains of operators that are still whole, through an operator with the most live bytes."""
         graph = self._parts(before)
         live = live_bytes(graph)
         needy = {node.op for node, nbytes in zip(graph.builtins, live, strict=True) if nbytes >= 0.95 * max(live)}
@@ -128,20 +127,22 @@ class Tilings:
 
 @dataclass(frozen=True, slots=True)
 class _Weight:
-    """Rank of a set of chains in parts, computed before planning."""
+    """Rank of a set of tiled chains, computed before planning."""
 
     live: int
-    """Most bytes of live tensors at any moment."""
+    """Maximum bytes of live tensors at any moment."""
     tail: int
-    """Bytes of the tail for tensors and operators."""
+    """Bytes of the arena's tail for tensors and operators."""
     macs: int
     ops: frozenset[str]
-    """Kinds of operators."""
+    """Names of the operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A way of tiling: functions for the longest chain from an operator, and for a chain in each number of parts."""
+    """A kind of tiling. It has functions for the longest chain from an operator, and for a chain in each number of
+    parts.
+    """
 
     chain: Callable[[Graph, Op], Sequence[Op]]
     in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]

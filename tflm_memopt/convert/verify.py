@@ -32,15 +32,15 @@ def verify(
 ) -> Verification:
     """Run both models and compare every output byte, and the weights, biases and scales of all operators.
 
-    runs: how many random inputs. None: as many inputs as take about two seconds, at least ten random ones; if there is
-    time for 256 more, each byte of the input takes every value in them. seed: for random inputs.
-    inputs: one array for each model input and inference; several inferences may be stacked along the first axis.
-    steps: more inferences, one after the other, with resets, for models with state.
-    how: the official wheel (default where it exists) or this package's kernels.
-    c: the folder, or NAME.c, of a C module of the rewritten model, to compare as well.
+    runs: number of random inputs. By default, these are as many as take about two seconds, at least ten. If there is
+    time for 256 more inputs, each input byte takes every value in them. seed: for random inputs. inputs: one array for
+    each model input and inference; several inferences may be stacked along the first axis. steps: number of additional
+    consecutive inferences, with resets, for models with state. how: the official wheel (default where it exists) or
+    this package's kernels. c: the folder, or NAME.c, of a C module of the rewritten model, to compare as well.
 
     Raises InterfaceError if the models cannot be compared, ModelError if one cannot be read or the original does not
-    run, RuntimeUnavailable if something has to be installed first, and UsageError for arrays that do not fit.
+    run, RuntimeUnavailable if a package must be installed first, and UsageError for arrays that do not match the
+    inputs.
     """
     before, after = loaded(original).data, loaded(rewritten).data
     found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)

@@ -1,4 +1,6 @@
-"""A model's inputs and outputs for its C++ program: types, shapes, scales, and whether the input is an image."""
+"""A model's inputs and outputs as its C++ program sees them: types, shapes, scales, and whether the input is an
+image.
+"""
 
 from __future__ import annotations
 

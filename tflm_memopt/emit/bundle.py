@@ -35,14 +35,14 @@ Sampler = Callable[[], Sample] | None
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Data about a model beside its rewrite."""
+    """Data about a model other than its rewrite."""
 
     sample: Sampler = None
-    """Function that runs the model, for emitters that store its outputs."""
+    """Function that runs the model, for emitters that store the outputs of an example."""
     original: bytes | None = None
     """The original model, which has the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()
-    """Labels of output 0, in place of those in the original's metadata."""
+    """Labels of output 0 that replace those in the original's metadata."""
     library: str = ""
     """Stem of an existing *_library.c, or "" if the model has its own."""
 
@@ -50,7 +50,7 @@ class Extras:
 Emitter = Callable[[str, Model, Optimized, Extras], Mapping[str, str]]
 NO_EXTRAS = Extras()
 NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
-"""The plan of an unchanged model."""
+"""The plan of a model that stays unchanged."""
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
@@ -75,7 +75,7 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
 
 
 def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-    """Return model, op resolver and library for TensorFlow Lite Micro."""
+    """Return the files of model, op resolver and library for TensorFlow Lite Micro."""
     return {
         f"{stem}_model.h": model_header(stem, len(result.model)),
         f"{stem}_model.cpp": model_source(stem, result.model),
@@ -106,7 +106,7 @@ def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 
 MODULE = "c"
-"""The emitter without an interpreter."""
+"""Emitters without an interpreter."""
 ONE_CORE = (MODULE, "stm32cube")
 """Emitters whose programs use one core only."""
 
@@ -126,7 +126,9 @@ def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitte
 
 
 def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subject:
-    """Return the model as a program needs it. Raises UsageError for labels that do not match the output."""
+    """Return the data about the model that its program needs. Raises UsageError for labels that do not match the
+    output.
+    """
     if extras.sample is None or extras.original is None:
         raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")
     original = read(extras.original)

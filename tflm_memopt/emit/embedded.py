@@ -1,4 +1,6 @@
-"""Writes NAME_library.c, the part of the C library that a model needs, which compiles without flags (tmo/embed.h)."""
+"""Writes NAME_library.c, the part of the C library that a model needs. It compiles without special flags
+(tmo/embed.h).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ FUNCTIONS = {
     "push": "tmo_push",
     "run_paused": "tmo_run_paused",
 }
-"""The C function behind each entry of a tmo_library."""
+"""The C function for each entry of a tmo_library."""
 
 
 def symbol(name: str) -> str:
@@ -36,7 +38,7 @@ def file_name(name: str) -> str:
 
 
 def entries(regions: Iterable[CustomOperator], *, shared: bool = False) -> frozenset[str]:
-    """Return the library entries that run these operators. shared: on two cores."""
+    """Return the library entries that run these operators. shared: whether two cores run them."""
     return frozenset(_entry(region, shared=shared) for region in regions)
 
 
@@ -49,7 +51,9 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 def embedded(
     name: str, programs: Sequence[bytes], called: Collection[str], own: Mapping[int, OwnKernel] | None = None
 ) -> Mapping[str, str]:
-    """Return NAME_library.c by name. called: entries besides `check`. own: the user's custom kernels by identity."""
+    """Return NAME_library.c, by file name. called: entries besides `check`. own: the user's custom kernels by
+    identity.
+    """
     return {file_name(name): source(name, needs(programs), called, own)}
 
 

@@ -24,12 +24,14 @@ STREAM = 8
 
 
 def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
-    """Return what a .tflite file needs or, without an interpreter, its C module."""
+    """Return the flash and RAM that a .tflite file needs or, without an interpreter, its C module."""
     return firmware_of(read(data), len(data)) if interpreter else module_firmware(read(data))
 
 
 def together(each: Sequence[Firmware]) -> Firmware:
-    """Return one firmware with all models. Operators and parts that several models need are counted once."""
+    """Return the requirements of one firmware with all models. Operators and parts that several models need are counted
+    once.
+    """
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)
@@ -40,7 +42,7 @@ def together(each: Sequence[Firmware]) -> Firmware:
 
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
-    """Return what a model with all its subgraphs needs; `nbytes` is the size of its file."""
+    """Return the requirements of a model with all its subgraphs. nbytes: size of its file."""
     graphs = model.graphs
     mine = [(g, op) for g in graphs for op in g.ops if is_region(op)]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]
@@ -80,7 +82,7 @@ def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
 
 
 def _of_programs(programs: Sequence[bytes]) -> tuple[tuple[str, ...], frozenset[Family]]:
-    """Return the names of the library parts that programs need, and the families that they are packed for."""
+    """Return the names of the library parts that programs need, and the core families that they are packed for."""
     from tflm_memopt.emit.kernels import needs  # noqa: PLC0415 (slow to import, and original models need no part)
     from tflm_memopt.lower.program import HEADER  # noqa: PLC0415 (the same)
 

@@ -11,7 +11,7 @@ from tflm_memopt.results import SourceReport
 
 NEWLINE = "\n"
 OTHER_MODULE = "not a module of this model"
-"""Compiler error if the module's ports differ."""
+"""C code that does not compile if the module's ports differ."""
 GIVEN_UP = 2
 """Number of the run before which half of another input is pushed and then abandoned."""
 
@@ -22,11 +22,12 @@ def harness(
     """Return main.c. It prints the result of the self-test, then performs N runs; its arguments are N, input and output
     file.
 
-    header: the module's header. ports, source: the module must match them; other modules do not compile. A run in the
-    input file is the bytes of each input, with all rows of a streamed input. For an external input it is bytes, pitch,
-    x, y and format of the frame (uint32 each), then the frame's data. stateful: the module has a state; then a run
-    begins with three uint32: whether to reset, whether the window is still filling before the last inference, and the
-    number of inferences. slow: it needs slow memory. A run in the output file is the bytes of each output.
+    header: the module's header. ports, source: ports that the module must have; other modules do not compile. The input
+    file holds, for each run, the bytes of each input, with all rows of a streamed input. For an external input it is
+    bytes, pitch, x, y and format of the frame (uint32 each), then the frame's data. stateful: the module has a state. A
+    run then begins with three uint32: whether to reset, whether the window is still filling before the last inference,
+    and the number of inferences. slow: the module needs slow memory. The output file holds, for each run, the bytes of
+    each output.
     """
     return f"""\
 #include <stdio.h>

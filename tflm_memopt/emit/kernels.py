@@ -13,7 +13,7 @@ from tflm_memopt.ops.packing import Packing
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Library parts that some programs need. In the masks, bit n stands for value n of the enumeration."""
+    """Library parts that some programs need. In the masks, bit n stands for value n of an enumeration."""
 
     kinds: int = 0
     """Mask of TMO_OP_* for operators that are not packed."""

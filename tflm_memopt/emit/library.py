@@ -9,7 +9,7 @@ from tflm_memopt.errors import RuntimeUnavailable
 
 PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE, PACKAGE.parent)
-"""Folders that may contain custom_ops/ and arduino/: the installed package, or the checkout."""
+"""Folders that may contain custom_ops/ and arduino/: that of the installed package, or the checkout."""
 FOLDERS = ("include", "src", "tflm")
 INCLUDED = ("include", "src")
 """Folders with headers."""
@@ -45,7 +45,7 @@ def sources(*manifests: str) -> Mapping[str, str]:
 
 
 def arduino() -> Mapping[str, str]:
-    """Return the library as an Arduino library, by path. Arduino compiles everything below src/, the only include
+    """Return the files of the Arduino library, by path. Arduino compiles everything below src/, the only include
     folder.
     """
     manifests = folder().parent / "arduino"

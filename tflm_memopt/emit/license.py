@@ -1,4 +1,4 @@
-"""The licence of written files: the library's licence text, and an SPDX line in every C and C++ file."""
+"""Adds the licence to written files: the library's licence text, and an SPDX line in every C and C++ file."""
 
 from __future__ import annotations
 

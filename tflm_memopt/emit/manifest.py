@@ -8,7 +8,7 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 
 MICRO = "micro"
-"""The type of the manifest, and the section with the arena's size."""
+"""Type of the manifest, and its section with the size of the arena."""
 HINT = "the .json file that is published beside the model, version 2"
 
 

@@ -1,4 +1,4 @@
-"""Methods of TFLM's MicroMutableOpResolver, by the operator that each adds.
+"""Methods of TFLM's MicroMutableOpResolver by the operator that each method adds.
 
 Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
 """
@@ -31,4 +31,4 @@ CUSTOM: Mapping[str, str] = {name: f"Add{name.removeprefix('Signal')}" for name 
 """Custom operators that TFLM provides."""
 
 AFTER_2023 = frozenset(("AddDecode", "AddDynamicUpdateSlice", "AddReduceAll", "AddReduceMin", "AddReverseV2"))
-"""Methods that TFLM of October 2023 does not have."""
+"""Methods that TFLM lacked in October 2023."""

@@ -20,20 +20,19 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 
 @dataclass(frozen=True, slots=True)
 class InApp:
-    """A model's place in the application whose arena it uses."""
+    """A model's number and names in the application whose arena it uses."""
 
     header: str
     """Name of the application's header without its suffix."""
     prefix: str
-    """First part of the application's identifiers."""
+    """Prefix of the application's identifiers."""
     model: str
-    """The model's number among those that take turns."""
+    """The model's number among the models that take turns."""
     pauses: tuple[int, ...]
     """Numbers of iterations after which the model pauses."""
 
     @property
     def turn(self) -> str:
-        """Return the arguments of the functions of tmo/turns.h."""
         return f"&{self.prefix}_turns, {self.model}"
 
 
@@ -44,7 +43,7 @@ class Module:
     name: str
     prefix: str
     regions: tuple[CustomOperator, ...]
-    """Regions in execution order, with their tensors in their own order."""
+    """Regions in execution order, with their tensors in the order of their own subgraph."""
     workspaces: tuple[int, ...]
     """Bytes of each region's workspace."""
     sizes: Mapping[TensorId, int]
@@ -52,9 +51,9 @@ class Module:
     arena: int
     """Bytes of the arena."""
     at: Mapping[TensorId, int]
-    """Offsets in the arena of the regions' inputs and outputs, and of the model's inputs and outputs."""
+    """Arena offsets of the regions' inputs and outputs, and of the model's inputs and outputs."""
     ports: Ports
-    """The model's ports in its own order. A streamed input has the rows of one push."""
+    """The model's inputs and outputs in its own order. A streamed input has the rows of one push."""
     constants: Mapping[TensorId, bytes]
     """Outputs of the model that are constants outside the arena."""
     source: SourceReport | None
@@ -68,7 +67,7 @@ class Module:
 
     @property
     def macro(self) -> str:
-        """Return the first part of the module's constants."""
+        """Return the prefix of the module's constants."""
         return self.prefix.upper()
 
     @property
@@ -95,8 +94,8 @@ def module(
 ) -> Module:
     """Return the module of a rewritten model. Raises UsageError if it has operators that are not ours.
 
-    source, window: the input if it is streamed or external, or if it slides. left: for the error message, the builtin
-    operators, or why all operators are builtin.
+    source: the streamed or external input. window: the sliding window. left: the builtin operators, or why all
+    operators are builtin, for the error message.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):

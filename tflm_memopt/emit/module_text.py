@@ -76,7 +76,7 @@ void {m.prefix}_set_slow(void *memory);
 
 
 def _ram(m: Module) -> str:
-    """Return sentences about a module's memory."""
+    """Return sentences for a comment about a module's memory."""
     if m.shared:
         return f"""its buffers are in the arena of
  * {m.shared.header}.h, and belong to other models outside its turn.
@@ -153,7 +153,7 @@ void {m.prefix}_restart(void);"""
 
 
 def _pausing(m: Module) -> str:
-    """Return a comment about the results of an invocation that pauses."""
+    """Return a comment about the statuses of an invocation that pauses."""
     if not (m.shared and m.shared.pauses):
         return ""
     return f"""\
@@ -356,7 +356,9 @@ def _call(m: Module, k: int) -> str:
 
 
 def _pauses(m: Module) -> str:
-    """Return the table of the iterations after which the module pauses, and the position in the program."""
+    """Return the table of iterations after which the module pauses, and the variable for the position in the
+    program.
+    """
     if not (m.shared and m.shared.pauses):
         return ""
     return f"static const uint32_t pauses[] = {{{', '.join(map(str, m.shared.pauses))}}};\nstatic tmo_stream at;\n\n"
@@ -370,7 +372,7 @@ def _function(m: Module, head: str, calls: Sequence[str]) -> str:
 
 
 def _in_turn(m: Module, shared: InApp, head: str, calls: Sequence[str]) -> str:
-    """Return the function that runs only during the model's turn. A pause, or waiting for rows, ends the turn."""
+    """Return a function that runs only during the model's turn. A pause, or waiting for rows, ends the turn."""
     refusal = f"  if (!tmo_has_turn({shared.turn})) return (tmo_status)TMO_OUT_OF_TURN;"
     ends = "tmo_pause" if shared.pauses else "tmo_leave" if m.streamed else ""
     if not ends:
@@ -439,7 +441,7 @@ static int32_t differing(const void *got, const uint8_t *expected, uint32_t byte
 
 
 def _whole_steps(m: Module, window: bytes) -> bytes:
-    """Return a stored window as the input of whole steps; the first step may begin before the window."""
+    """Return the stored window as the input of whole steps. The first step may begin before the window."""
     (rows,) = m.ports.inputs
     return bytes(-len(window) % rows.nbytes) + window
 

@@ -1,4 +1,4 @@
-"""The user's custom kernels (ops/own.py) as a C file."""
+"""Writes the user's custom kernels (ops/own.py) as a C file."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All ports of a model, in its order. An external input is not among them, since the caller owns its memory."""
+    """All ports of a model, in its order. An external input has no port, since the caller owns its memory."""
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]

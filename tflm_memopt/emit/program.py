@@ -19,9 +19,9 @@ from tflm_memopt.model.interface import format_of
 from tflm_memopt.results import Report, Sample
 
 Texts = Mapping[str, str]
-"""Content of files by name or path."""
+"""Contents of files by name or path."""
 HEADER = "<tflm_memopt.h>"
-"""The C library's header as Arduino finds it."""
+"""Name of the C library's header in Arduino's include folder."""
 INVOKE = "interpreter->Invoke() == kTfLiteOk"
 ESP_SIZES = (("QQVGA", 160, 120), ("QVGA", 320, 240), ("VGA", 640, 480))
 """Frame sizes of esp32-camera, smallest first."""
@@ -35,23 +35,24 @@ static void *slow_memory() { return slow_bytes; }
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Differences between the programs of the platforms."""
+    """The platform-specific parts of a program."""
 
     includes: tuple[str, ...]
     clock: str
-    """C expression for the time that has passed."""
+    """C expression for the elapsed time."""
     say: str
     """Statement that prints the string `line`."""
     entry: str
     first: str = ""
     """Header to include first."""
     unit: str = "us"
-    """Unit of the clock."""
+    """Unit of the elapsed time."""
     cameras: bool = True
     counter: str = ""
-    """Body of a function that reads the core's cycle counter, or "" without one."""
+    """Body of a function that reads the core's cycle counter, or "" if there is no counter."""
     team: str = ""
-    """Definition of second_core(), which returns the tmo_team of the second core or NULL, or "" without a second core.
+    """Definition of second_core(), which returns the tmo_team of the second core or NULL; "" if there is no second
+    core.
     """
     slow: str = STATIC_MEMORY
     """Definition of slow_memory(), which returns BYTES bytes at a 16-byte boundary or NULL."""
@@ -59,14 +60,14 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model for which a program is written."""
+    """A model and the data that its program needs."""
 
     name: str
     """Stem of the model's files."""
     report: Report
     border: Border
     sample: Sample
-    """The input that the program runs first, with the expected outputs."""
+    """The example that the program runs first, with the expected outputs."""
     labels: tuple[str, ...] = ()
     """A label for each value of output 0."""
     pixels: tuple[float, float] | None = None
@@ -91,7 +92,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The C code with which a program prints output 0: its highest value, by name and as a real number."""
+    """C code that prints output 0: its highest value, by name and as a real number."""
 
     values: int
     type: str
@@ -102,7 +103,7 @@ class Result:
 
 
 def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:
-    """Return how to print an output, or None if it is empty or of a type that C++ cannot compare."""
+    """Return the code that prints an output, or None if the output is empty or of a type that C++ cannot compare."""
     if output.dtype not in C_TYPES or output.dtype == "FLOAT16" or not output.elements:
         return None
     value = "%s%ld.%03ld"
@@ -141,8 +142,8 @@ def program(subject: Subject, platform: Platform) -> str:
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
     """Return the code for one model: an inference, its self-test, and the printing of results.
 
-    invoke: expression that runs the interpreter and tells whether it succeeded. prefix: printf format at the start of
-    each printed line.
+    invoke: expression that runs the interpreter and is true on success. prefix: printf format at the start of each
+    printed line.
     """
     c, border = identifier(subject.name), subject.border
     return rendered(
@@ -211,14 +212,14 @@ def escaped(text: str) -> str:
 
 
 def rendered(template: str, **context: Any) -> str:
-    """Return a template of this folder, filled in."""
+    """Return a template of this folder with its fields filled in."""
     text: str = _templates().from_string(_source(template)).render(**context)
     return text
 
 
 @cache
 def _templates() -> Environment:
-    return Environment(  # C, not HTML
+    return Environment(  # the text is C, so nothing is escaped
         autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
 

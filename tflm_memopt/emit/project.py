@@ -1,7 +1,7 @@
 """Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
-The program first runs a stored input as a self-test, whose outputs must equal TFLM's on a PC. Then it prints the
-model's results for camera pictures or for the stored input; users add other sensors and actions.
+The program first runs a self-test on a stored input, whose outputs must equal those of TFLM on a PC. Then it prints the
+model's results for camera pictures or for the stored input. Users add other sensors and actions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DWT = """\
   return 0;
 #endif
 """
-"""Reads the cycle counter of the DWT, which Cortex-M3 and later cores have."""
+"""C++ code that reads the cycle counter of the DWT, which Cortex-M3 and later cores have."""
 
 _ON_FREERTOS = """\
 #ifdef CONFIG_FREERTOS_UNICORE
@@ -70,7 +70,7 @@ static tmo_team *second_core() {
 }
 #endif
 """
-"""Second core of an ESP32: a task that waits for notifications."""
+"""C++ code for the second core of an ESP32: a task that waits for notifications."""
 _ON_ARDUINO = f"""\
 #if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
 #include <tmo/spin.h>
@@ -86,7 +86,7 @@ void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico calls it repeatedly on
 static tmo_team *second_core() {{ return nullptr; }} /* one core runs the model */
 #endif
 """
-"""Second core of an ESP32, or of an RP2040 or RP2350, where it does nothing else."""
+"""C++ code for the second core of an ESP32, RP2040 or RP2350, if it has no other task."""
 _ESP_MEMORY = """\
 #include "esp_heap_caps.h"
 
@@ -105,7 +105,7 @@ alignas(16) static uint8_t slow_bytes[BYTES]; /* in RAM: place it in the memory 
 static void *slow_memory() {{ return slow_bytes; }}
 #endif
 """
-"""Slow memory of the boards of Arduino."""
+"""C++ code for slow memory on Arduino boards."""
 _ARDUINO = Platform(
     ("<Chirale_TensorFlowLite.h>", HEADER),
     "micros()",
@@ -154,7 +154,7 @@ _SDKCONFIG_OF = {
     "esp32": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
     "esp32s3": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
 }
-"""Settings that only some targets need, by target."""
+"""Settings of platformio.ini that only some targets need, by target."""
 _PSRAM = "build_flags = ${env.build_flags} -DBOARD_HAS_PSRAM\n"
 _ESP_CAMERA = """\
 dependencies:
@@ -169,7 +169,7 @@ _ESP_TFLM = """\
 dependencies:
   espressif/esp-tflite-micro: "^1.3.1"
 """
-"""Dependency of the C library, for projects that do not contain the library."""
+"""Dependency on the C library, for projects that do not contain the library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +182,9 @@ class Project:
     files: Texts
     """Files of models, operators and stored inputs."""
     library: bool
-    """The project needs the C library."""
+    """Whether the project needs the C library."""
     boards: Collection[str]
-    """Boards on which the project fits, or if there are none, boards that can run it."""
+    """Boards on which the project fits. If there are none, boards that can run it."""
     board: str = ""
     """Requested board."""
     camera: Texts = field(default_factory=dict)
@@ -230,7 +230,7 @@ def arduino(project: Project) -> Texts:
 
 
 def _without_esp_nn(project: Project) -> str:
-    """Return a remark on the speed of programs for ESP-NN in projects that do not build with it."""
+    """Return a remark on speed for programs for ESP-NN, in projects that are built without ESP-NN."""
     if Family.ESP not in project.packed:
         return ""
     return (
@@ -303,8 +303,8 @@ def below(folder: str, files: Texts) -> Texts:
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return the ids of the boards on which a model fits, or if there are none, of those whose core can run it and that
-    have its slow memory.
+    """Return the ids of the boards on which a model fits. If there are none, return those whose core can run it and
+    that have its slow memory.
     """
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)

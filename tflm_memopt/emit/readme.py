@@ -1,4 +1,4 @@
-"""Writes a project's README.md: the file to open, the commands to run, and the place for the sensor's values."""
+"""Writes a project's README.md: the file to open, the commands to run, and where the sensor's values go."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tflm_memopt.model.graph import Tensor
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Text of README.md about a project's models."""
+    """Text about a project's models for its README.md."""
 
     name: str
     models: tuple[str, ...]
     arena: str
     """Size of the arena in bytes, as text."""
     real: bool
-    """The stored inputs are the user's examples, not random numbers."""
+    """Whether the stored inputs are the user's examples. Otherwise they are random."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    """Sentences about the ports; each names the function that converts the port's values."""
+    """Sentences about the inputs and outputs, with the functions that convert their values."""
 
 
 def about(subject: Subject, arena: int) -> About:
@@ -44,8 +44,8 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
     """Return README.md by name, or nothing if it would be empty.
 
-    kind: kind of the project. steps: how to build and run it. main: name of the program's file. library: the project
-    contains the C library.
+    kind: kind of the project. steps: text about building and running it. main: name of the program's file. library:
+    whether the project contains the C library.
     """
     if told is None:
         return {}

@@ -32,8 +32,8 @@ TEAM = """
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operator that the model needs, and the C++ expression on `resolver` that adds it, or "" if the user must add
-    it.
+    """An operator that the model needs, and the C++ expression on `resolver` that adds it. The expression is "" if the
+    user must add the operator.
     """
 
     operator: str
@@ -44,8 +44,8 @@ class Needed:
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
     """Return each operator of all subgraphs once, in execution order.
 
-    library: name of the tmo_library with our operators' code (emit/embedded.py). shared: the operators run on two
-    cores.
+    library: name of the tmo_library with our operators' code (emit/embedded.py). shared: whether the operators run on
+    two cores.
     """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
@@ -73,15 +73,15 @@ def arena_bytes(model: Model, report: Report) -> int:
 
 
 def _enough(arenas: Mapping[str, int]) -> int:
-    """Return the arena for the largest of these builds."""
+    """Return the arena size that is enough for all of these builds."""
     return -(-max(arenas.values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
 def builds(model: Model, report: Report) -> Mapping[str, int]:
-    """Return the arena of each build of TFLM by a description of the build.
+    """Return the arena of each build of TFLM, by a description of the build.
 
-    Arduino libraries, RISC-V and Xtensa toolchains have larger structs than the Cortex-M build that the report counts,
-    and libraries of early 2023 have other kernels.
+    Arduino libraries and toolchains for RISC-V and Xtensa have larger structs than the Cortex-M build of the report.
+    Libraries of early 2023 have other kernels.
     """
     full: Abi = "ilp32-full" if report.arena.abi.startswith("ilp32") else "lp64-full"
     kernels = library(report.arena.kernels, mve=family(report.target) is Family.MVE)
@@ -96,8 +96,8 @@ def builds(model: Model, report: Report) -> Mapping[str, int]:
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
     """Return the text of NAME_ops.h.
 
-    ports: the model's inputs and outputs, if its own graph does not have all of them. library: stem of the *_library.c
-    with our operators' code, if it is not NAME.
+    ports: the model's inputs and outputs, if its own graph lacks some. library: stem of the *_library.c with our
+    operators' code, if it differs from NAME.
     """
     c, include_guard, shared = identifier(name), guard(name, "ops"), bool(report.cores)
     source = comment(file_name(library or name))
@@ -164,7 +164,7 @@ def _limit(model: Model) -> str:
 
 
 def _constants(c: str, report: Report, ports: Border) -> Iterator[str]:
-    """Yield the constants that a program needs besides the arena's size."""
+    """Yield the constants of a program other than the size of the arena."""
     if report.arena.variables:
         yield ""
         yield "/* MicroResourceVariables::Create(allocator, this), for the interpreter; the arena includes it. */"
@@ -205,7 +205,7 @@ def _source(c: str, source: SourceReport | None) -> Iterator[str]:
 
 
 def _arena_size(c: str, nbytes: int, report: Report) -> str:
-    """Return the constant, or if it is unknown, an #error that asks the user to define it."""
+    """Return the constant or, if the size is unknown, an #error that asks the user to define it."""
     if report.arena.exact:
         return f"constexpr size_t {c}_arena_size = {nbytes};"
     unknown, macro = comment(", ".join(report.arena.unknown)), f"{c.upper()}_ARENA_SIZE"

@@ -1,6 +1,6 @@
 """Writes a project for STM32CubeIDE: a managed build for the chip of a board, without a HAL.
 
-Program, start-up code, clock and output are for the bare core, so only TensorFlow Lite Micro's sources must be added.
+Program, start-up code, clock and output use only the bare core, so the user only adds TensorFlow Lite Micro's sources.
 CubeIDE reads chip, sources, include paths and flags from .cproject.
 """
 
@@ -19,18 +19,18 @@ from tflm_memopt.targets.boards import Board, boards, runs
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
 STACK = 4096
-"""Bytes of stack that the linker reserves: an inference takes at most 1,184, and printf() about as much."""
+"""Bytes of stack that the linker reserves. An inference takes at most 1,184, and printf() about as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """CubeIDE's name of a board's chip, and what linker and compiler need to know about it."""
+    """A board's chip: its name in CubeIDE, and the settings of linker and compiler."""
 
     mcu: str
     fpu: str = ""
-    """Argument of -mfpu, or "" without an FPU."""
+    """Argument of -mfpu, or "" if the chip has no FPU."""
     ram_origin: int = SRAM
-    """Address of the largest group of RAM."""
+    """Address of the largest contiguous RAM."""
 
 
 M4F, M7, M7_DOUBLE, M33 = "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "fpv5-sp-d16"
@@ -70,7 +70,7 @@ CHIPS: Mapping[str, Chip] = {
     "nucleo_h743zi": Chip("STM32H743ZITx", M7_DOUBLE, AXI_SRAM),
     "nucleo_h7a3zi_q": Chip("STM32H7A3ZITxQ", M7_DOUBLE, AXI_SRAM),
 }
-"""Chips by the id of the board; only chips with one core for programs are listed."""
+"""Chips by board id. Only chips with a single core for programs are listed."""
 
 NATURES = (
     "com.st.stm32cube.ide.mcu.MCUProjectNature",
@@ -84,7 +84,7 @@ NATURES = (
     "org.eclipse.cdt.managedbuilder.core.ScannerConfigNature",
 )
 SOURCES = ("Core", LIBRARY, "tflm")
-"""Folders that are compiled."""
+"""Folders whose sources are compiled."""
 INCLUDES = (
     "Core",
     f"{LIBRARY}/include",
@@ -95,7 +95,7 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""Preprocessor symbols for all sources, including TFLM's; arena sizes are computed for them."""
+"""Preprocessor symbols for all sources, including TFLM's. Arena sizes are computed for them."""
 
 _BARE = Platform(
     ('"bare.h"',),
