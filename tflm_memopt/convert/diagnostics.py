@@ -167,7 +167,7 @@ def _elsewhere(limits: Limits, best: Converted, others: list[_Alternative]) -> I
 
 
 def _boards(arena: Arena, needs: Firmware) -> Iterator[str]:
-    """Yield a flag with the smallest boards on which this fits, if there are any."""
+    """Yield a flag with the smallest boards that are large enough, if there are any."""
     names = [name for name, on in boards().items() if fit(on, arena, needs).fits]
     if names:
         yield f"--board {', '.join(names[:MOST_BOARDS])}"

@@ -211,7 +211,7 @@ int32_t {m.prefix}_selftest(void) {{
 
 
 def _selftest(m: Module) -> str:
-    """Return C code that counts the bytes of the outputs that differ from the stored ones."""
+    """Return C code that counts the output bytes that differ from the stored outputs."""
     wrong = [f"wrong += differing({p.function}(), out_{k}, sizeof out_{k});" for k, p in enumerate(m.ports.outputs)]
     if m.shared is None:
         return f"""\
