@@ -20,14 +20,13 @@ def harness(
     header: str, prefix: str, ports: Ports, source: SourceReport | None, *, stateful: bool, slow: bool = False
 ) -> str:
     """Return main.c. It prints the result of the self-test, then performs N runs; its arguments are N, input and output
-    file.
+    file. The input file holds, for each run, the bytes of each input, with all rows of a streamed input. For an
+    external input it holds bytes, pitch, x, y and format of the frame (uint32 each), then the frame's data. The output
+    file holds, for each run, the bytes of each output.
 
-    header: the module's header. ports, source: ports that the module must have; other modules do not compile. The input
-    file holds, for each run, the bytes of each input, with all rows of a streamed input. For an external input it is
-    bytes, pitch, x, y and format of the frame (uint32 each), then the frame's data. stateful: the module has a state. A
-    run then begins with three uint32: whether to reset, whether the window is still filling before the last inference,
-    and the number of inferences. slow: the module needs slow memory. The output file holds, for each run, the bytes of
-    each output.
+    header: the module's header. ports, source: ports that the module must have; other modules do not compile. stateful:
+    the module has a state. A run then begins with three uint32: whether to reset, whether the window is still filling
+    before the last inference, and the number of inferences. slow: the module needs slow memory.
     """
     return f"""\
 #include <stdio.h>
