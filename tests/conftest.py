@@ -12,7 +12,7 @@ from typing import Any
 
 import compiling
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import tflm_memopt
 from tflm_memopt.results import Optimized
@@ -48,10 +48,12 @@ NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# CI always draws the same random examples; other machines draw new ones.
-settings.register_profile("fixed", derandomize=True)
-if NO_SKIP:
-    settings.load_profile("fixed")
+# CI always draws the same random examples; other machines draw new ones. No example has a time limit, because machines
+# differ.
+ANY_SPEED: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("any", **ANY_SPEED)
+settings.register_profile("fixed", derandomize=True, **ANY_SPEED)
+settings.load_profile("fixed" if NO_SKIP else "any")
 
 
 compiling.install()
@@ -138,7 +140,7 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # disabled until the collection ends; see pytest_collection_finish
     if config.option.markexpr == "not slow":
         os.environ[QUICK] = "1"
-        settings.register_profile("quick", settings.default, max_examples=25)
+        settings.register_profile("quick", settings(), max_examples=25)
         settings.load_profile("quick")
 
 

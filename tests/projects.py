@@ -18,6 +18,7 @@ from conftest import ROOT
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 STRICT = ["-Wall", "-Wextra", "-Werror", "-O1"]
 CORE = ROOT / "tests/packaging/arduino/core"
+LIBRARY = ROOT / "custom_ops"
 PROJECTS = ("arduino", "platformio", "esp-idf")
 
 ESP_HEADERS = {
@@ -96,10 +97,22 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
         path.write_bytes(larger if name.endswith(("_ops.h", "_app.h")) else data)
 
 
-def compile_library(folder: Path, *flags: str) -> list[Path]:
+def repository_library(tflm: Any, folder: Path, *adapter: str) -> list[Path]:
+    """Compile the library and its adapter for one TFLM. All tests use the same flags, so that they share objects.
+
+    `adapter`: flags for the adapter alone.
+    """
+    folder.mkdir()
+    include = [f"-I{LIBRARY / name}" for name in ("include", "src", "tflm")]
+    made = objects(["gcc", "-std=gnu11", *STRICT, *include], sorted((LIBRARY / "src").glob("*.c")), folder)
+    cpp = ["g++", "-std=gnu++17", *STRICT, *include, *tflm.flags, *adapter]
+    return made + objects(cpp, [LIBRARY / "tflm/tmo_tflm.cpp"], folder)
+
+
+def compile_library(folder: Path) -> list[Path]:
     """Compile the Arduino project's C library; return no objects if the project uses only builtin operators."""
     source = folder / "arduino/libraries/tflm-memopt/src"
-    return objects(["gcc", "-std=c11", *STRICT, *flags, f"-I{source}"], sorted(source.glob("*.c")), source)
+    return objects(["gcc", "-std=c11", *STRICT, f"-I{source}"], sorted(source.glob("*.c")), source)
 
 
 def told(
@@ -107,10 +120,9 @@ def told(
 ) -> str:
     """Return a project's output in its first rounds with one TFLM. All projects use the Arduino project's library."""
     unpack(files, folder, arena)
-    guards = [flag for flag in flags if flag.startswith("-fsanitize")]
     source = folder / "arduino/libraries/tflm-memopt/src"
     cpp = ["g++", "-std=gnu++17", *STRICT, f"-I{source}", *tflm.flags]
-    library = compile_library(folder, *guards) + objects([*cpp, *guards], source.glob("tmo_tflm.cpp"), source)
+    library = compile_library(folder) + objects(cpp, source.glob("tmo_tflm.cpp"), source)
     (sketch,) = folder.glob("arduino/*/*.ino")
     main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
         project
@@ -125,6 +137,6 @@ def told(
     command = [*cpp, *flags, *platform]
     made = objects(command, sorted(main.glob("*.cpp")), main)
     made += objects([*command, "-x", "c++"], main.glob("*.ino"), main)
-    made += objects(["gcc", "-std=gnu17", *STRICT, *guards, f"-I{source}"], sorted(main.glob("*.c")), main)
-    run("g++", *guards, *made, *library, *tflm.link, "-pthread", "-o", "program", cwd=main)
+    made += objects(["gcc", "-std=gnu17", *STRICT, f"-I{source}"], sorted(main.glob("*.c")), main)
+    run("g++", *made, *library, *tflm.link, "-pthread", "-o", "program", cwd=main)
     return run(main / "program", cwd=main, LOOPS=str(loops))

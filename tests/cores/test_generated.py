@@ -179,12 +179,6 @@ def test_the_librarys_schedules_have_the_same_bytes(vlen: int) -> None:
         assert not [ran for ran in run(made, RVV, vlen) if ran.wrong], wide.schedule
 
 
-@IN_SPIKE
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_vectors_of_64_bits_have_the_same_bytes(name: str) -> None:
-    assert not [ran for ran in run(calls(name)[1], RVV, SHORT) if ran.wrong]
-
-
 @pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
 def test_cortex_m_sums_up_across_lanes(table: InstructionTable) -> None:
     """Four or sixteen bytes at a time give the bytes of the description, in fewer instructions than plain C on the

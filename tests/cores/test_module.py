@@ -54,6 +54,11 @@ def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
     }
 
 
+def linked() -> list[Path]:
+    """The library's sources that are not embedded in an emitted module."""
+    return [path for path in sources() if path.suffix == ".S" or path.stem in ("tmo_fixed", "tmo_status")]
+
+
 def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, more: Sequence[str] = ()) -> Ran:
     """Build and run a module. `more`: additional compiler flags."""
     code = (f"{name}.c", f"{name}_library.c")
@@ -70,7 +75,7 @@ def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, mor
         *more,
     ]
     own = [HERE / "module_main.c", *start, *(folder / file for file in code)]
-    build(replace(core, stack=STACK), [*own, *sources()], image, flags, rom_bytes=FLASH[core.name])
+    build(replace(core, stack=STACK), [*own, *linked()], image, flags, rom_bytes=FLASH[core.name])
     said = re.fullmatch(r"wrong (-?\d+) static (\d+) stack (\d+)\n", emulate(core, image))
     assert said
     return Ran(*map(int, said.groups()))
@@ -87,7 +92,7 @@ def passes(core: Core, name: str, files: Mapping[str, bytes], folder: Path) -> N
     assert ran.static + ran.stack <= 16 << 10
 
 
-@pytest.mark.parametrize("core", [HIFIVE1, *(CORES[name] for name in ("m0", "m4"))], ids=lambda core: core.name)
+@pytest.mark.parametrize("core", [HIFIVE1, CORES["m0"]], ids=lambda core: core.name)
 def test_whole_models_pass_their_self_test(
     core: Core, modules: Mapping[str, tuple[str, Mapping[str, bytes]]], tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from models import Net
 
 import tflm_memopt
 
-DSP = ("m4", "m7", "m33", "m55")
+DSP = ("m4", "m55")
 QUICK = ("m4",)
 MOST = {
     "pointwise": 0.62,

@@ -35,7 +35,8 @@ def run_commands(section: str) -> int:
     lines = [line for block in blocks(section, "sh") for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("tflm-memopt ")]
     for command in commands:
-        assert cli.main([*shlex.split(command)[1:], "--json"]) == cli.DONE, command
+        quickly = ["--effort", "low"] if " optimize " in command else []
+        assert cli.main([*shlex.split(command)[1:], *quickly, "--json"]) == cli.DONE, command
     return len(commands)
 
 

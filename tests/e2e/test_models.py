@@ -31,7 +31,7 @@ class Case:
     """A model of the repository, or the name of a public one."""
     total: int
     int8_io: bool = False
-    runs: int = 100
+    runs: int = 20
     overhead: float = 1.0
     """Upper bound on F. Removed dead channels make it smaller."""
     input: str = "arena"
@@ -56,19 +56,13 @@ OWN = (
 )
 OTHER_INPUTS = (
     Case(EXAMPLE, 14_400, input="stream:2", runs=10),
-    Case(EXAMPLE, 12_700, input="external", runs=10),
     Case(KEYWORDS, 3_400, input="stream", runs=10),
-    Case(AUTOENCODER, 700, input="stream", runs=10),
     Case(MOBILENET, 5_400, input="external", runs=10),
     Case(FLOAT_IO, 6_200, int8_io=True, overhead=1.3, input="stream", max_macs=1.3, runs=10),
 )
 PUBLIC = (
-    Case("mlperf_tiny_ad_autoencoder_int8", 1_400),
     Case("mlperf_tiny_kws_dscnn_int8", 5_700),
-    Case("mlperf_tiny_ic_resnet8_int8", 10_300),
-    Case("mlperf_tiny_vww_96_int8", 29_500, overhead=0.5, runs=10),
     Case("mcunet_vww_80_float_io", 22_000, int8_io=True, overhead=0.95, runs=10),
-    Case("mcunetv2_large_224_float_io", 222_000, int8_io=True, runs=3),
 )
 
 
@@ -130,7 +124,7 @@ def test_public_models(
     one_operator_for_each_region(case, outside(f"{case.model}.tflite"), tmp_path, capsys)
 
 
-@pytest.mark.parametrize("case", slow(OWN))
+@pytest.mark.parametrize("case", slow([c for c in OWN if c.model in (RESNET, FLOAT_IO)]))
 def test_one_operator_for_each_group(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(case.model, Path)
     report = converted(case, case.model, "group", tmp_path, capsys)

@@ -6,10 +6,8 @@ test_distributions.py tests wheel and sdist.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import runpy
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,7 +15,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import yaml
 from conftest import ROOT
 
 import tflm_memopt
@@ -33,15 +30,6 @@ needs_platformio = pytest.mark.skipif(bool(PIO["missing"]()), reason=PIO["missin
 def dist(out: Path, *packages: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, ROOT / "scripts/dist.py", "-o", out, *packages]
     return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the three packages."""
-    out = tmp_path_factory.mktemp("dist")
-    done = dist(out, "arduino", "platformio", "esp-idf")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return out
 
 
 def package(packages: Path, ending: str) -> Path:
@@ -70,48 +58,19 @@ WITH_LINKS = {**CODE, **sources("links")}
 
 @pytest.mark.slow
 @needs_platformio
-def test_the_platformio_package_is_the_library_and_its_manifest(packages: Path) -> None:
-    files = unpacked(package(packages, "platformio.tar.gz"))
-    assert json.loads(files["library.json"]) == json.loads((LIBRARY / "library.json").read_bytes())
-    assert {**files, **WITH_LINKS} == files
-    assert set(files) - set(WITH_LINKS) == {"library.json", "LICENSE", "README.md"}
-
-
-@pytest.mark.slow
-@needs_platformio
-def test_the_esp_idf_package_is_the_library_and_its_manifests(packages: Path) -> None:
-    files = unpacked(package(packages, "esp-idf.tgz"))
-    assert yaml.safe_load(files["idf_component.yml"]) == yaml.safe_load((LIBRARY / "idf_component.yml").read_bytes())
-    assert {**files, **WITH_LINKS} == files
-    manifests = {"CMakeLists.txt", "Kconfig", "idf_component.yml"}
-    assert set(files) - set(WITH_LINKS) == {*manifests, "LICENSE", "README.md"}
-
-
-@pytest.mark.slow
-@needs_platformio
-def test_packages_are_small_and_always_the_same(packages: Path, tmp_path: Path) -> None:
-    again = tmp_path / "again"
-    assert dist(again, "arduino", "platformio", "esp-idf").returncode == 0
-    first, second = (
-        {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()} for folder in (packages, again)
-    )
-    assert first == second
-    assert len(first) == 3
-    assert all(path.stat().st_size < LARGEST for path in packages.iterdir())
-
-
-@pytest.mark.slow
-@needs_platformio
-@pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
-def test_a_program_builds_with_the_platformio_package(packages: Path, tmp_path: Path) -> None:
-    """As from the registry, PlatformIO unpacks the archive and compiles the whole library."""
-    archive = package(packages, "platformio.tar.gz")
-    environment = f"platform = native\nlib_deps = file://{archive}\nlib_compat_mode = strict"
-    (tmp_path / "platformio.ini").write_text(f"[env:native]\n{environment}\n")
-    (tmp_path / "src").mkdir()
-    program = "#include <tmo/tmo.h>\n#include <stdio.h>\nint main(void) { puts(tmo_status_text(TMO_OK)); return 0; }\n"
-    (tmp_path / "src/main.c").write_text(program)
-    command, variables = PIO["command"](["run", "--project-dir", str(tmp_path)])
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert subprocess.run([tmp_path / ".pio/build/native/program"], check=False).returncode == 0
+def test_packages_hold_the_library_and_are_always_the_same(tmp_path: Path) -> None:
+    first, again = tmp_path / "first", tmp_path / "again"
+    for out in (first, again):
+        done = dist(out, "arduino", "platformio", "esp-idf")
+        assert done.returncode == 0, done.stdout + done.stderr
+    digests = [{p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in out.iterdir()} for out in (first, again)]
+    assert digests[0] == digests[1]
+    assert len(digests[0]) == 3
+    assert all(path.stat().st_size < LARGEST for path in first.iterdir())
+    for ending, manifests in (
+        ("platformio.tar.gz", {"library.json"}),
+        ("esp-idf.tgz", {"CMakeLists.txt", "Kconfig", "idf_component.yml"}),
+    ):
+        files = unpacked(package(first, ending))
+        assert {**files, **WITH_LINKS} == files
+        assert set(files) - set(WITH_LINKS) == {*manifests, "LICENSE", "README.md"}

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE
+from unit.command import small
 
 from tflm_memopt.runtime.native import file_name
 
@@ -143,13 +143,14 @@ def installed(wheel: Path, folder: Path) -> Command:
 
 
 def test_the_installed_command_needs_no_compiler(wheel: Path, tmp_path: Path) -> None:
-    command = installed(wheel, tmp_path)
-    for arguments in (["inspect", str(EXAMPLE)], ["fit", str(EXAMPLE)], ["optimize", str(EXAMPLE), "-o", "out"]):
+    command, model = installed(wheel, tmp_path), "small.tflite"
+    (tmp_path / model).write_bytes(small())
+    for arguments in (["inspect", model], ["fit", model], ["optimize", model, "-o", "out"]):
         done = command(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "out/shapes_int8.report.html").is_file()
-    verify = ["verify", str(EXAMPLE), "out/shapes_int8.tflite", "--runs", "1"]
-    projects = ["optimize", str(EXAMPLE), "-o", "projects", "--emit", "arduino"]  # with outputs to compare with
+    assert (tmp_path / "out/small.report.html").is_file()
+    verify = ["verify", model, "out/small.tflite", "--runs", "1"]
+    projects = ["optimize", model, "-o", "projects", "--emit", "arduino"]  # with outputs to compare with
     for arguments in (verify, projects):
         done = command(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from compiling import objects
 from conftest import ROOT
+from projects import repository_library
 
 COMPONENT = ROOT / "custom_ops"
 EXAMPLE = ROOT / "examples/esp_idf"
@@ -89,9 +90,10 @@ def test_example_runs(tmp_path: Path) -> None:
     include = [f"-I{folder}" for folder in folders]
     tflm = TFLM["AUTUMN"]
     strict = ["-Wall", "-Wextra", "-Werror", "-O1", *include]
-    cpp = [*sorted(main.glob("*.cpp")), *model.glob("*.cpp"), COMPONENT / "tflm/tmo_tflm.cpp"]
+    cpp = [*sorted(main.glob("*.cpp")), *model.glob("*.cpp")]
     plain = ["-std=gnu++17", "-fno-rtti", "-fno-exceptions", *strict, *tflm.flags]
-    made = objects(["gcc", "-std=gnu17", *strict], [*model.glob("*.c"), *(COMPONENT / "src").glob("*.c")], tmp_path)
+    made = repository_library(tflm, tmp_path / "library", "-fno-rtti", "-fno-exceptions")
+    made += objects(["gcc", "-std=gnu17", *strict], model.glob("*.c"), tmp_path)
     made += objects(["g++", *plain], cpp, tmp_path)
     subprocess.run(["g++", *made, *tflm.link, "-o", "program"], cwd=tmp_path, check=True)
     said = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout

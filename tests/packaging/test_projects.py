@@ -40,9 +40,8 @@ def written(where: str, cores: int = 1, memory: str | None = None) -> Mapping[st
 @pytest.mark.parametrize(
     ("project", "where", "tflm"),
     [
-        ("arduino", "stream:4", "SPRING"),
         ("platformio", "external", "SPRING"),
-        ("esp-idf", "arena", "AUTUMN"),
+        ("esp-idf", "stream:4", "AUTUMN"),
     ],
 )
 def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: Path) -> None:
@@ -93,16 +92,8 @@ RP2040 = ("-DARDUINO_ARCH_RP2040=1",)
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(
-    ("project", "tflm", "platform", "helps"),
-    [
-        ("arduino", "SPRING", RP2040, True),
-        ("esp-idf", "AUTUMN", (), True),
-    ],
-)
-def test_a_project_runs_on_both_cores(
-    project: str, tflm: str, platform: tuple[str, ...], helps: bool, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("project", "tflm", "platform"), [("arduino", "SPRING", RP2040), ("esp-idf", "AUTUMN", ())])
+def test_a_project_runs_on_both_cores(project: str, tflm: str, platform: tuple[str, ...], tmp_path: Path) -> None:
     """A thread stands for the other core, if there is one, and the worker reports that it ran."""
     files = written("arena", cores=2)
     library = "arduino/libraries/tflm-memopt/src/tmo_worker.c"
@@ -110,29 +101,19 @@ def test_a_project_runs_on_both_cores(
     assert found
     files = {**files, library: b"#include <stdio.h>\n" + before + b'  puts("core 1 helps");\n' + found + behind}
     said = told(project, files, TFLM[tflm], tmp_path, *platform)
-    assert re.fullmatch(rf"(?:core 1 helps\n){{{2 * helps}}}{SAME}", said)
+    assert re.fullmatch(rf"(?:core 1 helps\n){{2}}{SAME}", said)
 
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(
-    ("project", "name", "exchange"),
-    [
-        ("arduino", "swapped", "input"), ("esp-idf", "unread", ""),
-    ],
-)  # fmt: skip
-def test_a_project_has_the_models_ports(project: str, name: str, exchange: str, tmp_path: Path) -> None:
-    """Every input gets its own bytes, and every output is compared with its own expected bytes."""
-    tflm = TFLM["AUTUMN" if project == "esp-idf" else "SPRING"]
-    model = MADE[name]()
+def test_a_project_has_the_models_ports(tmp_path: Path) -> None:
+    """Every input gets its own bytes: the stored values of two inputs are exchanged."""
+    model = MADE["swapped"]()
     result = tflm_memopt.optimize(model)
-    files = bundle.files(result, name, PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
-    assert re.fullmatch(SAME, told(project, files, tflm, tmp_path / "right"))
-    if exchange:  # the stored values of two ports are exchanged
-        wrong = {
-            path: exchanged(data, exchange) if path.endswith("_sample.h") else data for path, data in files.items()
-        }
-        assert "the outputs DIFFER" in told(project, wrong, tflm, tmp_path / "wrong")
+    files = bundle.files(result, "swapped", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
+    assert re.fullmatch(SAME, told("arduino", files, TFLM["SPRING"], tmp_path / "right"))
+    wrong = {path: exchanged(data) if path.endswith("_sample.h") else data for path, data in files.items()}
+    assert "the outputs DIFFER" in told("arduino", wrong, TFLM["SPRING"], tmp_path / "wrong")
 
 
 LABELS = ("cat", "dog", 'a "bird" ?', "fish", "größe")
@@ -195,9 +176,9 @@ def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
     assert re.fullmatch(f"(?:{SAME}){{3}}", told("arduino", files, TFLM["SPRING"], tmp_path, loops=3))
 
 
-def exchanged(header: bytes, side: str) -> bytes:
-    """Exchange the names of the stored values of the first two ports of one size."""
-    sizes = dict(re.findall(rf"(\w+_{side}_\d+)\[(\d+)\]", header.decode()))
+def exchanged(header: bytes) -> bytes:
+    """Exchange the names of the stored values of the first two inputs of one size."""
+    sizes = dict(re.findall(r"(\w+_input_\d+)\[(\d+)\]", header.decode()))
     a, b = next(
         (a, b) for a, b in combinations(sizes, 2) if sizes[a] == sizes[b] and values(header, a) != values(header, b)
     )

@@ -1,6 +1,6 @@
 """Run the commands of examples/two_devices, then its two sketches as two processes on this machine.
 
-A lossy socket stands for the radio; ThreadSanitizer watches the data that the radio's task and the run share.
+A lossy socket stands for the radio; ThreadSanitizer watches the data that the radio's task and the sketch share.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from compiling import objects
 from conftest import ROOT
+from projects import repository_library
 
 HERE = Path(__file__).parent
 EXAMPLE = ROOT / "examples/two_devices"
@@ -60,15 +61,6 @@ def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
     return folder / "program"
 
 
-def built_library(folder: Path) -> list[Path]:
-    """Compile the C library and its adapter for one core, also with ThreadSanitizer."""
-    folder.mkdir()
-    common = ["-O1", "-g", WATCHED, *(f"-I{place}" for place in INCLUDE)]
-    c = objects(["gcc", "-std=gnu11", *common], (LIBRARY / "src").glob("*.c"), folder)
-    adapter = ["g++", "-std=gnu++17", *common, *TFLM["AGES"][0].flags]
-    return c + objects(adapter, [LIBRARY / "tflm/tmo_tflm.cpp"], folder)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
 def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
@@ -77,7 +69,7 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     source = (here / "espnow/espnow.ino").read_text()
     (nbytes,) = map(int, re.findall(r"ring\[(\d+)\]", source))
     assert room <= nbytes == 1 << nbytes.bit_length() - 1
-    library = built_library(tmp_path / "library")
+    library = repository_library(TFLM["AGES"][0], tmp_path / "library")
     ages = ("", "RADIO_OF_IDF_4")
     programs = [compiled(here / f"board{n}/espnow", n, age, library) for n, age in enumerate(ages)]
     air = os.environ | {"RADIO": str(tmp_path), "LOSS": "10", "TSAN_OPTIONS": "exitcode=66"}

@@ -36,7 +36,6 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 SECONDS = 0.2
 TAPPED_ARENA = 1 << 26
 MANY = settings(
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     max_examples=15,
     print_blob=True,

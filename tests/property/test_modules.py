@@ -9,7 +9,7 @@ from property.modules import examine
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
-SEEDS = (40, 44, 57, 69)
+SEEDS = (40, 44, 57)
 """Seeds of networks whose inputs are, between them, in each place."""
 
 pytestmark = [

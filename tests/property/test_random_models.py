@@ -41,7 +41,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 SECONDS = 0.1
 FLOOR = 0.8
 """Minimum share of random networks of which something is converted: the others test nothing."""
-COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+COMMON = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=15, print_blob=True)
 SOME = settings(COMMON, max_examples=6, print_blob=True)

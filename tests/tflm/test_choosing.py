@@ -10,7 +10,7 @@ from moving import arg_max, log_softmax
 from tflm.test_moving import assert_all
 from tflm.test_operators import affines, assert_equal
 
-EXAMPLES = settings(max_examples=examples(20), deadline=None)
+EXAMPLES = settings(max_examples=examples(20))
 shapes = st.one_of(
     st.tuples(st.just(1), st.integers(1, 40)), st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 30)),
     st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 30)),

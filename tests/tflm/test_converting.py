@@ -26,7 +26,7 @@ shapes = st.one_of(
 )
 QUANTIZED = [("INT8", "INT8"), ("INT8", "UINT8"), ("UINT8", "INT8"), ("INT8", "INT16"), ("INT16", "INT8"),
              ("INT16", "INT16")]  # fmt: skip
-CLOSE = settings(max_examples=examples(13), deadline=None)
+CLOSE = settings(max_examples=examples(13))
 
 
 def affine_of(dtype: str, affine: Affine) -> Affine:

@@ -20,7 +20,7 @@ from tflm_memopt.rowgraph.supported import to_row_ops
 from tflm_memopt.runtime import host
 from tflm_memopt.tflm.arena import predict
 
-EXAMPLES = settings(max_examples=examples(10), deadline=None)
+EXAMPLES = settings(max_examples=examples(10))
 
 
 def text_model(length: int, rows: int, width: int, reduction: str = "mean", seed: int = 0) -> bytes:

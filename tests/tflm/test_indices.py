@@ -16,7 +16,7 @@ from tflm.test_moving import assert_all
 
 import tflm_memopt
 
-EXAMPLES = settings(max_examples=examples(6), deadline=None)
+EXAMPLES = settings(max_examples=examples(6))
 CASTS = [("INT8", "FLOAT32"), ("INT16", "FLOAT32"), ("INT8", "INT16"), ("INT16", "INT8")]
 
 

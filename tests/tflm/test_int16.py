@@ -16,7 +16,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import to_row_ops
 
-EXAMPLES = settings(max_examples=examples(20), deadline=None)
+EXAMPLES = settings(max_examples=examples(20))
 images = st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 5))
 scales = st.floats(2**-12, 2**-2, width=32)
 PARTS = [(1, 2, 3), (1,), (2,), (3,), (1, 2), (2, 3), (1, 3), ()]

@@ -29,7 +29,7 @@ import tflm_memopt
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.plan.plan import Builtin
 
-EXAMPLES = settings(max_examples=examples(6), deadline=None)
+EXAMPLES = settings(max_examples=examples(6))
 Shape = tuple[int, ...]
 shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))
 types = st.sampled_from(["INT8", "INT16"])

@@ -30,7 +30,7 @@ from tflm_memopt.runtime.stand_in import runnable
 
 tflm = pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed").runtime
 
-EXAMPLES = settings(max_examples=examples(20), deadline=None)
+EXAMPLES = settings(max_examples=examples(20))
 ARENA = 1 << 20
 RUNS = 3
 

@@ -11,7 +11,7 @@ from models import Net, Pair
 from moving import reduce, resize, transpose_conv
 from tflm.test_moving import assert_all, image
 
-EXAMPLES = settings(max_examples=examples(6), deadline=None)
+EXAMPLES = settings(max_examples=examples(6))
 shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))
 pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
 affines = st.tuples(st.floats(2**-8, 0.25, width=32), st.integers(-128, 127))

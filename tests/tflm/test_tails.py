@@ -30,7 +30,7 @@ from tflm_memopt.rowgraph.supported import Unsupported, to_row_ops
 from tflm_memopt.runtime import host
 from tflm_memopt.tflm.arena import predict
 
-EXAMPLES = settings(max_examples=examples(8), deadline=None)
+EXAMPLES = settings(max_examples=examples(8))
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 UNARY = ("ABS", "NEG", "SQUARE", "SQRT", "RSQRT", "EXP", "LOG", "FLOOR", "CEIL", "ROUND")
 sizes, seeds = st.tuples(*[st.integers(1, 6)] * 3), st.integers(0, 999)

@@ -45,7 +45,7 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_no_rolling_buffer_is_deeper_than_it_must_be(number: int) -> None:
     """One row less is refused for every graph."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 from tflm_memopt.cli import main as cli
 from tflm_memopt.model.graph import Graph
@@ -38,6 +41,7 @@ model = tf.keras.Sequential([
 model.compile(tf.keras.optimizers.Adam(0.02), "sparse_categorical_crossentropy")
 model.fit(images[:300], labels[:300], epochs=8, verbose=0)
 model.save("net.keras")
+model.save("model.keras")
 model.export("saved", verbose=False)
 np.save("x.npy", images[:60])
 open_sizes = tf.keras.Input((None, None, 2))
@@ -92,16 +96,22 @@ SAYS: Mapping[str, str] = {
     "mine": "custom layer, Mine, whose code is not in the file",
     "lambda": "custom layer, Lambda, ",
 }
+PAGES = tuple(
+    shlex.split(line)[2:]
+    for page in ("README.md", "docs/models.md")
+    for line in re.findall(
+        r"^tflm-memopt optimize model.keras .*$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
+    )
+)
+"""Arguments of the pages' commands for a Keras model."""
 COMMANDS: Mapping[str, list[str]] = {
+    **{f"page_{number}": [*arguments[:-1], f"page_{number}"] for number, arguments in enumerate(PAGES)},
     "net": ["net.keras", *IN_ONE_STEP],
     "saved": ["saved", *IN_ONE_STEP],
-    "open_16": ["open.keras", "--calibrate", "x.npy", "-o", "open_16"],
     "open_12": ["open.keras", "--calibrate", "x_small.npy", "-o", "open_12"],
     "open_both": ["open.keras", "--calibrate", "x_small.npy", "--test", "x_test.npy", "y_test.npy", "-o", "no"],
     "fours": ["fours.keras", "--calibrate", "x.npy", "-o", "no"],
     "lstm_unrolled": ["lstm_unrolled.keras", "--calibrate", "x_steps.npy", "-o", "lstm"],
-    "quiet": ["net.keras", "--calibrate", "x.npy", "-o", "loud", "--quiet"],
-    "verbose": ["net.keras", "--calibrate", "x.npy", "-o", "loud", "--quiet", "--verbose"],
     **{name: [f"{name}.keras", "--calibrate", "x_steps.npy", "-o", "no"] for name in SAYS},
     **{f"bad_{number}": [*arguments, "-o", "no"] for number, (_, arguments) in enumerate(BAD)},
 }
@@ -161,6 +171,17 @@ def test_in_one_step(trained: Folder, name: str) -> None:
 
 
 @pytest.mark.slow
+def test_the_commands_of_the_pages(trained: Folder) -> None:
+    assert len(PAGES) == 3
+    for number, arguments in enumerate(PAGES):
+        code, _, err = trained.answer(f"page_{number}")
+        assert code == cli.DONE, err
+        assert arguments[-2:] == ["-o", "out"]
+        assert (trained.path / f"page_{number}/model.int8.tflite").is_file()
+    assert (trained.path / "page_0/arduino/model/model.ino").is_file()
+
+
+@pytest.mark.slow
 def test_data_that_does_not_fit(trained: Folder) -> None:
     for number, (code, arguments) in enumerate(BAD):
         left, _, err = trained.answer(f"bad_{number}")
@@ -170,11 +191,10 @@ def test_data_that_does_not_fit(trained: Folder) -> None:
 
 @pytest.mark.slow
 def test_dimensions_that_the_model_leaves_open_are_the_examples(trained: Folder) -> None:
-    for size in (16, 12):
-        code, _, err = trained.answer(f"open_{size}")
-        assert code == cli.DONE, err
-        graph = trained.model(f"open_{size}/open.int8.tflite")
-        assert graph.tensors[graph.inputs[0]].shape == (1, size, size, 2)
+    code, _, err = trained.answer("open_12")
+    assert code == cli.DONE, err
+    graph = trained.model("open_12/open.int8.tflite")
+    assert graph.tensors[graph.inputs[0]].shape == (1, 12, 12, 2)
     code, _, err = trained.answer("open_both")
     assert code == cli.BAD
     assert "an array of shape [100, 16, 16, 2] for an input of [N, 12, 12, 2]" in err

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from conftest import EXAMPLE
 from models import Net
+from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
@@ -29,21 +30,23 @@ SHAPES = EXAMPLE
 
 @pytest.mark.slow
 def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    original = tmp_path / "small.tflite"
+    original.write_bytes(small())
     flags = ["--devices", "2", "--effort", "low", "-o", str(tmp_path)]
-    assert main(["optimize", str(SHAPES), *flags, "--json"]) == 0
+    assert main(["optimize", str(original), *flags, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said == json.loads((tmp_path / f"{SHAPES.stem}.report.json").read_text())
+    assert said == json.loads((tmp_path / f"{original.stem}.report.json").read_text())
     for number, device in enumerate(said["devices"]):
-        model = tmp_path / f"device{number}/{SHAPES.name}"
+        model = tmp_path / f"device{number}/{original.name}"
         assert (tmp_path / device["file"]) == model
         assert device["flash"] == model.stat().st_size
         assert {"arena", "weights", "sent", "received"} <= device.keys()
     assert said["devices"][0]["sent"] == said["devices"][1]["received"] > 0
-    assert main(["verify", str(SHAPES), str(tmp_path), "--runs", "2", "--json"]) == 0
+    assert main(["verify", str(original), str(tmp_path), "--runs", "2", "--json"]) == 0
     verified = json.loads(capsys.readouterr().out)
     assert verified["bit_exact"]
     assert [d["sent"] for d in verified["devices"]] == [verified["runs"] * d["sent"] for d in said["devices"]]
-    assert main(["verify", str(SHAPES), str(tmp_path)]) == 0
+    assert main(["verify", str(original), str(tmp_path)]) == 0
     assert "no difference in " in capsys.readouterr().out
 
 

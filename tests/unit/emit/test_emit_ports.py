@@ -20,9 +20,8 @@ from tflm_memopt.runtime.verify import sample
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
-PLACES = [("swapped", "arena"), ("repeated", "arena"), ("apart", "arena"), ("wide", "arena"), ("siamese", "arena"),
-          ("unread", "arena"), ("unread_large", "arena"), ("reversed", "arena"), ("reversed", "stream:3"),
-          ("reversed", "external")]  # fmt: skip
+PLACES = [("swapped", "arena"), ("repeated", "arena"), ("apart", "arena"), ("wide", "arena"), ("unread", "arena"),
+          ("reversed", "stream:3"), ("reversed", "external")]  # fmt: skip
 
 
 def written(model: bytes, folder: Path, **settings: object) -> bytes:
@@ -64,10 +63,9 @@ def exchanged(source: str, a: str, b: str) -> str:
 
 @needs_compiler
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["swapped", "siamese"])
-def test_swapped_ports_are_found(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`verify --c` finds them and states where and how much; the self-test alone finds them too."""
-    model = MADE[name]()
+    model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)
     new = written(model, tmp_path)
     source = tmp_path / "net.c"

@@ -185,7 +185,7 @@ def test_every_truncation_is_noticed() -> None:
             read(MODEL[:length])
 
 
-@settings(max_examples=examples(200), deadline=2000)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(8, len(MODEL) - 1), st.integers(0, 255)), min_size=1, max_size=4))
 def test_damage_is_an_error_or_harmless_but_never_a_crash(damage: list[tuple[int, int]]) -> None:
     data = bytearray(MODEL)

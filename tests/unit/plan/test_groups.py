@@ -63,7 +63,7 @@ def assert_added_up_right(chain: Chain, orders: int) -> int:
     return count
 
 
-@settings(max_examples=examples(30), deadline=None, derandomize=True)
+@settings(max_examples=examples(30), derandomize=True)
 @given(SEEDS)
 def test_bytes_of_random_groups(number: int) -> None:
     s = random_sketch(number)
@@ -79,7 +79,7 @@ def test_bytes_of_real_groups(example: bytes) -> None:
         assert assert_added_up_right(chain, orders=2) > len(chain.ops)
 
 
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(20), derandomize=True)
 @given(SEEDS)
 def test_the_best_operand_orders_are_found(number: int) -> None:
     """With at most three ADDs all orders are tried, so no other order has fewer bytes."""
@@ -95,7 +95,7 @@ def test_the_best_operand_orders_are_found(number: int) -> None:
     assert {(c.first, c.last): c.nbytes for c in found} == least
 
 
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(20), derandomize=True)
 @given(SEEDS)
 def test_a_limit_drops_what_is_above_it_and_nothing_else(number: int) -> None:
     s = random_sketch(number, most=6)
@@ -107,7 +107,7 @@ def test_a_limit_drops_what_is_above_it_and_nothing_else(number: int) -> None:
         assert kept == {(c.first, c.nbytes) for c in everything if c.nbytes <= limit}
 
 
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(20), derandomize=True)
 @given(SEEDS)
 def test_a_candidate_is_rebuilt_as_it_was(number: int) -> None:
     s = random_sketch(number, most=6)

@@ -41,7 +41,7 @@ def leaving(chain: Chain, group: Trace, last: int) -> set[TensorId]:
     return {m.op.output for m in group.members if chain.outlives(m.op.output, last)}
 
 
-@settings(max_examples=examples(30), deadline=None, derandomize=True)
+@settings(max_examples=examples(30), derandomize=True)
 @given(SEEDS)
 def test_trace_and_rolling_buffers_are_those_of_the_naive_simulation(number: int) -> None:
     s = random_sketch(number)

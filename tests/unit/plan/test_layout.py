@@ -67,7 +67,7 @@ def lowest_top(problem: LayoutProblem) -> int:
     return next(top for top in itertools.count(problem.lower_bound) if fits(top, ()))
 
 
-@settings(max_examples=examples(75), deadline=None, derandomize=True)
+@settings(max_examples=examples(75), derandomize=True)
 @given(SEEDS)
 def test_the_heuristic_is_valid(seed: int) -> None:
     problem = random_problem(seed, most=14, largest=200)
@@ -76,7 +76,7 @@ def test_the_heuristic_is_valid(seed: int) -> None:
     assert layout.top >= problem.lower_bound
 
 
-@settings(max_examples=examples(13), deadline=None, derandomize=True)
+@settings(max_examples=examples(13), derandomize=True)
 @given(SEEDS)
 def test_the_exact_layout_is_valid_and_no_higher(seed: int) -> None:
     problem = random_problem(seed, most=9, largest=200)
@@ -86,7 +86,7 @@ def test_the_exact_layout_is_valid_and_no_higher(seed: int) -> None:
     assert problem.lower_bound <= layout.top <= first.top
 
 
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(20), derandomize=True)
 @given(SEEDS)
 def test_tiny_problems_are_solved(seed: int) -> None:
     problem = random_problem(seed, most=4, largest=6)
@@ -104,7 +104,7 @@ def hard_problem() -> LayoutProblem:
     return LayoutProblem(nbytes, (1,) * len(nbytes), constraints, lower_bound=0)
 
 
-@settings(max_examples=examples(30), deadline=None, derandomize=True)
+@settings(max_examples=examples(30), derandomize=True)
 @given(SEEDS)
 def test_the_bound_of_cliques_is_one(seed: int) -> None:
     problem = random_problem(seed, most=4, largest=6)

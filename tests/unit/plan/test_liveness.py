@@ -85,7 +85,7 @@ def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distan
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(20), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_constraint_is_safe(number: int) -> None:
     """The checker accepts each distance of each pair of buffers, in both directions, one pair at a time."""
@@ -98,7 +98,7 @@ def test_every_constraint_is_safe(number: int) -> None:
             assert judge(s, chain, group, low, high, distance) == ""
 
 
-@settings(max_examples=examples(30), deadline=None, derandomize=True)
+@settings(max_examples=examples(30), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_a_byte_less_is_too_close(number: int) -> None:
     """For a single operator with its input above its output, the distance is exact."""

@@ -35,7 +35,7 @@ def checked(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(20), deadline=None, derandomize=True)
+@settings(max_examples=examples(20), derandomize=True)
 @given(st.integers(0, 1 << 32), st.booleans(), st.booleans())
 def test_the_checker_accepts_every_plan(number: int, op_per_group: bool, more: bool) -> None:
     s = random_sketch(number)
@@ -47,7 +47,7 @@ def test_the_checker_accepts_every_plan(number: int, op_per_group: bool, more: b
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(8), deadline=None, derandomize=True)
+@settings(max_examples=examples(8), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_without_overlap_whole_tensors_share_nothing(number: int) -> None:
     s = random_sketch(number)

@@ -77,7 +77,7 @@ def random_flow(seed: int) -> OrderProblem:
     return OrderProblem({t: rng.randint(1, 9) for t in range(tensors)}, tuple(tasks), wanted)
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_the_best_of_all_orders(seed: int, draw: type) -> None:
     problem: OrderProblem = draw(seed)

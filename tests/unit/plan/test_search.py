@@ -51,7 +51,7 @@ def partitions(count: int) -> Iterator[tuple[tuple[int, int], ...]]:
             yield tuple(itertools.pairwise((0, *places, count)))
 
 
-@settings(max_examples=examples(25), deadline=None, derandomize=True)
+@settings(max_examples=examples(25), derandomize=True)
 @given(SEEDS, st.booleans(), st.sampled_from((1, 3, SHORT)))
 def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     """This holds for any length of groups with which the search starts."""
@@ -66,7 +66,7 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     assert max(cost[group.first, group.last] for group in best.groups()) == least
 
 
-@settings(max_examples=examples(15), deadline=None, derandomize=True)
+@settings(max_examples=examples(15), derandomize=True)
 @given(SEEDS)
 def test_no_partition_goes_below_the_least_of_its_chain(number: int) -> None:
     s = random_sketch(number)
@@ -74,7 +74,7 @@ def test_no_partition_goes_below_the_least_of_its_chain(number: int) -> None:
     assert chain.least <= best_partition(chain, alive).nbytes
 
 
-@settings(max_examples=examples(50), deadline=None, derandomize=True)
+@settings(max_examples=examples(50), derandomize=True)
 @given(SEEDS, st.randoms(use_true_random=False))
 def test_the_search_ends_where_no_longer_group_may_be(number: int, random: Random) -> None:
     """Longer groups would transfer rows in an order that devices cannot agree on, or read a streamed input twice."""

@@ -69,7 +69,7 @@ def dependencies(graph: Graph) -> nx.DiGraph:
     return result
 
 
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
+@settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_no_path_leaves_a_region_and_comes_back(seed: int) -> None:
     graph, support = random_graph(seed)
@@ -80,7 +80,7 @@ def test_no_path_leaves_a_region_and_comes_back(seed: int) -> None:
         assert not any(nx.descendants(before, i) & inside for i in after)
 
 
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
+@settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
     """Nodes are checked in the order of the partition, with the rewritten model's tensors."""
@@ -104,7 +104,7 @@ def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
     assert not dead & needed
 
 
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
+@settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_operators_with_state_keep_their_order(seed: int) -> None:
     """No tensor states that one must come first."""
@@ -114,7 +114,7 @@ def test_operators_with_state_keep_their_order(seed: int) -> None:
     assert stateful == sorted(stateful)
 
 
-@settings(max_examples=examples(100), deadline=None, derandomize=True)
+@settings(max_examples=examples(100), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_regions_read_and_write_what_their_operators_do(seed: int) -> None:
     graph, support = random_graph(seed)
