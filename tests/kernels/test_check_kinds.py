@@ -233,27 +233,6 @@ def test_an_access_is_checked_before_it_is_read() -> None:
     assert host.check(patched(OP, at, program, kind=Kind.COPY, access=1 << 31), [0], [IN]) is Status.OP
 
 
-def running(record: np.dtype[Any], number: int, fields: dict[str, int]) -> Status:
-    """Return the status for running sums with other fields in one record."""
-    net = Net(0)
-    x = net.conv2d(net.input((1, 18, 2, 3)), 4, kernel=(3, 1), padding="VALID")
-    (region,) = regions(read(optimize(net.model(net.mean(x, (1, 2))), input="sliding:2", seconds=0.05).model))
-    image = bytearray(region.program)
-    np.frombuffer(image, HEADER, 1)["workspace"] = 1 << 12  # space for any tensor
-    header = np.frombuffer(image, HEADER, 1)[0]
-    ops = np.frombuffer(image, OP, header["n_ops"], header["ops"])
-    at = int(np.flatnonzero(ops["kind"] == Kind.SLIDING_SUM)[0])
-    if record is OP:
-        records = ops[at : at + 1]
-    elif record is TENSOR:
-        records = np.frombuffer(image, TENSOR, header["n_tensors"], header["tensors"])[ops["input"][at][number] :]
-    else:
-        records = np.frombuffer(image, ACCESS, 3, ops["access"][at])[number:]
-    for field, value in fields.items():
-        records[field][:1] = value
-    return host.check(bytes(image), [2 * 2 * 3], [4])
-
-
 def region_of(net: Net, output: int, **options: Any) -> tuple[bytearray, np.ndarray]:
     """Return the program of a small network and a writable view of its operators' records."""
     (region,) = regions(read(optimize(net.model(output), seconds=0, **options).model))

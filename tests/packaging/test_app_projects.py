@@ -12,7 +12,7 @@ import pytest
 import streaming
 from conftest import RESNET
 from projects import TFLM, needs_host, told
-from unit.command import CLOCKED, long, pausing, small
+from unit.command import CLOCKED, long, small
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.results import AppOptimized
@@ -31,11 +31,6 @@ def several() -> AppOptimized:
         "seen": AppModel(small(3), {"input": "external"}),
     }
     return optimize(App(models, (("state", "wake"),), options=LOW, name="door"))
-
-
-@cache
-def in_pauses() -> AppOptimized:
-    return optimize(pausing(0.2))
 
 
 @cache

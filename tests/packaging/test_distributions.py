@@ -21,25 +21,8 @@ from unit.command import small
 from tflm_memopt.runtime.native import file_name
 
 ROOT = Path(__file__).parents[2]
-BACKEND = "import sys; from scikit_build_core import build; getattr(build, 'build_' + sys.argv[1])(sys.argv[2])"
 
 pytestmark = pytest.mark.slow
-
-
-def build(kind: str, source: Path, out: Path, **environment: str) -> Path:
-    """Build a "wheel" or an "sdist" of `source` into `out` with the packages that are installed here."""
-    out.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", BACKEND, kind, str(out)],
-        cwd=source,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (built,) = out.iterdir()
-    return built
 
 
 def wheel_files(wheel: Path) -> dict[str, bytes]:

@@ -22,7 +22,6 @@ from tflm_memopt.emit import bundle
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.verify import sample
 
-LIBRARY = ROOT / "custom_ops"
 SAME = r"(.+, )?0 us, arena \d+ B, self-test: the same outputs as on a PC\n"
 CAMERAS = ROOT / "tests/packaging/cameras"
 OV7675, ESP32 = 1, 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +46,6 @@ def test_a_refusal_leaves_nothing_behind(tmp_path: Path, capsys: pytest.CaptureF
     assert "at bad.c:3" in said.err
     assert "code bad_registers" in said.err
     assert not (tmp_path / "out").exists()
-
-
-def test_without_the_extra(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("tflm_memopt.registers", "clang"))]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "clang", None)
-    monkeypatch.delattr(tflm_memopt, "registers", raising=False)
-    assert call(SPI.driver, SPI.description, "-o", tmp_path / "out") == cli.BAD
-    said = capsys.readouterr().err
-    assert "clang" in said
-    assert 'pip install "tflm-memopt[registers]"' in said
 
 
 def test_from_python(tmp_path: Path) -> None:

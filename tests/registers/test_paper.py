@@ -98,20 +98,6 @@ def test_figure_6_5(variant: str) -> None:
     check(found.accesses, conflicts(found))
 
 
-@pytest.mark.parametrize(
-    ("variant", "edge"),
-    [(v, edge) for v, (_, _, figure) in CHECKS.items() for edge in figure if figure[edge] >= CONTROL],
-)
-def test_figure_6_5_needs_each_control_edge(variant: str, edge: tuple[str, str]) -> None:
-    fields, check, _ = CHECKS[variant]
-    found = function(COMBINE, fields)
-    names = {str(access): access.order for access in found.accesses}
-    removed = names[edge[0]], names[edge[1]]
-    less = {pair: reasons - CONTROL if pair == removed else reasons for pair, reasons in conflicts(found).items()}
-    with pytest.raises(AssertionError):
-        check(found.accesses, {pair: reasons for pair, reasons in less.items() if reasons})
-
-
 def test_the_code_of_6_5() -> None:
     """Variant (b) as printed: one read covers both fields of the pad, before the first use."""
     assert body(COMBINE, B) == (
@@ -123,21 +109,6 @@ def test_the_code_of_6_5() -> None:
         "    HAL_WRITE_GPIOPad_dir(pad, HAL_READ_GPIOType_intStatus(gpio) != 0);\n"
         "}"
     )
-
-
-def reads(several: tuple[str, ...], device: str) -> str:
-    """A driver with each of these access regions in a function of its own."""
-    sums = [" + ".join(f"{device}->{name}" for name in region.split()) for region in several]
-    return "\n".join(f"unsigned f{index}(void) {{ return {text}; }}" for index, text in enumerate(sums))
-
-
-def bits(svd: str) -> dict[str, int]:
-    """First bit of each field in the memory map."""
-    found = {}
-    for offset, fields in re.findall(r"<addressOffset>(\w+)</addressOffset>.*?<fields>(.*?)</fields>", svd, re.DOTALL):
-        for name, bit in re.findall(r"<name>(\w+)</name>.*?<bitOffset>(\d+)<", fields, re.DOTALL):
-            found[name] = 8 * int(offset, 0) + int(bit)
-    return found
 
 
 ALIGNED = {"yes": 0, "no": 4}

@@ -31,18 +31,6 @@ CASES = (
         "void use(void) {\n  dev->a = 1;\n}", G.format("bit access_type(read_only) a;"), "driver.c:2", "is written here"
     ),
 )  # fmt: skip
-NO_NAMES = "<peripherals><peripheral><registers><register/></registers></peripheral></peripherals>"
-MORE = {
-    "access of SVD": ("", chip(register("R", 0, "a:0:4", more="\n<access>often</access>")), "chip.svd:7", "'often'"),
-    "side effect of SVD": ("", chip(register("R", 0, "a:0:4"), '\n<wse field="R.b"/>'), "chip.svd:11", "'R.b'"),
-    "no registers": ("", '<device schemaVersion="1.3"><name>d</name></device>', "chip.svd:1", "no peripheral"),
-    "not SVD": ("", f"<device>{NO_NAMES}</device>",
-                "chip.svd:1", "CMSIS-SVD"),
-    "write-only is read": (
-        "unsigned use(void) {\n  return dev->a;\n}", G.format("bit access_type(write_only) a;"), "driver.c:2", "is read"
-    ),
-    "a loop without braces": ("void use(void) {\n  for (;;) dev->a = 1;\n}", ONE, "driver.c:2", "has no bound"),
-}  # fmt: skip
 
 
 def refused(driver: str, description: str) -> RegisterError:
@@ -57,14 +45,6 @@ def test_refusals(driver: str, description: str, where: str, says: str) -> None:
     assert (error.code, error.where) == ("bad_registers", where)
     assert says in error.what
     assert error.hint
-
-
-@pytest.mark.parametrize("case", MORE)
-def test_more_refusals(case: str) -> None:
-    driver, description, where, says = MORE[case]
-    error = refused(driver, description)
-    assert error.where == where
-    assert says in error.what
 
 
 BOUNDED = (

@@ -28,12 +28,6 @@ def machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return built(tmp_path_factory.mktemp("apps"), request.param)
 
 
-def two() -> App:
-    return App(
-        {"camera": AppModel(small(1), {"input": "stream"}), "wake": AppModel(small(2), retain=True)}, options=LOW
-    )
-
-
 def three() -> App:
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),

@@ -52,12 +52,6 @@ def test_random_batches() -> None:
         assert result.report.arena.total <= result.report.original_arena.total, seed
 
 
-def images(n: int) -> bytes:
-    net = Net()
-    x = net.conv2d(net.conv2d(net.input((n, 16, 16, 3)), 16, kernel=(3, 3)), 32, kernel=(3, 3))
-    return net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 4))
-
-
 def test_steps_of_time_are_a_batch() -> None:
     """This is TimeDistributed in Keras."""
     net = Net()

@@ -25,7 +25,6 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import library
 
-MIXED = streaming.mixed()
 BUILDS = [
     streaming.mixed, streaming.joined, streaming.chunks, streaming.partly, streaming.twice_assigned,
     streaming.read_late, streaming.passed_on, streaming.filled,

@@ -237,11 +237,6 @@ def test_a_group_for_each_channel(
     assert_equal(net.model(y))
 
 
-CHAINS = [((3,), (2,), True), ((2,), (3,), True), ((3,), (2,), False), ((2,), (2,), False), ((2, 3), None, True),
-          ((3, 2), None, False)]  # fmt: skip
-"""Axes of the first MEAN and of the second, if any, after TRANSPOSE to NCHW; whether dimensions are kept."""
-
-
 # Whether TFLM computes a factor in float32 or in double affects one result in a million, at a tie. These tests first
 # search for such inputs, then compare the kernels with TFLM there.
 

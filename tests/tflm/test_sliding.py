@@ -50,15 +50,6 @@ def test_layers_that_pad_in_time(outside: Callable[[str], Path]) -> None:
     assert found.bit_exact, found
 
 
-def wide() -> bytes:
-    """Layers whose kept rows take more than those of the input."""
-    net = Net(5)
-    x = net.input((1, 24, 1, 2))
-    for _ in range(2):
-        x = net.conv2d(x, 16, kernel=(5, 1), padding="VALID")
-    return net.model(net.fully_connected(x, 3))
-
-
 def test_a_window_that_is_full_too_early_is_found() -> None:
     model = tflm_memopt.optimize(network(), input="sliding:2", seconds=0.05).model
     found = verify(network(), _full_one_step_early(model), runs=1, steps=Steps(3))

@@ -104,7 +104,7 @@ inline void task() {
       answer.acknowledges = 1;
       if (random() % 100 >= loss) put(frame.from, answer, 0);
     }
-    if (flying && now() - since > 5) end(ESP_NOW_SEND_FAIL);
+    if (flying && now() - since > 20) end(ESP_NOW_SEND_FAIL);
   }
 }
 

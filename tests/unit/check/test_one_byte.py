@@ -16,7 +16,6 @@ from tflm_memopt.check.lives import BEFORE, LiveRanges, apart, pieces
 from tflm_memopt.check.nest import steps_of
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.opset import Unsupported
-from tflm_memopt.ops.packing import Packing
 from tflm_memopt.plan.plan import Buffer, Group, Plan, Role
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.regions import partition
@@ -149,8 +148,3 @@ def lives(*moments: tuple[int, int]) -> LiveRanges:
 def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> None:
     """Both moments belong to a range; only ranges that meet conflict."""
     assert apart(pieces(lives(*moments))) is expected
-
-
-KERNELS = ((1, 1), (3, 1), (3, 3))
-PACKINGS = (Packing.DSP_CONV, Packing.MVE_CONV, Packing.DSP_DENSE, Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE,
-            Packing.RVV_CONV, Packing.RVV_DEPTHWISE, Packing.ESP_CONV, Packing.ESP_DEPTHWISE)  # fmt: skip

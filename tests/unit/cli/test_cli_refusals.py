@@ -66,16 +66,7 @@ def test_a_file_that_is_no_model(folder: Path, run: Run, command: str, model: by
 REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "no command": ((), "required"),
     "unknown flag": (("optimize", "small.tflite", "--faster"), "--faster"),
-    "no model": (("optimize",), "MODEL"),
-    "unknown input mode": (("optimize", "small.tflite", "--input", "nowhere"), "nowhere"),
-    "factor zero": (("optimize", "small.tflite", "--max-macs", "0"), "'0'"),
-    "too few instructions": (
-        ("optimize", "small.tflite", "--max-instructions", "1"),
-        "as few estimated instructions as 1",
-    ),
-    "no clock": (("optimize", "small.tflite", "--clock", "64kB"), "'64kB'"),
     "time without clock": (("optimize", "small.tflite", "--time-limit", "50ms"), "--clock 64MHz"),
-    "no unit": (("optimize", "small.tflite", "--ram-limit", "16"), "needs a unit"),
     "recompute without recompute": (
         ("optimize", "small.tflite", "--max-macs", "1.2", "--without", "stripes,recompute"),
         "without recompute",
@@ -86,19 +77,12 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         ("optimize", "small.tflite", "--plan", "empty.json", "--max-macs", "1"),
         "--plan cannot be combined",
     ),
-    "plan for nothing": (("optimize", "other.tflite", "--plan", "empty.json"), "nothing to plan"),
-    "negative runs": (("verify", "small.tflite", "small.tflite", "--runs", "-1"), "'-1'"),
     "missing file": (("optimize", "nothing.tflite"), "cannot read nothing.tflite: No such file"),
     "out is a model": (("optimize", "small.tflite", "-o", "small.out.tflite"), "give a folder"),
-    "out is a file": (("optimize", "small.tflite", "-o", "empty.json"), "cannot write empty.json"),
-    "out below a device": (("optimize", "small.tflite", "-o", "/dev/null/out"), "cannot write /dev/null/out"),
-    "a folder without models": (("optimize", "/dev"), "/dev has no .tflite files"),
-    "one plan for a folder": (("optimize", ".", "--plan", "empty.json"), "--plan is for one model"),
     "npy that is none": (
         ("verify", "small.tflite", "small.tflite", "--inputs", "small.tflite"),
         "this is a .tflite model; a .npy file is needed",
     ),
-    "interfaces": (("verify", "small.tflite", "other.tflite"), "(small.tflite, other.tflite)"),
 }
 
 

@@ -20,7 +20,6 @@ from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
-from tflm_memopt.emit.border import Border, border
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
@@ -88,11 +87,6 @@ def test_c_files_name_their_licence_and_copies_of_the_library_have_it(kind: str,
 def test_operators_of_every_subgraph_are_added() -> None:
     model = read(ZOO["while"]())
     assert {n.operator for n in needed(model, "table")} > {op.type for op in model.graph.ops}
-
-
-def picture(*shape: int) -> Border:
-    net = Net(1)
-    return border(read(net.model(net.unary("RELU", net.input(shape, (1 / 255, -128))))))
 
 
 def programs() -> tuple[Program, Program]:

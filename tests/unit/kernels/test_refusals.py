@@ -15,7 +15,7 @@ from kernels_cases import (
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers.vmcu.dense import dense
 
-from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.build import Builder
 from tflm_memopt.kernels.descriptions.windows import conv
 from tflm_memopt.kernels.language import Index, Type
 from tflm_memopt.kernels.rewrites import (
@@ -84,16 +84,6 @@ def test_loops_that_cannot_be_vectorised() -> None:
     assert "has 0 loops over 'z'" in refused("bad_kernel", rewritten("z"))
     refused("bad_kernel", lambda: scheduled(dense, [relayout("x", (1, 0))]))
     refused("bad_kernel", lambda: scheduled(dense, [relayout("w", (0, 0))]))
-
-
-@kernel("y = the sum of a column")
-def pooled(b: Builder) -> None:
-    n, width = b.extents("n", "width")
-    x, y = b.ram("x", Type.INT8, n, width), b.output("y", Type.INT32, 1)
-    total = b.broadcast(Type.INT32, Index.of(0))
-    with b.loop("r", n) as r:
-        b.update("add", total, b.ram_load(x, r, 0))
-    b.ram_store(y, total, 0)
 
 
 def test_registers_that_would_say_what_is_accessed() -> None:

@@ -126,9 +126,3 @@ def _demanding(step: object, op: RowOp, order: tuple[int, ...]) -> object:
         return step
     (key,) = op.sources[-1:]
     return replace(step, stages=tuple(replace(s, operands=order) if s.op == key else s for s in step.stages))
-
-
-def dense(program: Program) -> tuple[int, int, int]:
-    """Height, width, channels that the last operator reads."""
-    tensor = program.tensors[program.ops[-1].inputs[0]]
-    return tensor.height, tensor.width, tensor.channels

@@ -30,13 +30,6 @@ def rewritten(data: bytes, *, op_per_group: bool = False) -> tuple[Model, Planne
     return read(pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)), planned
 
 
-def network() -> bytes:
-    net = Net(seed=1)
-    x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), stride=(2, 2))
-    y = net.add(x, net.conv2d(net.depthwise_conv2d(x), 8))
-    return net.model(net.softmax(net.fully_connected(net.pool(y, kernel=(6, 6)), 10)))
-
-
 def gated() -> bytes:
     """Two builtin operators between two convolutions and their readers."""
     net = Net(seed=2)
@@ -54,10 +47,6 @@ def offline_plan(model: Model) -> list[int]:
     data = interface.metadata(model.tree, OFFLINE_PLAN)
     assert data is not None
     return np.frombuffer(data, "<i4").tolist()
-
-
-def names(model: Model, tensors: tuple[int, ...]) -> list[str]:
-    return [model.graph.tensors[t].name for t in tensors]
 
 
 def signed() -> bytes:
@@ -113,10 +102,3 @@ def test_builtin_operators_stay_byte_for_byte() -> None:
     assert builtin(before) == builtin(after)
     assert len(builtin(after)) == 2
     assert kinds(after) == ["TMO_REGION", "L2_NORMALIZATION", "ADD_N", "TMO_REGION"]
-
-
-def tail() -> bytes:
-    """The end of MCUNet: canonicalisation makes a tensor between the MEANs."""
-    net = Net(seed=5)
-    y = net.mean(net.transpose(net.input((1, 8, 6, 3)), (0, 3, 1, 2)), (2,), keep=False, out=(0.07, 1))
-    return net.model(net.conv2d(net.reshape(net.mean(y, (2,), keep=False), (1, 1, 1, 3)), 4))

@@ -136,16 +136,6 @@ def test_edits_leave_the_original_alone() -> None:
     assert as_data(model.tree) == before
 
 
-def test_an_operator_code_is_shared_only_with_its_equal() -> None:
-    tree = rich().tree
-    known = len(tree.operatorCodes)
-    assert writer.add_opcode(tree, "CONV_2D") == 0
-    assert writer.add_opcode(tree, "CONV_2D", version=3) == known
-    assert writer.add_opcode(tree, "CUSTOM", custom_code="OTHER") == known + 1
-    code = tree.operatorCodes[writer.add_opcode(tree, "GELU")]
-    assert (code.builtinCode, code.deprecatedBuiltinCode) == (150, 127)
-
-
 def test_what_nothing_names_is_dropped() -> None:
     tree = writer.edit(read(rich().model(6)))
     graph = tree.subgraphs[0]

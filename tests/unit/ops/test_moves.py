@@ -83,28 +83,6 @@ def test_formulas(transform: Transform, shapes: list[tuple[int, ...]], expected:
     assert len(moves.moves) == count
 
 
-@pytest.mark.parametrize(
-    "transform",
-    [
-        lambda x: x[:, ::-1],
-        lambda x: np.pad(x, ((0, 0), (2, 1), (1, 1), (0, 0)), "reflect"),
-        lambda x: np.tile(x, (1, 2, 2, 1)),
-        lambda x: x[:, [0, 0, 1, 2, 2, 4, 5, 5]],
-    ],
-)
-def test_a_table_says_what_no_formula_does(transform: Transform) -> None:
-    (access,), _ = checked(transform, IMAGE)
-    assert access.table is not None
-
-
-def test_rows_that_are_made_in_different_ways() -> None:
-    def mixed(x: Indices) -> Indices:
-        return np.concatenate((x[:, :3], x[:, 3:, ::-1]), 1)
-
-    with pytest.raises(Irregular, match="in different ways"):
-        checked(mixed, IMAGE)
-
-
 @pytest.mark.parametrize("backwards", [(), (1,), (2,), (3,), (1, 2, 3)])
 @pytest.mark.parametrize("order", [(0, 3, 1, 2), (0, 3, 2, 1), (0, 2, 1, 3), (0, 1, 2, 3)])
 def test_rows_are_scattered_to_their_places(order: tuple[int, ...], backwards: tuple[int, ...]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from memories import lstm, svdf
 from models import Net
-from moving import pack, resize, reverse
+from moving import resize
 
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import Unsupported
@@ -34,11 +34,6 @@ def dense(net: Net) -> int:
 
 def add(net: Net) -> int:
     return net.add(net.input((1, 4, 4, 2)), net.input((1, 4, 4, 2)))
-
-
-def shifted(net: Net) -> int:
-    """Tensors: 0 input, 1 constant, 2 output."""
-    return net.binary("SUB", net.input((1, 4, 4, 2)), net.tensor((2,), data=[1, 2]))
 
 
 def shifted_wide(net: Net) -> int:
@@ -69,18 +64,6 @@ def logistic(net: Net) -> int:
     return net.unary("LOGISTIC", net.input((1, 4, 4, 2)), out=(1 / 256, -128))
 
 
-def hard_swish(net: Net) -> int:
-    return net.unary("HARD_SWISH", net.input((1, 4, 4, 2)))
-
-
-def leaky_relu(net: Net) -> int:
-    return net.unary("LEAKY_RELU", net.input((1, 4, 4, 2)), options=schema.LeakyReluOptionsT(alpha=0.25))
-
-
-def elu(net: Net) -> int:
-    return net.unary("ELU", net.input((1, 4, 4, 2)))
-
-
 def batch_matmul(net: Net) -> int:
     matrices = net.input((2, 3, 4)), net.input((2, 4, 5))
     return net.op("BATCH_MATMUL", matrices, [net.tensor((2, 3, 5))], schema.BatchMatMulOptionsT(adjX=False, adjY=False))
@@ -88,18 +71,6 @@ def batch_matmul(net: Net) -> int:
 
 def padded(net: Net) -> int:
     return net.pad(net.input((1, 4, 5, 2)), [(0, 0), (1, 1), (0, 0), (0, 0)])
-
-
-def packed(net: Net) -> int:
-    return pack(net, [net.input((1, 4, 5)), net.input((1, 4, 5))], 1)
-
-
-def transposed(net: Net) -> int:
-    return net.transpose(net.input((1, 4, 5, 2)), (0, 2, 1, 3))
-
-
-def reversed_round(net: Net) -> int:
-    return reverse(net, net.input((1, 4, 5, 2)), (1, 3))
 
 
 def resized(net: Net) -> int:
@@ -112,10 +83,6 @@ def quantize(net: Net) -> int:
 
 def widen(net: Net) -> int:
     return net.unary("QUANTIZE", net.input((1, 4)), dtype="INT16", out=(0.01, 0))
-
-
-def unsigned(net: Net) -> int:
-    return net.unary("QUANTIZE", net.input((1, 4), (0.05, 125), dtype="UINT8"))
 
 
 def dequantize(net: Net) -> int:
@@ -199,7 +166,6 @@ def values(index: int, data: Any) -> Edit:
 
 FLOAT, INT16, INT2 = schema.TensorType.FLOAT32, schema.TensorType.INT16, schema.TensorType.INT2
 UINT8 = schema.TensorType.UINT8
-INT64 = schema.TensorType.INT64
 
 CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (conv, operator(inputs=np.array([0], np.int32)), "count_of_operands", "1 inputs, 1 outputs"),
@@ -210,27 +176,15 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
         "tensor 2 't2' is FLOAT32",
     ),
     (conv, operator(builtinOptions=None, builtinOptionsType=0), "complete_options", "padding, strideH, strideW, "),
-    (conv, tensor(0, type=INT16), "int8_or_int16", "tensor 0 'input0' is INT16"),
-    (conv, tensor(2, type=FLOAT), "int8_or_int16", "tensor 2 't2' is FLOAT32"),
     (conv, tensor(0, shape=np.array([-1, 6, 5, 4], np.int32)), "static_shapes", "tensor 0 'input0' has shape [-1, 6"),
     (conv, tensor(0, shape=np.array([2, 6, 5, 4], np.int32)), "rank_four", "tensor 0 'input0' has shape [2, 6, 5, 4]"),
     (conv, tensor(0, quantization=None), "quantized", "tensor 0 'input0' has no scale"),
-    (conv, affine(0, [0.1, 0.2]), "quantized", "tensor 0 'input0' has 2 scales"),
-    (conv, affine(0, [0.0]), "quantized", "tensor 0 'input0' has scale 0, zero point 0"),
-    (conv, affine(0, [0.1], [200]), "quantized", "tensor 0 'input0' has scale 0.1, zero point 200"),
     (conv, tensor(0, isVariable=True), "stateless", "tensor 0 'input0' is a variable"),
-    (conv, tensor(1, isVariable=True), "stateless", "tensor 1 't1' is a variable"),
     (conv, tensor(1, buffer=0), "int8_filter", "tensor 1 't1' is computed at run time"),
     (conv, tensor(1, shape=np.array([27, 4], np.int32)), "filter_dimensions", "tensor 1 't1' has shape [27, 4]"),
     (conv, affine(1, [0.1], [3]), "symmetric_filter", "tensor 1 't1' has zero point 3"),
-    (conv, affine(1, [0.1, 0.2]), "symmetric_filter", "tensor 1 't1' has 2 scales along dimension 0"),
-    (conv, affine(1, [float("inf")]), "symmetric_filter", "tensor 1 't1' has a scale that is not positive"),
-    (conv, tensor(1, quantization=None), "symmetric_filter", "tensor 1 't1' has no scale"),
     (conv, tensor(3, buffer=0), "int32_bias", "tensor 3 't3' has no values"),
     (conv, option(strideH=0), "window", "stride 0x1"),
-    (conv, option(strideW=40000), "window", "stride 1x40000"),
-    (conv, option(dilationHFactor=20000), "window", "kernel with dilation 40001x3"),
-    (conv, option(padding=7), "window", "padding 7"),
     (conv, tensor(2, shape=np.array([1, 4, 5, 3], np.int32)), "output_size", "[4, 5] instead of [6, 5]"),
     (conv, option(fusedActivationFunction=4), "fused_activation", "it is TANH"),
     (depthwise, option(depthMultiplier=2), "depth_multiplier", "filter [1, 3, 3, 4], 4 input channels, depth mu"),
@@ -243,70 +197,35 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
         "input [1, 21], filter [3, 20], output [1, 3]",
     ),
     (add, tensor(1, shape=np.array([1, 2, 4, 2], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 2, 4, 2] and [1, 4"),
-    (add, tensor(2, shape=np.array([1, 4, 4, 1], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 4, 4, 2] and [1, 4"),
-    (add, tensor(1, shape=np.array([1, 1, 4, 4, 2], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 1, 4, 4, 2] and"),
     (shifted_wide, lambda _: None, "constant_operand", "tensor 1 't1' is INT16 [2]"),
-    (shifted, affine(1, [0.1, 0.2]), "constant_operand", "tensor 1 't1' has 2 scales"),
-    (shifted, tensor(0, shape=np.array([2, 4, 4, 2], np.int32)), "broadcast", "[2, 4, 4, 2] and [2] and [1, 4, 4, 2]"),
     (add, affine(2, [1e-9]), "add_scales", "inputs 0.05 and 0.05, output 1e-09"),
     (pool, tensor(1, shape=np.array([1, 2, 2, 1], np.int32)), "pool_keeps_channels", "2 input and 1 output channels"),
     (pool, affine(1, [0.3]), "pool_keeps_scale", "scales 0.05 and 0.3, zero points -3 and 0"),
     (mean, values(1, np.array([0, 4], np.int32)), "reduced_axes", "axes [0, 4] of shape [1, 4, 4, 2]"),
-    (mean, tensor(1, buffer=0), "reduced_axes", "its axes are not a constant int32 tensor"),
-    (mean, operator(inputs=np.array([0, -1], np.int32)), "reduced_axes", "its axes are not a constant int32 tensor"),
     (softmax, affine(1, [0.01]), "softmax_output", "scale 0.01, zero point 0"),
     (softmax, affine(0, [1e-9]), "softmax_scale", "scale 1e-09, beta 1"),
     (softmax, affine(0, [1e9]), "executable", "a rescaling by 2^31, at most 2^30"),
     (relu, tensor(0, shape=np.array([2, 4, 2, 2], np.int32)), "batch_one", "tensor 0 'input0' has shape [2, 4, 2, 2]"),
     (relu6, affine(0, [1e-45]), "tabulated", "input scale 1.4"),
-    (relu, affine(0, [1e30]), "tabulated", "a rescaling by 2^"),
     (logistic, affine(1, [1 / 256], [3]), "logistic_output", "zero point 3"),
-    (logistic, affine(0, [1e-20]), "tabulated", "input scale 1e-20"),
-    (hard_swish, affine(0, [50.0]), "tabulated", "scales 50 and 0.05"),
-    (leaky_relu, option(alpha=float("inf")), "tabulated", "alpha inf"),
-    (elu, affine(1, [1e-45]), "tabulated", "scales 0.05 and 1.4"),
-    (elu, affine(1, [np.expm1(-0.05) / -10.5]), "tabulated", "a value of its exponential lies between two bytes"),
     (batch_matmul, option(adjX=True), "plain_matrices", "adj_x is set"),
-    (batch_matmul, option(adjY=True), "plain_matrices", "[2, 3, 4] and [2, 4, 5] to [2, 3, 5]"),
-    (batch_matmul, tensor(1, shape=np.array([20], np.int32)), "plain_matrices", "[2, 3, 4] and [20]"),
     (resized, tensor(1, shape=np.array([1, 5, 6, 2], np.int32)), "resized_as_said", "[6, 5], output [1, 5, 6, 2]"),
-    (mean, tensor(2, shape=np.array([1, 2, 2, 2], np.int32)), "reduced_axes", "[1, 4, 4, 2] to [1, 2, 2, 2] over"),
     (padded, affine(2, [0.1], [300]), "regular_moves", "its operands and shapes do not fit (it pads with 300)"),
-    (packed, option(valuesCount=1), "regular_moves", "its operands and shapes do not fit (1 values, 2 inputs)"),
-    (transposed, tensor(2, shape=np.array([1, 4, 5, 2], np.int32)), "regular_moves", "it makes [1, 5, 4, 2], its outp"),
-    (reversed_round, tensor(0), "regular_moves", "its operands and shapes do not fit (it reverses axes [1, 3])"),
     (quantize, tensor(1, type=UINT8), "quantize_types", "FLOAT32 to UINT8"),
     (quantize, tensor(0, shape=np.array([2, 2], np.int32)), "same_shape", "[2, 2] and [1, 4]"),
     (quantize, affine(1, [0.1, 0.2]), "one_scale", "tensor 1 't1' has 2 scales"),
-    (widen, affine(1, [0.1], [3]), "one_scale", "tensor 1 't1' has zero point 3"),
     (widen, affine(1, [1e-12]), "rescalable", "a rescaling by 2^36"),
-    (unsigned, affine(0, [0.1], [256]), "one_scale", "tensor 0 'input0' has scale 0.1, zero point 256"),
-    (unsigned, affine(0, [1e30]), "rescalable", "a rescaling by 2^"),
     (dequantize, tensor(0, type=UINT8), "dequantize_types", "UINT8 to FLOAT32"),
     (remembering, tensor(4, isVariable=False), "own_variables", "tensor 4 't4' is not a variable"),
     (remembering, tensor(4, type=INT16), "int8_svdf", "tensor 4 't4' is INT16, not INT8"),
-    (remembering, tensor(1, buffer=0), "int8_svdf", "tensor 1 't1' is not a constant"),
-    (remembering, affine(4, [0.1], [3]), "int8_svdf", "tensor 4 't4' has zero point 3"),
-    (remembering, affine(2, [0.1, 0.2]), "int8_svdf", "tensor 2 't2' has 2 scales"),
     (remembering, option(rank=3), "svdf_shapes", "8 filters of rank 3"),
-    (remembering, tensor(5, shape=np.array([1, 5], np.int32)), "svdf_shapes", "tensor 5 't5' has shape [1, 5]"),
-    (remembering, tensor(0, shape=np.array([1, 1, 6], np.int32)), "svdf_shapes", "tensor 0 'input0' has shape [1, 1, "),
     (remembering, affine(3, [0.1]), "svdf_bias_scale", "tensor 3 't3' has scale 0.1, the sums 0.001"),
     (remembering, lambda _: None, "one_region", ""),
     (recurrent, without(1, 5, 12), "lstm_operands", "operand 1 is missing"),
-    (recurrent, operator(inputs=np.arange(20, dtype=np.int32) % 15), "lstm_operands", "20 inputs, 1 outputs"),
-    (recurrent, tensor(13, isVariable=False), "own_variables", "tensor 13 't13' is not a variable"),
     (recurrent, tensor(14, type=schema.TensorType.INT8), "int8_lstm", "tensor 14 't14' is INT8, not INT16"),
-    (recurrent, tensor(6, buffer=0), "int8_lstm", "tensor 6 't6' is not a constant"),
-    (recurrent, affine(3, [0.02], [1]), "int8_lstm", "tensor 3 't3' has zero point 1"),
-    (recurrent, affine(8, [0.02, 0.03]), "int8_lstm", "tensor 8 't8' has 2 scales"),
     (recurrent, tensor(14, shape=np.array([1, 5], np.int32)), "lstm_shapes", "tensor 14 't14' has shape [1, 5]"),
-    (recurrent, tensor(15, shape=np.array([1, 3, 5], np.int32)), "lstm_shapes", "tensor 15 't15' has shape [1, 3, 5]"),
-    (recurrent, option(timeMajor=True), "lstm_shapes", "tensor 0 'input0' has shape [1, 3, 6]"),
     (recurrent, affine(14, [0.001]), "cell_scale", "tensor 14 't14' has scale 0.001"),
-    (recurrent, affine(14, [2.0**-30]), "cell_scale", "tensor 14 't14' has scale 9.31323e-10"),
     (recurrent, option(fusedActivationFunction=1), "cell_activation", "it is RELU"),
-    (recurrent, lambda _: None, "one_region", ""),
 ]
 
 

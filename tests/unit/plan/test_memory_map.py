@@ -5,9 +5,6 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from models import Net
-
-import tflm_memopt
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
@@ -39,16 +36,3 @@ def test_tflms_layout_is_the_head_that_is_predicted(real_model: Path) -> None:
         return len(graph.ops) + sum(1 + runs(model.graphs[n]) for op in graph.ops for n in called(op))
 
     assert len(memory.live) == len(memory.phases) == runs(model.graph)
-
-
-def test_the_rewritten_models_map_is_its_plan() -> None:
-    net = Net(3)
-    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
-    result = tflm_memopt.optimize(net.model(net.conv2d(net.mean(net.depthwise_conv2d(x), (1, 2)), 4)))
-    assert result.plan
-    memory = result.memory
-    assert [(b.nbytes, b.offset) for b in memory.buffers] == [(b.nbytes, o) for b, o in result.plan.placed()]
-    assert (memory.head, memory.tail) == (result.report.arena.head, result.report.arena.tail)
-    assert {i for phase in memory.phases for i in phase.ops} == {op.index for op in result.inspection.operators}
-    assert [b.role for b in memory.buffers if b.maker == "the caller"] == ["input"]
-    assert sum(phase.moments for phase in memory.phases) == len(memory.live)

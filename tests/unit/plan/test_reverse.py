@@ -9,13 +9,7 @@ import pytest
 from unit.plan.sketch import Sketch
 
 from tflm_memopt.ops.rowop import Constant, Rows, Window
-from tflm_memopt.plan.iteration.liveness import LiveRange
 from tflm_memopt.plan.iteration.reversal import reversed_op
-from tflm_memopt.plan.plan import Buffer, Role
-
-
-def live(role: Role, nbytes: int, top: list[int]) -> LiveRange:
-    return LiveRange(Buffer(role, 1, nbytes), np.zeros(len(top), np.int64), np.array(top), np.array(top))
 
 
 def test_a_reversed_window_pads_on_the_other_side() -> None:

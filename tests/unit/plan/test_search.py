@@ -66,14 +66,6 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     assert max(cost[group.first, group.last] for group in best.groups()) == least
 
 
-@settings(max_examples=examples(15), derandomize=True)
-@given(SEEDS)
-def test_no_partition_goes_below_the_least_of_its_chain(number: int) -> None:
-    s = random_sketch(number)
-    chain = s.chain(*s.unread())
-    assert chain.least <= best_partition(chain, alive).nbytes
-
-
 @settings(max_examples=examples(50), derandomize=True)
 @given(SEEDS, st.randoms(use_true_random=False))
 def test_the_search_ends_where_no_longer_group_may_be(number: int, random: Random) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import pytest
 from conftest import seeds
-from models import Net
-from unit.plan.tiled import OPTIONS, chains, chains_of, planned, settings_of, trace_of
+from unit.plan.tiled import OPTIONS, chains, planned, settings_of, trace_of
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.model.interface import Changes
@@ -63,37 +60,9 @@ def figures(chain: Chain, settings: Settings, every: int) -> Iterator[tuple[Cand
             yield group, most_alive(ranges) + through, executed_macs(trace)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("switches", [{"max_overhead": 1.5}, {"max_overhead": 1.0, "recompute": False}])
-def test_the_search_knows_what_groups_of_an_image_network_take(switches: dict[str, Any]) -> None:
-    (chain,) = chains_of(image_network())
-    errors = []
-    for group, nbytes, macs in figures(chain, Settings(**switches), every=5):
-        assert group.macs == macs
-        if len(chain.ops[group.first].inputs) == 1:  # it keeps the other operand of an ADD alive to the end
-            errors.append(group.nbytes / nbytes - 1)
-    assert len(errors) > 10
-    assert min(errors) >= -0.05
-    assert max(errors) <= 0.3
-    assert abs(np.median(errors)) <= 0.05
-
-
 def test_no_group_computes_more_than_the_search_allowed_for() -> None:
     """Unread pixels at the edges are not computed, so it may be less."""
     for seed in seeds(8):
         for chain in chains(seed):
             for group, _, macs in figures(chain, settings_of(seed), every=1):
                 assert macs <= group.macs
-
-
-def image_network() -> bytes:
-    """A small MobileNetV2."""
-    net = Net(1)
-    x = net.conv2d(net.input((1, 32, 32, 3)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU6")
-    for channels, stride, expanded, shortcut in ((8, 1, 24, True), (12, 2, 32, False), (12, 1, 48, True)):
-        y = net.conv2d(x, expanded, activation="RELU6")
-        y = net.depthwise_conv2d(y, kernel=(3, 3), stride=(stride, stride), activation="RELU6")
-        y = net.conv2d(y, channels)
-        x = net.add(x, y) if shortcut else y
-    pooled = net.mean(net.conv2d(x, 32), (1, 2))
-    return net.model(net.softmax(net.fully_connected(pooled, 10)))

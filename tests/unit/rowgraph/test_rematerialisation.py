@@ -51,13 +51,6 @@ def gated_at_once() -> bytes:
     return net.model(net.conv2d(net.binary("MUL", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))
 
 
-def residual() -> bytes:
-    """The shortcut waits only for rows."""
-    net = Net(7)
-    x = net.conv2d(net.input((1, 12, 12, 2)), 8)
-    return net.model(net.mean(net.add(net.depthwise_conv2d(x, out=net.affine(x)), x), (1, 2)))
-
-
 @pytest.mark.parametrize("model", thinned([squeeze_excite, two_gates, centred, gated_at_once], 1))
 def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None:
     data = model()

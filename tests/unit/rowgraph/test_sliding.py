@@ -81,13 +81,3 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     assert kept(padded(), 1) == [39, 2, 35]  # for the first rows, for the second layer, for the mean
     annotated = pipeline.annotate(read(padded()).graph)
     assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs
-
-
-def two_inputs() -> bytes:
-    net = Net()
-    return net.model(net.add(net.input((1, 8, 1, 4)), net.input((1, 8, 1, 4))))
-
-
-def strided() -> bytes:
-    net = chain(stride=2)
-    return net.model(net.fully_connected(last(net), 3))

@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor
+from tflm_memopt.model.graph import Quantization, Tensor
 from tflm_memopt.runtime.stimuli import from_files
 
 IMAGE = Tensor(0, "image", (1, 2, 3, 4), "INT8", Quantization((0.5,), (0,)))
-
-
-def graph(tensor: Tensor, *, reader: Op | None = None, others: tuple[Tensor, ...] = ()) -> Graph:
-    tensors = {t.id: t for t in (tensor, *others)}
-    return Graph(tensors, () if reader is None else (reader,), (tensor.id,), ())
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 3, 4), (1, 1, 2, 3, 4), (5, 1, 2, 3, 4), (5, 2, 3, 4)])

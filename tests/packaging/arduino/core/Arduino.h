@@ -25,11 +25,14 @@ struct HardwareSerial {
 extern HardwareSerial Serial;
 
 inline unsigned long micros() { return 0; }
+#ifndef SLOWER
+#define SLOWER 1 /* how much slower this clock runs than real time */
+#endif
 inline unsigned long millis() { /* a running clock, on which links depend */
 #ifdef CLOCK_MONOTONIC
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<unsigned long>(now.tv_sec) * 1000 + static_cast<unsigned long>(now.tv_nsec) / 1000000;
+  return (static_cast<unsigned long>(now.tv_sec) * 1000 + static_cast<unsigned long>(now.tv_nsec) / 1000000) / SLOWER;
 #else /* a bare core, only for compiling */
   return 0;
 #endif
