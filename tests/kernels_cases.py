@@ -97,24 +97,6 @@ def draw_packed(kernel: KernelProgram, seed: int, **fixed: int) -> Drawn:
     return values, arrays
 
 
-def draw_addition(kernel: KernelProgram, seed: int) -> Drawn:
-    """Like `draw`, for packed ADD: only one operand is shifted to the left."""
-    rng = np.random.default_rng(seed)
-    n, left, half = int(rng.integers(1, 70)), 20, int(rng.integers(14, 20))
-    zeros = [int(z) for z in rng.integers(-128, 128, 3)]
-    low, high = int(rng.integers(-128, -90)), int(rng.integers(90, 128))
-    values = {"n": n, "zero_out": zeros[2] // 4, "low": low, "high": high}
-    for name, zero, bits in (("half", zeros[0], half), ("other", zeros[1], left)):
-        values |= {f"factor_{name}": 1 << bits, f"offset_{name}": -zero << bits}
-    for name, least, most in (("other", 1, 8), ("out", 18, 22)):
-        values |= {
-            f"scale_{name}": int(rng.integers(1 << 30, 1 << 31)),
-            f"right_{name}": int(rng.integers(least, most)),
-        }
-    operands = {name: rng.integers(-128, 128, n).astype(np.int8) for name in ("half", "other")}
-    return {name: values[name] for name in (*kernel.extents, *kernel.parameters)}, operands
-
-
 def laid_out(
     kernel: KernelProgram, values: Mapping[str, int], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, NDArray[Any]]:

@@ -118,21 +118,3 @@ def test_a_chip_without_other_packed_kernels_compiles_without_warnings(flag: str
         [*command, "-c", str(source), "-o", str(tmp_path / "library.o")], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    ("flags", "reason"),
-    [
-        ("-DTMO_ESP_NN -DTMO_CMSIS_NN", "define one of them"),
-        ("-DTMO_CMSIS_NN -DARM_MATH_MVEI", "optimize --target cortex-m55"),
-        ("-DTMO_ESP_NN -include old.h", "update espressif/esp-nn"),
-    ],
-)
-def test_refusals(tmp_path: Path, flags: str, reason: str) -> None:
-    """The last case is a version without the call."""
-    (tmp_path / "old.h").write_text("#define TESTS_ESP_NN_H_\n")
-    source = LIBRARY / "src/tmo_conv_backend.c"
-    folders = (tmp_path, BACKENDS, LIBRARY / "include", LIBRARY / "src")
-    command = ["gcc", "-fsyntax-only", *flags.split(), *(f"-I{folder}" for folder in folders), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode != 0 and reason in done.stderr

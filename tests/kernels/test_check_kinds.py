@@ -29,7 +29,7 @@ from tflm_memopt.lower.program import (
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import Access, Window
+from tflm_memopt.ops.rowop import Access
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 from tflm_memopt.runtime.regions import regions
@@ -93,80 +93,6 @@ def test_only_filters_have_scales_per_channel() -> None:
     image = bytearray(pack(gate()))
     image[HEADER.itemsize + 3 * TENSOR.itemsize + 1] |= Flags.PER_CHANNEL
     assert host.check(bytes(image), [IN], [IN]) is Status.OP
-
-
-@pytest.mark.parametrize(
-    ("kind", "channels", "width", "changes", "status"),
-    [
-        pytest.param(Kind.CURVE_S16, 4, 6, {}, Status.OK, id="curve"),
-        pytest.param(Kind.CURVE_S16, 4, 6, {"multipliers": None}, Status.OP, id="curve without a scale"),
-        pytest.param(Kind.CURVE_S16, 4, 6, {"shifts": np.full(1, -31, np.int8)}, Status.OP, id="curve's shift"),
-        pytest.param(Kind.CURVE_S16, 4, 6, {"shifts": np.ones(1, np.int8)}, Status.OP, id="curve's shift to the left"),
-        pytest.param(
-            Kind.CURVE_S16, 4, 6, {"multipliers": np.full(1, 1 << 15, np.int32)}, Status.OP, id="curve's factor"
-        ),
-        pytest.param(Kind.CURVE_S16, 4, 6, {"multipliers": np.full(1, -1, np.int32)}, Status.OP, id="negative factor"),
-        pytest.param(Kind.CURVE_S16, 3, 6, {}, Status.OP, id="curve of half an element"),
-        pytest.param(Kind.SOFTMAX_S16, 4, 6, {}, Status.OK, id="softmax"),
-        pytest.param(Kind.SOFTMAX_S16, 8190, 1, {}, Status.OK, id="softmax of 4095 classes"),
-        pytest.param(Kind.SOFTMAX_S16, 8192, 1, {}, Status.OP, id="softmax of 4096 classes"),
-        pytest.param(Kind.SOFTMAX_S16, 3, 6, {}, Status.OP, id="softmax of half an element"),
-        pytest.param(Kind.SOFTMAX_S16, 4, 6, {"shifts": None}, Status.OP, id="softmax without a scale"),
-    ],
-)
-def test_rows_of_int16(kind: Kind, channels: int, width: int, changes: dict[str, Any], status: Status) -> None:
-    scales = {"multipliers": np.full(1, 1 << 14, np.int32), "shifts": np.zeros(1, np.int8)}
-    op = ProgramOp(kind, (0,), 1, (0,), 0, **(scales | changes))
-    tensors = tuple(ProgramTensor(0, 8, width, channels, 8, base=base) for base in (1, 2))
-    program = Program(1, 1, 8, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
-    nbytes = 8 * width * channels
-    assert host.check(pack(program), [nbytes], [nbytes]) is status
-
-
-@pytest.mark.parametrize("kind", [Kind.MAX_POOL_S16, Kind.AVERAGE_POOL_S16, Kind.MEAN_S16])
-@pytest.mark.parametrize(
-    ("channels", "accumulator", "status"),
-    [
-        pytest.param(4, 16, Status.OK, id="fine"),
-        pytest.param(4, 20, Status.OP, id="sums behind the workspace"),
-        pytest.param(4, 18, Status.OP, id="sums at an odd place"),
-        pytest.param(3, 16, Status.OP, id="half an element"),
-    ],
-)
-def test_pools_of_int16_keep_a_sum_for_each_element(
-    kind: Kind, channels: int, accumulator: int, status: Status
-) -> None:
-    scales = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.zeros(1, np.int8)}
-    op = ProgramOp(
-        kind, (0,), 1, (0,), 0, window=Window(8, 1), iterative=True, accumulator=accumulator,
-        **(scales if kind is Kind.MEAN_S16 else {}),
-    )  # fmt: skip
-    tensors = (ProgramTensor(0, 8, 6, channels, 8, base=1), ProgramTensor(0, 1, 6, channels, 1, base=2))
-    program = Program(1, 1, 16 + 4 * 6 * 2, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
-    assert host.check(pack(program), [8 * 6 * channels], [6 * channels]) is status
-
-
-@pytest.mark.parametrize(
-    ("channel_groups", "channels", "width", "table", "status"),
-    [
-        pytest.param(0, 2, 6, 256, Status.OK, id="fine"),
-        pytest.param(2, 2, 6, 256, Status.OP, id="groups of what comes from outside"),
-        pytest.param(0, 4, 3, 256, Status.OP, id="another view of the pixels"),
-        pytest.param(0, 2, 6, 248, Status.OP, id="a table behind the program's end"),
-        pytest.param(0, 2, 6, None, Status.OP, id="no table"),
-    ],
-)
-def test_tiled_lookup(channel_groups: int, channels: int, width: int, table: int | None, status: Status) -> None:
-    weights = None if table is None else np.zeros(table, np.int8)
-    lookup = ProgramOp(
-        Kind.LOOKUP, (0,), 1, (0,), 0, tile=1, channel_groups=channel_groups, group_channels=1, weights=weights
-    )
-    tensors = (
-        ProgramTensor(0, 8, 6, 2, 8, base=1),
-        ProgramTensor(0, 8, width, channels, 8, base=2, nest=NestRecord(8, 8, 8)),
-    )
-    program = Program(1, 1, 8, 48, tensors, (lookup,), (ProgramGroup(0, 1, 0, times(48), 1),))
-    assert host.check(pack(program), [IN], [IN]) is status
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
     tflm = TFLM["AGES"][0]
     places = (HERE / "radio", HERE / "arduino/core", *INCLUDE, folder)
     common = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", WATCHED, *(f"-I{place}" for place in places)]
-    cpp = ["g++", "-std=gnu++17", *common, f"-DDEVICE={device}", "-DSLOWER=20", *([f"-D{age}"] if age else []), *tflm.flags]
+    defined = [f"-DDEVICE={device}", "-DSLOWER=20"]
+    cpp = ["g++", "-std=gnu++17", *common, *defined, *([f"-D{age}"] if age else []), *tflm.flags]
     mine = [
         *objects(["gcc", "-std=gnu11", *common], folder.glob("*.c"), folder),
         *objects(cpp, [HERE / "arduino/core/main.cpp", *folder.glob("*.cpp")], folder),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 from pathlib import Path
 
@@ -49,16 +48,6 @@ def test_what_begins_like_no_model_is_not_read(tmp_path: Path, start: bytes, cod
 def _address_space() -> int:
     """Address space of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-
-
-def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(UsageError, match="is not a regular file") as raised:
-            read_model(path)
-        assert raised.value.code == "file_unreadable"
-    with pytest.raises(UsageError, match="cannot read"):
-        read_model(tmp_path)
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:

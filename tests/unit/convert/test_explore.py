@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from models import Net
 from unit.command import narrowing
 
 import tflm_memopt
-from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.plan.choices import SWITCHES
 from tflm_memopt.plan.plan import Plan
@@ -121,24 +119,3 @@ def test_a_plan_that_was_tampered_with(frontier: Exploration, damage: Callable[[
 
 
 # --- the command
-
-
-@pytest.mark.slow
-def test_explore_writes_what_it_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("net.tflite").write_bytes(narrowing())
-    arguments = ["--csv", "a/net.csv", "--plot", "net.svg", "--plans", "plans"]
-    assert cli.main(["explore", "net.tflite", *arguments, "--json"]) == cli.DONE
-    out, err = capsys.readouterr()
-    result = json.loads(out)
-    assert err == ""
-    lines = Path("a/net.csv").read_text().splitlines()
-    assert lines[0].startswith("plan,overhead,macs,instructions,head,tail,total")
-    assert len(lines) == len(result["points"]) + 2
-    assert Path("net.svg").read_text().startswith("<?xml")
-    plans = sorted(Path("plans").iterdir())
-    assert len(plans) == len(result["points"])
-    assert cli.main(["optimize", "net.tflite", "--plan", str(plans[-1]), "--json"]) == cli.DONE
-    assert json.loads(capsys.readouterr().out)["arena"] == result["points"][-1]["arena"]

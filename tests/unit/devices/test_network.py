@@ -126,26 +126,6 @@ def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.Ca
     assert "device 1: operators from 2" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_the_frontier_has_one_device_and_falls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = tmp_path / "dense.tflite"
-    model.write_bytes(dense(48))
-    flags = ["--devices", "2", "--link", "50kB,1ms", "--clock", "80MHz", "--core", "cortex-m4"]
-    files = {flag: tmp_path / f"x.{flag}" for flag in ("csv", "plot.svg")}
-    written = ["--csv", str(files["csv"]), "--plot", str(files["plot.svg"])]
-    assert main(["explore", str(model), *flags, *written, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    points = said["points"]
-    assert points[0]["devices"] == 1
-    assert len(points) > 1
-    assert [p["milliseconds"] for p in points] == sorted(p["milliseconds"] for p in points)
-    assert [p["memory"] for p in points] == sorted((p["ram"] + p["flash"] for p in points), reverse=True)
-    assert len(files["csv"].read_text().splitlines()) == 1 + len(points)
-    assert files["plot.svg"].read_text().endswith("</svg>\n")
-    assert main(["explore", str(model), *flags]) == 0
-    assert "over lines of 50,000 B/s" in capsys.readouterr().out
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of two devices."""

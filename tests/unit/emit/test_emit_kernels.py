@@ -20,7 +20,6 @@ from kernels.samples import good, tiled
 from unit.command import small
 
 import tflm_memopt
-from tflm_memopt.emit.embedded import embedded
 from tflm_memopt.emit.kernels import Needs, needs
 from tflm_memopt.format.codes import Part
 from tflm_memopt.lower.serialise import pack, unpack
@@ -100,25 +99,6 @@ def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> Non
 
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shared", [False, True])
-def test_several_library_files_are_one_program(shared: bool, tmp_path: Path) -> None:
-    """Each has private copies of its functions and needs no library files except those for messages and threads."""
-    if (compiler := shutil.which("gcc")) is None:
-        pytest.skip("needs gcc")
-    library, names = ROOT / "custom_ops", ("one", "two")
-    called = {"run_shared"} if shared else {"run", "push", "run_paused"}
-    for name in names:
-        ((file, text),) = embedded(name, [pack(good())], called).items()
-        (tmp_path / file).write_text(text)
-    externs = "".join(f"extern const tmo_library {name}_library;\n" for name in names)
-    used = " || ".join(f"!{name}_library.check" for name in names)
-    (tmp_path / "main.c").write_text(f'#include "tmo/library.h"\n{externs}int main(void) {{ return {used}; }}\n')
-    command = [compiler, "-std=c11", *WARNINGS, f"-I{library / 'include'}", f"-I{library / 'src'}"]
-    subprocess.run([*command, *tmp_path.glob("*.c"), "-o", tmp_path / "program"], check=True)
-    subprocess.run([tmp_path / "program"], check=True)
 
 
 PARTS = [("stream", Part.STREAM), ("external", Part.EXTERNAL), ("arena", None)]

@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from models import Net
 from ported import MADE, reversed_outputs, swapped, unread
 from property.modules import verified
 
@@ -31,17 +30,6 @@ def written(model: bytes, folder: Path, **settings: object) -> bytes:
     for name, data in bundle.files(result, "net", ("c",), bundle.Extras(lambda: sample(model, result.model))).items():
         (folder / name).write_bytes(data)
     return result.model
-
-
-def test_a_port_that_c_has_no_type_for_is_refused(tmp_path: Path) -> None:
-    net = Net(9)
-    net.input((1, 2), None, dtype="COMPLEX64")
-    y = net.conv2d(net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3)), 4)
-    (tmp_path / "net.tflite").write_bytes(net.model(y))
-    result = tflm_memopt.optimize(net.model(y))
-    with pytest.raises(UsageError, match=r"the input or output 'input0': it is complex64 \[1, 2\]") as refusal:
-        bundle.files(result, "net", ("c",), bundle.Extras(lambda: sample(net.model(y), result.model)))
-    assert refusal.value.code == "cannot_emit"
 
 
 @needs_compiler
@@ -100,20 +88,3 @@ def test_another_models_module_is_refused(tmp_path: Path) -> None:
         verified(large, tflm_memopt.optimize(large).model, tmp_path)
     assert refusal.value.code == "bad_c_module"
     assert not verified(alike, tflm_memopt.optimize(alike).model, tmp_path).bit_exact
-
-
-def places(source: str, side: str) -> list[int]:
-    """Addresses of the inputs or outputs in the arena."""
-    return [int(at) for at in re.findall(rf"net_{side}(?:_\d+)?\(void\) {{ return \(.*\(arena \+ (\d+)\); }}", source)]
-
-
-def sizes(header: str, side: str) -> list[int]:
-    return [int(n) for n in re.findall(rf"#define NET_{side.upper()}(?:_\d+)?_BYTES (\d+)u", header)]
-
-
-def test_outputs_are_in_the_models_order(tmp_path: Path) -> None:
-    written(reversed_outputs(), tmp_path)
-    assert sizes((tmp_path / "net.h").read_text(), "output") == [12 * 12 * 2, 12 * 12 * 4]
-    source = (tmp_path / "net.c").read_text()
-    io = re.search(r"io\[\] = {arena \+ \d+, arena \+ (\d+), arena \+ (\d+)};", source)
-    assert io and places(source, "output") == [int(io[2]), int(io[1])]

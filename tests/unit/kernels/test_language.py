@@ -13,7 +13,6 @@ from conftest import ROOT
 from kernels_cases import (
     SCHEDULES,
     draw,
-    draw_addition,
     laid_out,
     vectorised,
 )
@@ -25,13 +24,11 @@ from descriptions.pixels import conv_pixel, depthwise_pixel
 from papers.vmcu.access import SegmentAccess, accesses, distance, footprint, segments
 from papers.vmcu.dense import dense
 
-from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within, quantize
+from tflm_memopt.kernels.descriptions.elementwise import quantize
 from tflm_memopt.kernels.instructions import DSP, MVE, RVV, InstructionTable
-from tflm_memopt.kernels.language import Compute, KernelProgram, statements
-from tflm_memopt.kernels.meaning import nearest, rescale, run, scale_right
+from tflm_memopt.kernels.language import Compute, statements
+from tflm_memopt.kernels.meaning import nearest, run
 from tflm_memopt.kernels.rewrites import (
-    Rewrite,
-    jam,
     scheduled,
     vectorise,
 )
@@ -113,34 +110,6 @@ def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: s
     sums = [s for s in statements(lowered.body) if isinstance(s, Compute) and s.op.endswith("_across")]
     assert sums and all(table.instruction(s).takes for s in sums)
     assert len(seen) > 2
-
-
-@pytest.mark.parametrize(
-    ("kernel", "step", "table"),
-    [(packed_add_within, vectorise("i"), MVE), (packed_add, jam("i", 4), DSP)],
-    ids=["mve", "dsp"],
-)
-def test_packed_additions_are_what_is_described(kernel: KernelProgram, step: Rewrite, table: InstructionTable) -> None:
-    """Only one operand is shifted, as in TFLM's arithmetic; scales have the kernel's form."""
-    lowered = for_target(step(kernel), table)
-    seen: set[int] = set()
-    for seed, lanes in enumerate((1, 3, 4, 16)):
-        values, arrays = draw_addition(kernel, seed)
-        expected = run(kernel, values, arrays)["y"]
-        assert np.array_equal(run(lowered, values, arrays, lanes)["y"], expected)
-        seen |= set(expected.tolist())
-    assert len(seen) > 20
-    rows = [table.instruction(s) for s in statements(lowered.body) if isinstance(s, Compute)]
-    assert {row.op for row in rows} >= ({"high_add"} if table is DSP else {"high_mul", "shift_right_rounded"})
-
-
-def test_scales_to_the_right_are_two_roundings() -> None:
-    """One of them is rescale()'s, if the left shift loses no bit."""
-    rng = np.random.default_rng(9)
-    x, multiplier = rng.integers(-(1 << 30), 1 << 30, 4000), rng.integers(1 << 30, 1 << 31, 4000)
-    x[:100] = np.arange(-50, 50)
-    right = rng.integers(1, 31, 4000)
-    assert np.array_equal(scale_right(x, multiplier, np.int64(0), right), rescale(x, multiplier, -right))
 
 
 def test_floats_are_rounded_as_tflm_does() -> None:

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers.vmcu.dense import dense
 
-from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
-from tflm_memopt.kernels.language import Array, KernelProgram, Load, Memory, Store, Type
+from tflm_memopt.kernels.language import Array, KernelProgram, Load, Memory, Store
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.needs import InputNeed, needs
 from tflm_memopt.kernels.walk import Addresses, walk
@@ -121,47 +120,3 @@ def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> No
                     if loaded[name]:
                         assert [(r[0], r[-1]) for r in ranges] == [(p.min(), p.max()) for p in places]
                     loaded[name] = set()
-
-
-def test_what_may_be_in_place() -> None:
-    """Kernels that load an element and store it there. Softmax loads other elements before and after."""
-    found = {
-        k.name: [all(n.own) and n.early for n in needs(k).inputs.values()] for k in (*ELEMENTWISE, *WINDOWS, *ROWS)
-    }
-    assert {name for name, all_of_them in found.items() if all(all_of_them)} == {k.name for k in ELEMENTWISE}
-
-
-@pytest.mark.parametrize("around", [False, True])
-def test_what_loads_later_is_not_early(around: bool) -> None:
-    """Loads after the store, or in a separate loop that runs first."""
-
-    def describe(b: Builder) -> None:
-        (n,) = b.extents("n")
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        with b.loop("i", n) as i:
-            if around:
-                with b.loop("j", n) as j:
-                    b.ram_load(x, j)
-            b.ram_store(y, b.ram_load(x, i), i)
-            if not around:
-                b.ram_load(x, i)
-
-    need = needs(kernel("")(describe)).inputs["x"]
-    assert all(need.own) and not need.early
-
-
-@pytest.mark.parametrize(
-    ("kernel_h", "stride", "pad"), [(3, 2, 0), (3, 2, 1), (2, 2, 0), (1, 3, 0), (5, 1, 2), (4, 3, 2)]
-)
-def test_a_window_over_the_output_needs_rows_by_division(kernel_h: int, stride: int, pad: int) -> None:
-    """Rows y for which y * stride + r - pad is a row of the output."""
-    steps = (
-        needs(windows.transpose_conv)
-        .inputs["x"]
-        .along[0]
-        .steps({"kernel_h": kernel_h, "stride_h": stride, "pad_top": pad})
-    )
-    for out in range(20):
-        rows_of = [y for y in range(-9, 30) if 0 <= out + pad - y * stride < kernel_h]
-        assert [*range(steps.first(out), steps.end(out))] == rows_of
-        assert len(rows_of) <= steps.most

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from conftest import ROOT
 from kernels_cases import (
-    described,
     executed,
     refused,
 )
@@ -50,29 +49,6 @@ def test_a_read_of_what_was_freed_or_never_stored() -> None:
     refused("bad_kernel", executed(never))
 
 
-def test_an_output_that_is_stored_twice_or_not_everywhere() -> None:
-    def twice(b: Builder, n: Index) -> None:
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        with b.loop("i", n) as i:
-            b.ram_store(y, b.ram_load(x, i), 0)
-
-    def once(b: Builder, n: Index) -> None:
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        b.ram_store(y, b.ram_load(x, 0), 0)
-
-    refused("bad_kernel", executed(twice))
-    refused("bad_kernel", executed(once))
-
-
-def test_a_value_that_its_register_cannot_hold() -> None:
-    def write(b: Builder, n: Index) -> None:
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        with b.loop("i", n) as i:
-            b.ram_store(y, b.compute("mul", Type.INT8, b.ram_load(x, i), Index.of(100)), i)
-
-    assert "beyond r2 (int8_t)" in refused("bad_kernel", executed(write))
-
-
 def test_loops_that_cannot_be_vectorised() -> None:
     def rewritten(var: str) -> Callable[[], object]:
         return lambda: scheduled(dense, [vectorise(var)])
@@ -84,16 +60,3 @@ def test_loops_that_cannot_be_vectorised() -> None:
     assert "has 0 loops over 'z'" in refused("bad_kernel", rewritten("z"))
     refused("bad_kernel", lambda: scheduled(dense, [relayout("x", (1, 0))]))
     refused("bad_kernel", lambda: scheduled(dense, [relayout("w", (0, 0))]))
-
-
-def test_registers_that_would_say_what_is_accessed() -> None:
-    """Accessed elements must not depend on values, which planner and checker do not know."""
-
-    def describe(b: Builder, n: Index) -> None:
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        with b.loop("i", n) as i:
-            value = b.ram_load(x, i)
-            with b.inside(value, 3):
-                b.ram_store(y, value, i)
-
-    refused("bad_kernel", lambda: described(describe))

@@ -8,20 +8,15 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from kernels_cases import (
-    described,
     draw_packed,
-    refused,
 )
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
 from descriptions.packed import packed_conv, packed_depthwise, windows
 from descriptions.pixels import conv_sums
-from papers.vmcu.dense import dense
 
-from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.instructions import REF
-from tflm_memopt.kernels.language import Index, Type
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.rewrites import (
     Rewrite,
@@ -56,28 +51,6 @@ def test_jammed_and_unrolled_loops_change_nothing(turns: int, lanes: int) -> Non
                 np.testing.assert_array_equal(run(changed, values, arrays, lanes)["y"], expected)
 
 
-def test_jams_of_turns_that_depend_on_each_other_are_refused() -> None:
-    assert "'r1' goes from turn to turn" in refused("bad_kernel", lambda: scheduled(packed_conv, [jam("i", 2)]))
-    wide = scheduled(packed_conv, [vectorise("k")])
-    assert "several turns at once already" in refused("bad_kernel", lambda: scheduled(wide, [jam("k", 2)]))
-    assert "several turns at once already" in refused(
-        "bad_kernel", lambda: scheduled(packed_conv, [jam("p", 2, apart=True), unroll("p", 2)])
-    )
-
-    @kernel("y[p] = x[p] + the greater of two weights")
-    def changing(b: Builder) -> None:
-        (n,) = b.extents("n")
-        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
-        w = b.flash("w", Type.INT8, n)
-        with b.loop("p", n) as p:
-            weight = b.broadcast(Type.INT32, b.flash_load(w, 0))
-            b.update("max", weight, b.flash_load(w, 1))
-            b.ram_store(y, b.compute("add", Type.INT8, b.ram_load(x, p), weight), p)
-
-    both = [jam("p", 2, apart=True)]
-    assert "cannot share 'r2', which changes" in refused("bad_kernel", lambda: scheduled(changing, both))
-
-
 # ---- loops that move inward ----
 
 
@@ -103,25 +76,6 @@ def test_a_loop_that_goes_inside_changes_nothing(steps: list[Rewrite], run_of: i
     assert (run(moved, values, given)["sums"] == plain).all()
     text = function(moved, REF)
     assert text.index("int32_t r2") < text.index("for (uint32_t c = 0; c < filters; ++c)")
-
-
-def test_loops_that_cannot_go_inside() -> None:
-    """Refused: statements that are not sums in a workspace, several loops, and values carried between iterations."""
-
-    def along(b: Builder, n: Index) -> None:
-        (m,) = b.extents("m")
-        x, sums = b.ram("x", Type.INT8, n, m), b.workspace("sums", Type.INT32, n)
-        w = b.flash("w", Type.INT8, n)
-        with b.loop("i", n) as i:
-            total = b.ram_load(sums, i)
-            with b.loop("j", m) as j:
-                factor = b.flash_load(w, i)
-                with b.loop("k", 2):
-                    b.dot(total, factor, b.ram_load(x, i, j))
-            b.ram_store(sums, total, i)
-
-    assert "'r2' is taken along" in refused("bad_kernel", lambda: scheduled(described(along), [inward("i")]))
-    assert "more than sums" in refused("bad_kernel", lambda: scheduled(dense, [inward("n")]))
 
 
 # ---- lanes ----
