@@ -8,6 +8,7 @@ from typing import Any
 
 from compiling import objects
 from conftest import ROOT
+from projects import c_library
 
 CUSTOM_OPS = ROOT / "custom_ops"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
@@ -15,8 +16,8 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{CUSTOM_OPS}/include"
 
 def linked(main: Path, tflm: Any, folder: Path) -> Path:
     """Build a program from one source file in `folder`. `tflm` comes from scripts/tflm2023.py."""
-    made = objects(["gcc", "-std=c11", "-O2", *STRICT], (CUSTOM_OPS / "src").glob("*.c"), folder)
-    made += objects(["g++", "-std=c++11", "-O2", *STRICT, *tflm.flags], [CUSTOM_OPS / "tflm/tmo_tflm.cpp"], folder)
+    made = c_library(folder)
+    made += objects(["g++", "-std=c++11", "-O1", *STRICT, *tflm.flags], [CUSTOM_OPS / "tflm/tmo_tflm.cpp"], folder)
     made += objects(["g++", "-std=c++17", "-O1", *STRICT, *tflm.flags], [main], folder)
     link = ["g++", *made, *tflm.link, "-pthread", "-o", main.stem]
     done = subprocess.run(link, cwd=folder, capture_output=True, text=True, check=False)

@@ -19,6 +19,7 @@ TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 STRICT = ["-Wall", "-Wextra", "-Werror", "-O1"]
 CORE = ROOT / "tests/packaging/arduino/core"
 LIBRARY = ROOT / "custom_ops"
+INCLUDE = [f"-I{LIBRARY / name}" for name in ("include", "src", "tflm")]
 PROJECTS = ("arduino", "platformio", "esp-idf")
 
 ESP_HEADERS = {
@@ -98,15 +99,16 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
 
 
 def repository_library(tflm: Any, folder: Path, *adapter: str) -> list[Path]:
-    """Compile the library and its adapter for one TFLM. All tests use the same flags, so that they share objects.
-
-    `adapter`: flags for the adapter alone.
-    """
+    """Compile the library and its adapter for one TFLM. `adapter`: flags for the adapter alone."""
     folder.mkdir()
-    include = [f"-I{LIBRARY / name}" for name in ("include", "src", "tflm")]
-    made = objects(["gcc", "-std=gnu11", *STRICT, *include], sorted((LIBRARY / "src").glob("*.c")), folder)
-    cpp = ["g++", "-std=gnu++17", *STRICT, *include, *tflm.flags, *adapter]
-    return made + objects(cpp, [LIBRARY / "tflm/tmo_tflm.cpp"], folder)
+    cpp = ["g++", "-std=gnu++17", *STRICT, *INCLUDE, *tflm.flags, *adapter]
+    return c_library(folder) + objects(cpp, [LIBRARY / "tflm/tmo_tflm.cpp"], folder)
+
+
+def c_library(folder: Path) -> list[Path]:
+    """Compile the C part of the library. All tests use the same flags, so that they share objects."""
+    sources = sorted((LIBRARY / "src").glob("*.c"))
+    return objects(["gcc", "-std=gnu11", *STRICT, *INCLUDE], sources, folder)
 
 
 def compile_library(folder: Path) -> list[Path]:

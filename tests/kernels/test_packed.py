@@ -22,7 +22,8 @@ from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.runtime import host
 
 FAMILIES = [family for family in Family if family is not Family.GENERIC]
-SEEDS = range(examples(100))
+SEEDS = range(max(50, examples(100)))
+"""At least as many as reach every packing."""
 INT32_MIN = -(1 << 31)
 NAMES = {Kind.CONV: ("CONV", "DENSE"), Kind.DEPTHWISE: ("DEPTHWISE",), Kind.ADD: ("ADD",)}
 """Suffixes of the names of a kind's packings."""

@@ -7,9 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from unit.command import MAIN, Run, assert_refused, files, small, unsupported
 
@@ -95,27 +93,6 @@ def test_bad_usage(folder: Path, run: Run, arguments: Sequence[str], says: str) 
     assert_refused(answer, says)
     assert files(folder) == before
     assert sorted(p.name for p in folder.iterdir()) == ["empty.json", "other.tflite", "small.tflite"]
-
-
-def dynamic_range(kind: str) -> bytes:
-    """Integer or half-float weights with float activations."""
-    net = Net()
-    x = net.input((1, 8, 8, 4), None, dtype="FLOAT32")
-    y = net.tensor((1, 8, 8, 4), "FLOAT32", None)
-    window = {"strideH": 1, "strideW": 1}
-    if kind == "FLOAT16":
-        half = net.tensor((4, 1, 1, 4), "FLOAT16", None, data=np.ones((4, 1, 1, 4)))
-        weights = net.op("DEQUANTIZE", [half], [net.tensor((4, 1, 1, 4), "FLOAT32", None)], schema.DequantizeOptionsT())
-        return net.model(net.op("CONV_2D", [x, weights], [y], schema.Conv2DOptionsT(**window)))
-    if kind == "CONV_2D":
-        weights = net.tensor((4, 1, 1, 4), data=np.ones((4, 1, 1, 4)), scales=(0.1,) * 4)
-        return net.model(net.op(kind, [x, weights], [y], schema.Conv2DOptionsT(**window)))
-    if kind == "DEPTHWISE_CONV_2D":
-        weights = net.tensor((1, 1, 1, 4), data=np.ones((1, 1, 1, 4)), scales=(0.1,) * 4, axis=3)
-        options = schema.DepthwiseConv2DOptionsT(**window, depthMultiplier=1)
-        return net.model(net.op(kind, [x, weights], [y], options))
-    weights = net.tensor((4, 4), affine=(0.1, 0), data=np.ones((4, 4)))
-    return net.model(net.op(kind, [x, weights], [y], schema.FullyConnectedOptionsT(keepNumDims=True)))
 
 
 def test_a_defect_is_never_the_answer_no(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
