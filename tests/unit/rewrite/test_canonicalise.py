@@ -161,3 +161,9 @@ def test_what_an_output_of_the_model_is_computed_from_stays() -> None:
     target = computed_shape(net, x, (1, 6, 4))
     result = canonical(net, reshape_by(net, x, target, (1, 6, 4)), target)
     assert types(result) == ["SHAPE", "STRIDED_SLICE", "PACK", VIEW]
+
+
+def test_a_transpose_whose_result_is_wanted_is_no_match() -> None:
+    net = Net()
+    x = net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2))
+    assert types(canonical(net, net.mean(x, (2, 3)), x)) == ["TRANSPOSE", "MEAN"]
