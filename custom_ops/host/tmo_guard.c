@@ -7,10 +7,10 @@
 #include "tmo/packed.h"
 #include "tmo/nest.h"
 
-#define MARGIN 64u /* canary bytes before and after the arena; keeps its alignment */
+#define MARGIN 64u /* canary bytes before and after the arena, which keep its alignment */
 #define CANARY 0xA5
 
-/* The arena between its margins, and what it held before the iteration. */
+/* The arena between its margins, and a copy of both from before the iteration. */
 typedef struct {
   uint8_t *image;
   uint8_t *before;
@@ -42,7 +42,7 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
-  if (tmo_in_rolling_buffer(out) && out->base == tmo_state_base(program)) { /* before the last iteration advances the rolling buffer */
+  if (tmo_in_rolling_buffer(out) && out->base == tmo_state_base(program)) { /* the last iteration has not yet advanced the rolling buffer */
     const tmo_rolling_buffer *rolling_buffer = &tmo_rolling_buffers(program)[tmo_rolling_buffer_number(out)];
     allow(g, base + rolling_buffer->offset, (uint64_t)rolling_buffer->depth * rolling_buffer->row);
     return;
@@ -64,7 +64,8 @@ static void allow_waiting(guard *g, const void *program, const tmo_arena *a, con
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
-/* Accept the rolling buffer positions, which change when a run begins or ends. filled: the rolling buffers were filled as well. */
+/* Accept changes of the rolling buffers' positions, which occur when a run begins or ends. filled: the rolling buffers were filled as
+ * well. */
 static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
   if (tmo_header_of(program)->state == 0) return;
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
@@ -74,7 +75,7 @@ static void allow_standings(guard *g, const void *program, const tmo_arena *a, b
   }
 }
 
-/* Accept pixels of an external input that became int8. */
+/* Accept the conversion of pixels of an external input to int8. */
 static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_group *group, const tmo_op *op) {
   const uint64_t bytes = tmo_converted_bytes(program, group, op);
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
@@ -85,7 +86,7 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 
 /* Accept the rows of the state that an iteration updates in place. */
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of updated operands */
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* number of operands that the kernel updates */
   for (uint8_t behind = 0; behind < last; ++behind) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));

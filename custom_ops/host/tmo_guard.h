@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-#define TMO_GUARD_VIOLATION (-100) /* besides tmo_status: an iteration wrote outside its bytes */
-#define TMO_GUARD_MEMORY (-101)    /* besides tmo_status: the host lacks memory for the copies */
+#define TMO_GUARD_VIOLATION (-100) /* returned in addition to the values of tmo_status: an iteration wrote outside its bytes */
+#define TMO_GUARD_MEMORY (-101)    /* returned in addition to the values of tmo_status: the host lacks memory for the copies */
 
 /* Inputs, outputs and workspace as ranges of one arena, so that they overlap exactly as on the device. */
 typedef struct {
@@ -18,14 +18,14 @@ typedef struct {
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs;
-  const uint32_t *io_offsets; /* inputs, outputs, then the state and slow memory, if the program has them; at least n_inputs + n_outputs + 2 */
+  const uint32_t *io_offsets; /* offsets of the inputs, the outputs, then the state and slow memory, if the program has them; at least n_inputs + n_outputs + 2 */
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;
-  const void *source; /* of a program with a streamed input: all rows, pushed one io_bytes[0] after the other; external: a tmo_source; else NULL */
+  const void *source; /* streamed input: all rows, pushed io_bytes[0] bytes at a time; external input: a tmo_source; otherwise NULL */
 } tmo_arena;
 
-/* The last iteration. After a violation, also the first byte written wrongly: an offset in the arena, negative before it. */
+/* The last iteration, and after a violation the first byte that was written wrongly: an offset in the arena, negative before it. */
 typedef struct {
   uint32_t iterations; /* completed iterations */
   uint32_t op;

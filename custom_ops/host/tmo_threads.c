@@ -11,7 +11,7 @@ typedef struct {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   uint32_t count[2];
-  uint32_t seed[2]; /* 0: no delays */
+  uint32_t seed[2]; /* seeds of the delays of each core; 0: no delays */
 } barrier;
 
 /* A random delay of one core: none, a turn of the other core, or some microseconds. */

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* The head, little-endian: 'T' 'M', from, to, identity (4), inference (2), number (2) among this inference's messages from one device to the
- * other, step (2), row (2), bytes of the row (2), CRC of the row (4), half of the CRC of everything before (2). */
+/* The head, little-endian: 'T' 'M', from, to, identity (4), inference (2), number (2) of the message among this inference's messages on the
+ * link, step (2), row (2), bytes of the row (2), CRC of the row (4), half of the CRC of all previous fields (2). */
 enum { AT_FROM = 2, AT_TO = 3, AT_IDENTITY = 4, AT_INFERENCE = 8, AT_NUMBER = 10, AT_STEP = 12, AT_ROW = 14, AT_BYTES = 16, AT_CRC = 18, AT_CHECK = 22 };
 
 /* CRC-32 (IEEE 802.3), four bits at a time. */
@@ -33,12 +33,12 @@ static void put32(uint8_t *to, uint32_t value) {
 static uint16_t get16(const uint8_t *from) { return (uint16_t)(from[0] | from[1] << 8); }
 static uint32_t get32(const uint8_t *from) { return get16(from) | (uint32_t)get16(from + 2) << 16; }
 
-/* Check of a head: computed from all its fields but the check itself. */
+/* Computes the check of a head from all its other fields. */
 static uint16_t check_of(const uint8_t *head) { return (uint16_t)crc32(0, head, AT_CHECK); }
 
 static bool is_head(const uint8_t *head) { return head[0] == 'T' && head[1] == 'M' && get16(head + AT_CHECK) == check_of(head); }
 
-/* Receives up to `room` bytes. Negative: the link is broken. */
+/* Receives up to `room` bytes. A negative result means that the link is broken. */
 static int32_t take(tmo_link *link, uint8_t from, uint8_t *to, uint32_t room) {
   const int32_t n = link->transport->receive(link->transport->context, from, to, room);
   if (n > 0) link->received += (uint32_t)n;
@@ -73,7 +73,7 @@ static tmo_status pass_over(tmo_link *link, uint8_t from) {
   return TMO_OK;
 }
 
-/* Judges a complete head. TMO_OK: it is the expected message. TMO_MORE: skip this message. */
+/* Compares a complete head with the expected message. TMO_OK: it is that message. TMO_MORE: skip this message. */
 static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, uint32_t bytes) {
   const tmo_peer *const peer = &link->peers[what->from];
   const uint8_t *const head = peer->head;
@@ -91,7 +91,7 @@ static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, u
   return wanted && get16(head + AT_BYTES) == bytes ? TMO_OK : TMO_ERROR_LINK;
 }
 
-/* Receives the row directly into the arena. Nothing reads it before it is complete. */
+/* Receives the row directly into the arena, where nothing reads it before it is complete. */
 static tmo_status receive(tmo_link *link, const tmo_message *what, uint16_t row, uint8_t *data, uint32_t bytes) {
   tmo_peer *const peer = &link->peers[what->from];
   while (peer->have <= TMO_LINK_HEAD) {
@@ -134,7 +134,7 @@ static void write_head(tmo_link *link, const tmo_message *what, uint16_t row, co
   link->to = what->to;
 }
 
-/* Completes a message that the previous inference sent partly, with zeros, so that the receiver finds the next head. */
+/* Completes with zeros a message that the previous inference sent partly, so that the receiver finds the next head. */
 static tmo_status end_message(tmo_link *link, uint8_t to) {
   static const uint8_t zeros[16] = {0};
   tmo_peer *const peer = &link->peers[to];
@@ -151,7 +151,7 @@ static tmo_status end_message(tmo_link *link, uint8_t to) {
 
 static tmo_status send(tmo_link *link, const tmo_message *what, uint16_t row, const uint8_t *data, uint32_t bytes) {
   const tmo_transport *const transport = link->transport;
-  if (!link->joined) return TMO_ERROR_LINK; /* nothing received: the peer's program is of another conversion */
+  if (!link->joined) return TMO_ERROR_LINK; /* nothing was received: the peer's program is from another conversion */
   const tmo_status ended = end_message(link, what->to);
   if (ended != TMO_OK) return ended;
   if (link->left == 0) write_head(link, what, row, data, bytes);
@@ -195,7 +195,7 @@ void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *pee
 void tmo_link_begin(tmo_link *link) {
   for (uint8_t i = 0; i < link->n_devices; ++i) {
     tmo_peer *const peer = &link->peers[i];
-    if (peer->have > TMO_LINK_HEAD) { /* a row of the previous inference */
+    if (peer->have > TMO_LINK_HEAD) { /* a row of the previous inference is incomplete */
       peer->skip = get16(peer->head + AT_BYTES) - (peer->have - TMO_LINK_HEAD);
       peer->have = 0;
     }

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* States of the frame in a tmo_datagram_line. The run fills, sends and repeats it; the radio's task reports LOST or ACKNOWLEDGED. */
+/* States of the frame in a tmo_datagram_line. The run sets FILLING and ON_ITS_WAY; the radio's task reports LOST or ACKNOWLEDGED. */
 enum { FILLING, ON_ITS_WAY, LOST, ACKNOWLEDGED };
 
 static uint8_t state_of(const tmo_datagram_line *line) { return __atomic_load_n(&line->state, __ATOMIC_ACQUIRE); }
@@ -14,7 +14,7 @@ static tmo_datagram_line *line_to(const tmo_datagrams *d, uint8_t peer) { return
 
 static void begin(const tmo_datagrams *d, uint8_t peer, tmo_datagram_line *line) {
   const uint8_t before = state_of(line);
-  set_state(line, ON_ITS_WAY); /* its result may come before send() returns */
+  set_state(line, ON_ITS_WAY); /* the report may come before send() returns */
   if (!d->send(d->radio, peer, line->frame, line->bytes)) set_state(line, before);
 }
 
@@ -72,7 +72,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   return (int32_t)count;
 }
 
-/* Waits until a byte arrives or, if it sends, the frame accepts more. */
+/* Waits until a byte arrives. If `sends` is set, it also stops when the frame accepts more bytes. */
 static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milliseconds) {
   const tmo_datagrams *const d = (const tmo_datagrams *)context;
   tmo_datagram_line *const line = line_to(d, peer);
@@ -90,7 +90,7 @@ static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milli
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes) {
   tmo_datagram_line *const line = line_to(datagrams, peer);
   if (line == NULL || bytes < TMO_DATAGRAM_HEAD) return;
-  if (line->has_last && memcmp(line->last, frame, TMO_DATAGRAM_HEAD) == 0) return; /* a repeated frame, whose acknowledgement was lost */
+  if (line->has_last && memcmp(line->last, frame, TMO_DATAGRAM_HEAD) == 0) return; /* this frame was received before, but its acknowledgement was lost */
   memcpy(line->last, frame, TMO_DATAGRAM_HEAD);
   line->has_last = true;
   const uint32_t count = bytes - TMO_DATAGRAM_HEAD, taken = line->written - __atomic_load_n(&line->read, __ATOMIC_ACQUIRE);

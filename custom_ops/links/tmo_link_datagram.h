@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices linked by datagrams: ESP-NOW and other radios, whose frames hold few bytes, come whole or not at all, and are acknowledged.
  *
- * A link sends one frame at a time and repeats it until it is acknowledged. Two bytes before its content, session and number, make sure that a
- * repeated frame counts once. So rows arrive as on a wire, only later. A lost peer is detected by the link's timeout.
+ * A link sends one frame at a time and repeats it until it is acknowledged. Each frame begins with two bytes, session and number, so that
+ * repeated frames are recognised and ignored. So all bytes arrive once and in order. The link's timeout detects a lost peer.
  * An incomplete frame is sent as soon as the run waits or begins again. A device that does neither calls tmo_datagram_done(). */
 #ifndef TMO_LINK_DATAGRAM_H_
 #define TMO_LINK_DATAGRAM_H_
@@ -14,13 +14,13 @@ extern "C" {
 #endif
 
 #define TMO_DATAGRAM_HEAD 2
-#define TMO_DATAGRAM_BYTES 250 /* of a frame, at the most: ESP_NOW_MAX_DATA_LEN */
+#define TMO_DATAGRAM_BYTES 250 /* maximum size of a frame: ESP_NOW_MAX_DATA_LEN */
 
 /* The link to one peer. Set `ring` and `room`; all other fields must be zero at the start. */
 typedef struct {
-  uint8_t *ring;           /* received bytes that were not read */
-  uint32_t room;           /* a power of two, at least `room_for_all` of the report: frames that find no room are lost */
-  uint32_t written, read;  /* bytes since the start: written by the radio's task, read by the run */
+  uint8_t *ring;           /* buffer for received bytes that were not read yet */
+  uint32_t room;           /* size of the ring: a power of two, at least `room_for_all` of the report; frames that do not fit are lost */
+  uint32_t written, read;  /* bytes since the start, written by the radio's task and read by the run */
   uint8_t frame[TMO_DATAGRAM_BYTES];
   uint8_t bytes;           /* bytes of the frame, including its head */
   uint8_t number;          /* number of the frame */
@@ -32,23 +32,23 @@ typedef struct {
 typedef struct {
   /* Begins to send a frame to a peer. Call tmo_datagram_sent() when it has been sent or lost. False: it cannot send now. */
   bool (*send)(void *radio, uint8_t peer, const uint8_t *frame, uint32_t bytes);
-  uint32_t (*milliseconds)(void); /* a clock that may wrap: millis() */
+  uint32_t (*milliseconds)(void); /* returns the time of a clock that may wrap, such as millis() */
   void *radio;
-  tmo_datagram_line *lines; /* indexed by device number; the own one is unused */
+  tmo_datagram_line *lines; /* line to each peer, indexed by device number; this device's own entry is unused */
   uint8_t n_devices;
-  uint8_t session;          /* random after each restart, to distinguish new frames from those before the restart */
+  uint8_t session;          /* random number after each restart, which distinguishes new frames from those before it */
 } tmo_datagrams;
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Sends the remaining bytes. False: some are not acknowledged yet, call it again. */
+/* Sends the remaining bytes. Returns false if some are not acknowledged yet; call it again then. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
-/* Call this when a frame has arrived from a peer. The frame is copied, or dropped without space, which ends the inference with a status.
- * It can be called from the radio's task. */
+/* Call this when a frame has arrived from a peer. The frame is copied. If there is no space it is dropped, which ends the inference with
+ * an error. The radio's task may call this. */
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes);
 
-/* Call this when the frame to a peer has arrived or is lost. It can be called from the radio's task. */
+/* Call this when the frame to a peer has arrived or is lost. The radio's task may call this. */
 void tmo_datagram_sent(tmo_datagrams *datagrams, uint8_t peer, bool acknowledged);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   return 1;
 }
 
-/* Waits until a byte arrives or, if it sends, a millisecond has passed. */
+/* Waits until a byte arrives. If `sends` is set, it also stops after a millisecond. */
 static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milliseconds) {
   const tmo_uarts *const uarts = (const tmo_uarts *)context;
   tmo_uart *const line = line_to(uarts, peer);

@@ -14,17 +14,17 @@ extern "C" {
 
 /* The link to one peer. Neither callback may wait. */
 typedef struct {
-  int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);         /* number of received bytes, 0: none now; negative: broken */
-  int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count); /* number of accepted bytes, 0: no space now; negative: broken */
+  int32_t (*read)(void *port, uint8_t *bytes, uint32_t room);         /* reads bytes; returns their number, 0 if there are none now, or a negative number if the port is broken */
+  int32_t (*write)(void *port, const uint8_t *bytes, uint32_t count); /* writes bytes; returns how many were accepted, 0 if there is no space now, or a negative number if the port is broken */
   void *port;
-  uint8_t ahead; /* a byte that arrived while the run waited; zero at the start */
+  uint8_t ahead; /* byte that arrived while the run waited; zero at the start */
   bool has_ahead;
 } tmo_uart;
 
 typedef struct {
-  tmo_uart *lines; /* indexed by device number; the own one is unused */
+  tmo_uart *lines; /* line to each peer, indexed by device number; this device's own entry is unused */
   uint8_t n_devices;
-  uint32_t (*milliseconds)(void); /* a clock that may wrap: millis() */
+  uint32_t (*milliseconds)(void); /* returns the time of a clock that may wrap, such as millis() */
 } tmo_uarts;
 
 tmo_transport tmo_uart_transport(tmo_uarts *uarts);

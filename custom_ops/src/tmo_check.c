@@ -6,17 +6,18 @@
 #include "tmo/loops.h"
 #include "tmo/nest.h"
 
-#define MAX_READS 16 /* array elements read per byte of program; keeps checking linear if arrays are shared */
+#define MAX_READS 16 /* array elements read per byte of program; this limit keeps the time linear even if operators share arrays */
 
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 
-/* Size of the buffer that contains the tensor. The program declares the size of slow memory, which the caller may not know yet. */
+/* Returns the size of the buffer that contains the tensor. For slow memory, which the caller may not know yet, this is the size in the
+ * program. */
 static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
   if (tmo_header_of(c->program)->pools > 0 && t->base == tmo_slow_base(c->program)) return tmo_slow_bytes(c->program);
   return t->base == 0 ? tmo_header_of(c->program)->workspace : c->io_bytes[t->base - 1];
 }
 
-/* The rolling buffers and their positions lie inside the state. */
+/* Checks that the rolling buffers and their positions are inside the state. */
 TMO_OWN_FRAME static bool check_rolling_buffers(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
   uint32_t at = h->rolling_buffers, n = 0;
@@ -38,7 +39,8 @@ static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_has_part(TMO_PART_STATE) && tmo_rolling_buffer_number(t) < c->n_rolling_buffers && tmo_rolling_buffers(c->program)[tmo_rolling_buffer_number(t)].row == tmo_times(t->width, t->channels);
 }
 
-/* A streamed input has its newest rows in io[0] and older ones in a rolling buffer. An external input is checked when a run provides it. */
+/* Checks a streamed input, whose newest rows are in io[0] and older ones in a rolling buffer. An external input is checked when a run
+ * provides it. */
 static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t row = tmo_times(t->width, t->channels);
   if (tmo_has_column_windows(t)) return TMO_ERROR_TABLE;
@@ -48,12 +50,12 @@ static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_times(row, t->pushed) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
 }
 
-/* All views of a streamed input must have the same rows. */
+/* Whether two views of a streamed input have the same rows, as all its views must. */
 static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
-/* A streamed program has exactly one streamed input. */
+/* Checks that a streamed program has exactly one streamed input. */
 static bool check_stream(const tmo_checker *c) {
   const tmo_tensor *first = NULL;
   for (uint32_t i = 0; i < tmo_header_of(c->program)->n_tensors; ++i) {
@@ -85,7 +87,7 @@ static bool check_stripes(const tmo_group *group, const tmo_tensor *t) {
   return t->advance > 0 && t->rows >= t->advance && (uint32_t)group->stripes * t->advance < TMO_MAX_EXTENT;
 }
 
-/* Column windows hold each row of a stripe once and lie inside their buffer. */
+/* Checks that column windows hold each row of a stripe once and are inside their buffer. */
 static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
   if (!tmo_has_column_windows(t)) return true;
   if (!tmo_has_constant(c, t->column_windows, t->n_column_windows * sizeof(tmo_column_window), 4) || !tmo_may_read(c, t->n_column_windows)) return false;
@@ -98,7 +100,8 @@ static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t p
   return rows == t->rows;
 }
 
-/* Finds the last operator before operator `index` in the group that produces a tensor, or NULL. Several operators may share a tensor's record. */
+/* Returns the last operator before operator `index` in the group that produces a tensor, or NULL. Several operators may share a tensor's
+ * record. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - group->first_op)) return NULL;
   for (uint32_t i = index; i > group->first_op; --i) {
@@ -107,8 +110,8 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
   return NULL;
 }
 
-/* The layout of an operand in column windows or channel groups comes from an earlier operator of the group. Any other layout comes from the tensor's
- * record. */
+/* Checks an operand. If it is in column windows or channel groups, an earlier operator of the group determines its layout. Any other
+ * layout comes from the tensor's record. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
@@ -124,7 +127,7 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* equal channels imply equally many groups */
 }
 
-/* Checks where pixels of an external input are converted to int8. Relies on accesses that tmo_check_kind() has validated. */
+/* Checks the place where pixels of an external input are converted to int8. Relies on accesses that tmo_check_kind() has validated. */
 static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
   const uint32_t bytes = tmo_converted_bytes(c->program, o->group, o->op);
@@ -135,7 +138,7 @@ static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Groups are not empty and divide the channels read, written, or both. */
+/* Checks that channel groups are not empty and divide the channels that are read, written, or both. */
 static bool check_channel_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_channel_groups(op) == 1) return !tmo_sums_channel_groups(op);
@@ -148,7 +151,7 @@ static bool check_channel_groups(const tmo_operation *o) {
   return before_last < channels && channels - before_last <= op->group_channels;
 }
 
-/* Checks the sums of the highest stripe. */
+/* Checks the place of the sums of the highest stripe. */
 static bool check_channel_group_sums(tmo_checker *c, const tmo_operation *o) {
   if (!tmo_may_read(c, o->group->stripes)) return false;
   int32_t highest = 0;
@@ -173,7 +176,7 @@ static bool check_arity(const tmo_op *op) {
   return op->n_inputs == (tmo_is_in(tmo_taken(TMO_TWO_OPERANDS_KINDS), op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
 }
 
-/* Whether an operand or the output has reversed pixels. Row groups must not have them, since their iterations process rows forwards. */
+/* Whether an operand or the output has reversed pixels. Row groups must not have any, since their iterations process rows forwards. */
 static bool has_reversed_pixels(const tmo_checker *c, const tmo_operation *o) {
   if (!tmo_has_part(TMO_PART_REVERSED)) return false;
   bool is_reversed = o->out->layout == TMO_LAYOUT_PIXELS_REVERSED;
@@ -211,7 +214,8 @@ static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t f
   return TMO_OK;
 }
 
-/* The loops contain as many iterations as the header states. Their order does not affect safety, since any iteration stays inside its buffers. */
+/* Checks that the loops contain as many iterations as the header states. Their order does not affect safety, since any iteration stays
+ * inside its buffers. */
 TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
   uint32_t iterations = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks whether this build of the library, which may lack kernels and parts, can run a program. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("Os") /* it runs once */
+#pragma GCC optimize("Os") /* the check runs only once */
 #endif
 
 #include "tmo/access.h"
@@ -14,8 +14,8 @@ TMO_OWN_FRAME static bool has_table(const tmo_header *h, uint32_t offset, uint32
 
 static bool lacks(uint16_t part, bool needed) { return !tmo_has_part(part) && needed; }
 
-/* Whether the program's records need a part that this build lacks, which the header of a damaged program may not list. The executor would take such
- * records for others. Without the parts that are not named here, a kernel computes less but touches no other bytes. */
+/* Whether the program's records need a part that this build lacks, which the header of a damaged program may not list. The executor would
+ * misinterpret such records. Without the parts that are not checked here, a kernel computes less but accesses no other bytes. */
 static bool lacks_parts(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   if (lacks(TMO_PART_STREAM, h->input == TMO_INPUT_STREAM) || lacks(TMO_PART_EXTERNAL, h->input == TMO_INPUT_EXTERNAL) ||

@@ -12,13 +12,13 @@
 #define IF_WRITES_4(name, value, reads, writes, ...) ((writes) == 4)
 #define IS(set, condition) tmo_is_in(tmo_both(TMO_BUILT(set), TMO_KINDS_IF(IF_##condition)), op->kind)
 
-/* Number of multipliers of the kinds in a set that all need the same number, and bytes of an element that they read or write. */
+/* The number of multipliers of a set of kinds that all need the same number, and the bytes of an element that they read or write. */
 #define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* The window of each output coordinate begins inside the padded input and overlaps the input, or those of its `pad` elements that exist. All
- * values are uint16_t, so nothing wraps. */
+/* Whether the window of each output coordinate begins inside the padded input and overlaps the input, or those of its `pad` elements
+ * that exist. All values are uint16_t, so nothing wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;
@@ -50,13 +50,14 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   return true;
 }
 
-/* Whether the range and the function of a float32 operator exist. first, last: functions of its kind. */
+/* Whether the range and the function of a float32 operator exist. first, last: functions of the operator's kind. */
 static bool check_form(const tmo_op *op, uint32_t first, uint32_t last) {
   return op->float_form >= 0 && (op->float_form & 15) <= TMO_RANGE_POSITIVE && (uint32_t)op->float_form >> 4 >= first &&
          (uint32_t)op->float_form >> 4 <= last;
 }
 
-/* Checks weights, bias and scaling. int16 channels take two bytes, their biases eight, and they keep no sums between calls. float32 channels,
+/* Checks weights, bias and scaling. int16 channels take two bytes and their biases eight, and sums are not kept between calls. float32
+ * channels,
  * weights and biases take four bytes. */
 static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
@@ -74,7 +75,7 @@ static bool check_weights(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_weights(c, o) && check_windowed(c, o); }
 
-/* Checks the weights of a CONV with unscaled output: a channel takes several bytes. */
+/* Checks the weights of a CONV with unscaled outputs. An output channel takes several bytes. */
 static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (op->sum_bytes < 1 || op->sum_bytes > TMO_MAX_SUM_BYTES || o->out->channels % (uint32_t)op->sum_bytes != 0 || op->bias != 0 || tmo_iterative(op)) return false;
@@ -99,21 +100,21 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
-/* Whether a kind with two operands of four bytes has the function. */
+/* Whether the function exists for a kind with two operands of four bytes. */
 static bool check_function(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_COMPARE_32)) return check_form(op, TMO_FUNCTION_EQUAL, TMO_FUNCTION_LESS_EQUAL_S32);
   if (tmo_is_kind(op, TMO_OP_BINARY_32)) return check_form(op, TMO_FUNCTION_DIV, TMO_FUNCTION_MINIMUM_S32);
   return check_form(op, TMO_FUNCTION_ADD, TMO_FUNCTION_LEAKY_RELU);
 }
 
-/* Each dimension of an operand equals the output's or is 1. Channel groups are the output's. */
+/* Checks that each dimension of an operand equals the output's or is 1, and that channel groups are those of the output. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t item = tmo_element_bytes(op), made = tmo_is_kind(op, TMO_OP_COMPARE_32) ? 1 : item;
   if (!pointwise(o->op) || o->out->channels % made != 0) return false;
   if (item == 4 && !check_function(op)) return false;
   const uint32_t scales = SCALES(TMO_BINARY_KINDS);
-  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted by this */
+  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted left by this number */
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
@@ -123,7 +124,8 @@ static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   return check_scaling(c, op, scales);
 }
 
-/* Row y of the operand gives row y of the output, with equally many elements. before, after: bytes of an element in the operand and in the output. */
+/* Checks that row y of the output comes from row y of the operand and has as many elements. before, after: bytes of an element in the
+ * operand and in the output. */
 static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) {
   const tmo_tensor *in = o->in, *out = o->out;
   if (!pointwise(o->op) || in->height != out->height || in->channels % before != 0 || out->channels % after != 0) return false;
@@ -135,7 +137,7 @@ static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_element_bytes(op);
   if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels) return false;
-  if (bytes == 4) return true; /* sums of float32 do not wrap */
+  if (bytes == 4) return true; /* only integer sums can wrap */
   if (op->least_difference > 0) return false;
   if (tmo_values(op, o->out->channels) > TMO_MAX_SOFTMAX_CHANNELS) return false;
   return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
@@ -145,7 +147,7 @@ static bool check_lookup(const tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, 1, 1) && tmo_has_constant(c, o->op->table, TMO_TABLE_BYTES, 1);
 }
 
-/* A curve's scaled argument plus its rounding half fits an int32_t. */
+/* Checks that a curve's scaled argument plus its rounding half fits an int32_t. */
 static bool check_mapped(tmo_checker *c, const tmo_operation *o) {
   if (tmo_is_f32(o->op)) {
     const bool clamps = tmo_is_kind(o->op, TMO_OP_CLAMP_F32);
@@ -164,7 +166,7 @@ static bool check_convert(tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, BYTES_READ(TMO_CONVERTING_KINDS), BYTES_WRITTEN(TMO_CONVERTING_KINDS)) && check_scaling(c, op, SCALES(TMO_CONVERTING_KINDS));
 }
 
-/* Checks that pixels have the channels, and the operator the operands, that its kernel was written for. */
+/* Checks that the pixels have as many channels, and the operator as many operands, as the kernel expects. */
 #if TMO_OWN
 static bool check_own(const tmo_checker *c, const tmo_operation *o) {
   const tmo_own_kernel *const own = tmo_own_of(o->op);
@@ -177,14 +179,14 @@ static bool check_own(const tmo_checker *c, const tmo_operation *o) {
 }
 #endif
 
-/* Each pixel gives one index. */
+/* Checks that each pixel gives one index. */
 static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   (void)c;
   const bool same_pixels = o->in->height == o->out->height && o->in->width == o->out->width;
   return pointwise(o->op) && same_pixels && o->out->channels == TMO_INDEX_BYTES;
 }
 
-/* Every pixel of indices selects a row of the table. Pixels of an input outside the arena are int8. */
+/* Checks that every pixel of indices selects a row of the table. Pixels of an input outside the arena are int8. */
 static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
@@ -192,7 +194,7 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
-/* The link carries whole rows. Their identifier is a constant. */
+/* Checks that the link carries whole rows. Their identifier is a constant. */
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
@@ -209,11 +211,11 @@ static const tmo_access *accesses(const tmo_checker *c, const tmo_op *op) {
 static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access *a, uint32_t iterations) {
   if (a->table == 0) return a->add >= 0 && a->div == 1 && (iterations - 1) * a->mul + (uint32_t)a->add + a->extent <= t->height;
   const uint16_t *const first = (const uint16_t *)(const void *)(c->program + a->table);
-  while (iterations > 0 && first[iterations - 1] + (uint32_t)a->extent <= t->height) --iterations; /* TMO_NONE stands for no row */
+  while (iterations > 0 && first[iterations - 1] + (uint32_t)a->extent <= t->height) --iterations; /* TMO_NONE means that the iteration reads no row */
   return iterations == 0;
 }
 
-/* The number of rows read at once is limited, and row numbers fit int32_t. Matrices are read as a whole. */
+/* Checks that the number of rows read at once is within its limit, and that row numbers fit int32_t. Matrices are read as a whole. */
 static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_tiled(o->group) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
@@ -232,7 +234,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Bytes of a row of the operand that contains the n-th row read; 0 if fewer rows are read. */
+/* Returns the bytes of a row of the operand that contains the n-th row read, or 0 if fewer rows are read. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -242,7 +244,7 @@ static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint3
   return 0;
 }
 
-/* Numbers are below TMO_MAX_EXTENT, so int64_t can hold their products with counts. */
+/* Checks a run of a move. Numbers are below TMO_MAX_EXTENT, so int64_t can hold their products with counts. */
 static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint32_t size) {
   const int64_t last = first + step * (int64_t)(count - 1);
   const int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;
@@ -269,13 +271,13 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
-/* Whether the operand's only row is read. */
+/* Whether the iteration reads the operand's only row. */
 static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   const tmo_access *a = &accesses(c, op)[k];
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* The indices of a pixel select a pixel of the other operand, whose row is whole. Pixels of a source are int8. */
+/* Checks that the indices of a pixel select a pixel of the other operand, whose row is whole. Pixels of a source are int8. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;
@@ -298,7 +300,7 @@ static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
   return (int32_t)last_row + half < o->in->height * 1024 && (int32_t)last_column + wide < o->in->width * 1024;
 }
 
-/* Each iteration reads a row that exists, and perhaps the next one. */
+/* Checks that each iteration reads a row that exists, and perhaps the next one. */
 static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const tmo_access *a = accesses(c, op);
@@ -310,7 +312,8 @@ static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   return n == 0;
 }
 
-/* Operands have the output's width and elements, or one of either, and together three rows: of the condition and of both choices. */
+/* Checks that operands have the output's width and elements, or only one of either. Together they have three rows: of the condition and
+ * of both choices. */
 static bool check_select(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_select_bytes(op);
@@ -353,7 +356,7 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Whether the operand that has `behind` operands after it is a row of the state with this size, which the operator updates. */
+/* Whether an operand is a row of the state with this size that the operator updates. behind: number of operands after it. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];
@@ -367,7 +370,7 @@ static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
          tmo_has_constant(c, o->op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, o->op, TMO_LSTM_SCALES);
 }
 
-/* The sums are updated. All other rows are as long as the new row. */
+/* Checks that the sums are updated in place and all other rows are as long as the new row. */
 static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
@@ -377,7 +380,7 @@ static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   return area - 1 < TMO_MAX_POOL_AREA && is_made_anew(c, o, 0, tmo_times(4, tmo_row_bytes(o->out))) && (op->multipliers == 0 || check_scaling(c, op, 1));
 }
 
-/* Each operand has a row with as many sums as the output has values. */
+/* Checks that each operand has a row with as many sums as the output has values. */
 static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t made = tmo_sum_bytes(op, TMO_MAX_INPUTS), channels = made > 0 ? o->out->channels / made : o->out->channels;
@@ -390,7 +393,7 @@ static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
   return made > 0 || check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? channels : 1);
 }
 
-/* Family of a kind that this build supports, else none. */
+/* Returns the family of a kind that this build supports, else `none`. */
 static int family_of(uint8_t kind) {
   switch (kind) {
 #define FAMILY(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) \
@@ -400,7 +403,7 @@ static int family_of(uint8_t kind) {
   }
 }
 
-/* tmo_check_build() has already rejected kinds without a kernel in this build. */
+/* tmo_check_build() has already rejected kinds whose kernel this build lacks. */
 bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_check_packed_add(c, o) && pointwise(op);

@@ -4,18 +4,19 @@
 
 #include "tmo/packed.h"
 
-/* Packed for the DSP extension: each channel has the scales m2, c and e. Packings for Helium have multipliers, followed by shifts -e. */
+/* Whether the operator is packed for the DSP extension, where each channel has the scales m2, c and e. Packings for Helium have
+ * multipliers, followed by shifts -e. */
 static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
 }
 
-/* a / b, rounded up. */
+/* Returns a / b, rounded up. */
 static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b > 0); }
 
-/* Whether the C twin of a kernel can compute this e. */
+/* Whether the C twin of a kernel supports this e. */
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
-/* Checks groups of `words` words each, the last of which are n scales. */
+/* Checks groups of `words` words each, whose last n words are scales. */
 static bool check_scales(tmo_checker *c, uint32_t at, uint32_t channel_groups, uint32_t words, uint32_t n, bool dsp) {
   if (!tmo_has_words(c, at, tmo_times(words, channel_groups)) || !tmo_may_read(c, channel_groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, at);
@@ -34,7 +35,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   const uint32_t at_once = dsp ? 2 : 4, words = dsp ? TMO_PACKED_SCALES : 3 * 4, channel_groups = ceil_div(o->out->channels, at_once);
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, tmo_by_row(op) || dense ? o->out->width : op->tile);
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
-  if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* larger filters have no weights */
+  if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* no weights exist for larger filters */
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
@@ -46,7 +47,7 @@ static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool dsp = is_dsp(op);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = dsp ? 4 : 16, channels = o->in->channels;
-  const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* per group */
+  const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* words of a group */
   const bool deep = channels >= at_once || (!dsp && tmo_mve_has_nine(op) && channels % 4 == 0);
   if (op->kind != TMO_OP_DEPTHWISE || channels != o->out->channels || !deep || taps > TMO_PACKED_TAPS) return false;
   return check_scales(c, op->weights, ceil_div(channels, at_once), words, at_once, dsp);
@@ -86,7 +87,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
   uint32_t values = taps, padded = channels;
   if (depthwise) {
     if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != channels || taps > TMO_PACKED_TAPS || op->dilation_w != 1) return false;
-    if (tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false; /* or sizes of scratch overflow */
+    if (tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false; /* larger filters have no weights, or their scratch sizes overflow */
     padded = tmo_esp_channels(op, channels);
   } else {
     if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
@@ -103,7 +104,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
 }
 #endif
 
-/* Whether this target has the operator's packing. */
+/* Whether the program's target has the operator's packing. */
 static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   const uint16_t target = tmo_header_of(c->program)->target;
 #if TMO_RUNS_RVV

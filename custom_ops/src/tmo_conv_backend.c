@@ -19,7 +19,7 @@
 #endif
 #endif
 
-/* Channels per call. A few, because their shifts are converted to int32 on the stack. */
+/* Number of channels per call. It is small because their shifts are converted to int32 on the stack. */
 enum { BACKEND_CHANNELS = 8 };
 
 typedef struct {

@@ -10,13 +10,13 @@
 #include <arm_acle.h>
 #endif
 
-/* A pixel's values in the tile: word i, with two int16, is at at[i * step]. */
+/* The column of a pixel in the tile. Its word i, with two int16, is at at[i * step]. */
 typedef struct {
   int16_t *at;
   uint32_t step;
 } column;
 
-/* Bytes 0 and 2 of a word as two int16. */
+/* Returns bytes 0 and 2 of a word as two int16. */
 static uint32_t widen(uint32_t quad) {
 #if TMO_CORE_DSP
   return __sxtb16(quad);
@@ -85,7 +85,8 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers a pixel from whole rows if a row of its window is short: padding is put around the bytes of a row, then all are widened together. */
+/* Gathers a pixel from whole rows whose parts under the window are short: padding is added around the bytes of a row, then all are
+ * widened together. */
 static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
   const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels;
@@ -206,7 +207,7 @@ void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *o
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-/* Gathers windows of adjacent pixels that lie inside the input. offset: of the first one in its rows, in bytes. */
+/* Gathers windows of adjacent pixels that are inside the input. offset: bytes from the start of a row to the first window. */
 static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
@@ -221,8 +222,8 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   }
 }
 
-/* Gathers the windows of four adjacent pixels from x on, of which some may leave the input. Pixels fill quads. Padding is read from a pixel at the end
- * of the tile, whose bytes are overwritten by the last quad that reads them. */
+/* Gathers the windows of four adjacent pixels from x on, some of which may extend beyond the input. Pixels fill quads. Padding is read
+ * from a pixel at the end of the tile, whose bytes are overwritten by the last quad that reads them. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;
@@ -243,8 +244,8 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
   }
 }
 
-/* Computes groups of four pixels whose windows lie inside the input. Everything that runs for a group fits into the 1 KB of instruction cache that
- * many boards have. offset: of the first window in its rows, in bytes. */
+/* Computes groups of four pixels whose windows are inside the input. All code that runs for a group fits into the 1 KB of instruction
+ * cache that many boards have. offset: bytes from the start of a row to the first window. */
 TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t channel_groups, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;
@@ -267,7 +268,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   const uint32_t values = tmo_packed_values(op, k->in_channels);
   tmo_run_of_columns inside = tmo_inside(k);
   if (op->dilation_w > 1 || rows->count < op->kernel_h) inside.count = 0;
-  const bool wide = op->kernel_w * k->in_channels >= 4; /* as tmo_dsp_widen_4 wants it */
+  const bool wide = op->kernel_w * k->in_channels >= 4; /* tmo_dsp_widen_4 requires at least 4 bytes */
   const uint32_t end = columns->end, most = columns->most, step = columns->step;
   int8_t *out = columns->out;
   uint32_t n;
@@ -277,7 +278,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
     const uint32_t last = inside.first + inside.count; /* after the last window inside */
     if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && columns->outs == NULL && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t channel_groups = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
-      if (channel_groups * TMO_PACKED_PIXELS + 1 == end - x && channel_groups > 1) --channel_groups; /* the last five are three and two */
+      if (channel_groups * TMO_PACKED_PIXELS + 1 == end - x && channel_groups > 1) --channel_groups; /* the last five pixels are computed as three and two */
       inside_fours(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, channel_groups, out, step);
       n *= channel_groups;
       continue;

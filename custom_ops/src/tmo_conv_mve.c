@@ -6,7 +6,7 @@
 
 #if TMO_RUNS_MVE
 
-enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; channels computed at once for two pixels, and for one */
+enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; number of channels computed at once for two pixels, and for one */
 
 static uint32_t gathered_bytes(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 
@@ -64,7 +64,7 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* The same for one pixel. Channels that do not fill eight are computed as for two pixels. */
+/* Computes one pixel with any number of channels. Channels that do not fill eight are computed as for two pixels. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;
@@ -87,7 +87,8 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   tmo_mve_one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
-/* Multiplies the first pixels of a row in place. A vector may also read bytes after the window, whose weights are 0. Returns the number of pixels. */
+/* Multiplies the first pixels of a row in place. A vector may also read bytes after the window, whose weights are 0. Returns the number
+ * of pixels. */
 static uint32_t multiply_in_place(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
@@ -108,8 +109,8 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather_bytes(k, &window, to);
 }
 
-/* Computes pixels [x, end) from copied windows: two at a time if there is room for `most`. If two adjacent windows are inside the input, the bytes
- * read after the first one's values belong to the second. */
+/* Computes pixels [x, end) from copied windows: two at a time if there is room for `most`. If two adjacent windows are inside the input,
+ * bytes that are read after the first one's values belong to the second. */
 static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x, uint32_t end, uint32_t most) {
   const tmo_op *op = k->op;
   const uint32_t values = job->turns * VECTOR, row = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
@@ -184,7 +185,7 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
 
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n) { memset(to, value, n); }
 
-/* The last sixteen channels of a pixel may overlap those before them. A rest below sixteen is computed in fours. */
+/* The last sixteen channels of a pixel may overlap those before them. Fewer than sixteen channels are computed in fours. */
 static void depthwise_in_c(uint32_t n_taps, const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t channels,
                            uint32_t step, const int8_t *range) {
   const uint32_t n = channels < VECTOR ? channels : VECTOR, whole = channels / n, last = channels - n, words = 3 * VECTOR + (n_taps + 1) / 2 * 8;

@@ -9,9 +9,9 @@
 
 #if TMO_EIGHT_REGISTERS
 
-enum { FILTERS = 4 }; /* channels at once */
+enum { FILTERS = 4 }; /* number of channels computed at once */
 
-/* Adds the products of a run for four channels. If fewer exist, the last of `channels` stands in for the rest. */
+/* Adds the products of a run for four channels. If fewer channels exist, the last of `channels` is repeated. */
 static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
   for (uint32_t part = 0; part < r->parts; ++part) {
     const int8_t *const *at = r->at + part * r->next_at, *tap = w + part * r->next_row;
@@ -26,7 +26,7 @@ static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, 
 #else
 
 #if TMO_CORE_DSP
-enum { FILTERS = TMO_STACK_SUMS / 2 }; /* channels at once */
+enum { FILTERS = TMO_STACK_SUMS / 2 }; /* number of channels computed at once */
 _Static_assert(offsetof(tmo_runs, stride) == 4 && offsetof(tmo_runs, count) == 6 && offsetof(tmo_runs, parts) == 8 &&
                offsetof(tmo_runs, next_at) == 10 && offsetof(tmo_runs, next_offset) == 12 && offsetof(tmo_runs, next_row) == 16 &&
                offsetof(tmo_runs, offset) == 20 && offsetof(tmo_runs, bytes) == 24 && offsetof(tmo_runs, row) == 32 &&
@@ -38,7 +38,7 @@ enum { FILTERS = TMO_STACK_SUMS };
 
 #endif
 
-/* The distance between neighbouring pixels in a window with `columns` columns; 0 if it varies. */
+/* Returns the distance between neighbouring pixels in a window with `columns` columns, or 0 if it varies. */
 static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_t columns) {
   uint32_t distance = 0;
   for (uint32_t i = 1, c = 1; i < count; ++i, ++c) {
@@ -50,8 +50,9 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
   return distance;
 }
 
-/* Lists the bytes under a window as few runs. A row is one run if its bytes are adjacent, or if its pixels have one byte at equal distances.
- * Otherwise a part is a column in a row group; in a tiled group it is all pixels, or the pixels of a row if the window is clipped. */
+/* Lists the bytes under a window as few runs. A row is one run if its bytes are adjacent, or if its pixels have one byte at equal
+ * distances. Otherwise a part is one column in a row group. In a tiled group it is all pixels or, if the window is clipped, the pixels
+ * of a row. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
@@ -101,8 +102,8 @@ void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, cons
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-/* Whether conv_small() computes a pixel: the bytes under its window fit on the stack, and gathering them costs less than it saves. Bytes in whole rows
- * are gathered less often, because they are few runs anyway. */
+/* Whether conv_small() computes a pixel: the bytes under its window fit on the stack, and gathering them costs less than it saves. The
+ * limit is lower for bytes in whole rows, which form few runs anyway. */
 static bool is_small(const tmo_kernel *k) {
   const uint32_t bytes = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->in_channels;
   const bool by_row = tmo_reads_rows(k);
@@ -110,13 +111,13 @@ static bool is_small(const tmo_kernel *k) {
   return (bytes <= TMO_FEW_BYTES || fits) && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
 }
 
-/* Whether the bytes of one pixel, or of one row of pixels, are all that is read. */
+/* Whether the window reads only the bytes of one pixel, or of one row of pixels. */
 static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window *v) {
   const bool whole = k->op->kernel_h == 1 && v->count == 1 && v->columns == k->op->kernel_w;
   return whole && (v->columns == 1 || (tmo_reads_rows(k) && k->op->dilation_w == 1)) && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
 }
 
-/* Copies n runs of `bytes` bytes, each at `offset` from its pointer. Their copies are `step` bytes apart. */
+/* Copies n runs of `bytes` bytes, each at `offset` from its pointer, to places `step` bytes apart. */
 static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
   const int8_t *const *const end = at + n;
   if (bytes == 1) {
@@ -132,7 +133,7 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
   }
 }
 
-/* Copies the bytes under a window, each tap to the place that its weights have. */
+/* Copies the bytes under a window, each tap to the position of its weights. */
 static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
   to += tmo_first_tap(k, v);
@@ -150,8 +151,8 @@ static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window
   }
 }
 
-/* One output pixel. Bytes that are gathered follow up to three at the zero point, so that all are multiplied in fours; the weights that these meet are
- * whatever precedes the operator's. */
+/* Computes one output pixel from gathered bytes. Up to three bytes at the zero point precede them, so that all bytes are multiplied in
+ * fours. They add nothing, so the weights read for them, which precede the operator's, do not matter. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -171,7 +172,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, i
 
 #endif
 
-/* One output pixel; its channels are outputs i, i + 1, .. */
+/* Computes one output pixel, whose channels are outputs i, i + 1, ... */
 TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const tmo_runs r = find_runs(k, v);
@@ -200,8 +201,8 @@ static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, i
   }
 }
 
-/* The same.
- * TFLM: ConvPerChannel, kernels/internal/reference/integer_ops/conv.h. */
+/* Computes one output pixel, whose channels are outputs i, i + 1, ... TFLM: ConvPerChannel,
+ * kernels/internal/reference/integer_ops/conv.h. */
 static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (tmo_has_nibbles(k->op)) {
     conv_nibbles(k, v, i, out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a program on two cores, each of which computes its share of the iterations.
  *
- * Both cores run the same loops, so they need not exchange the next step. This file includes the executor's files under other names. Programs for
+ * Both cores run the same loops, so they need not tell each other the next step. This file includes the executor's files under other names.
+ * Programs for
  * one core link none of it; programs for two link it instead of tmo_run(). */
 #include "tmo/cores.h"
 
@@ -13,7 +14,7 @@
 
 /* State of one core's run. */
 typedef struct {
-  tmo_run_state run; /* first, since iterations see only this. Its workspace is at the counters between iterations */
+  tmo_run_state run; /* must be first, since iterations see only this; between iterations its workspace is at the counters */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;
@@ -36,7 +37,7 @@ const tmo_cores *tmo_cores_of(const void *program) {
   return cores == 0 ? NULL : (const tmo_cores *)tmo_constant(program, cores);
 }
 
-/* Columns or channels in [first, end). */
+/* Columns or channels [first, end). */
 typedef struct {
   uint32_t first, end;
 } stretch;
@@ -46,8 +47,8 @@ static stretch stretch_of(const tmo_share *share, uint16_t core, uint32_t all) {
   return s;
 }
 
-/* Restricts the rows under an output row to the columns that output columns [first, end) read. The kernel sees a narrower image, with the padding
- * stored in `own`, a copy of the operator. */
+/* Restricts the rows under an output row to the columns that output columns [first, end) read. The kernel sees a narrower image; `own`,
+ * a copy of the operator, has its padding. */
 static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
@@ -66,7 +67,7 @@ static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint3
 }
 
 static uint32_t depthwise_bytes(const tmo_op *op) {
-  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* bytes of four channels: tmo_program.h, TMO_PACKING_DSP_DEPTHWISE */
+  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* bytes of the constants of four channels: tmo_program.h, TMO_PACKING_DSP_DEPTHWISE */
 }
 
 /* Restricts the kernel's constants and output to channels [first, end). */
@@ -114,7 +115,7 @@ TMO_OWN_FRAME static void depthwise_channels(const iteration *f, const tmo_windo
   call_pixel_kernel(k, &window, out);
 }
 
-/* Computes some channels of another convolution's row, pixel by pixel, each as a row with one column. */
+/* Computes some channels of a row of another convolution, pixel by pixel, each as a row with one column. */
 static void conv_channels(iteration *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];
@@ -134,7 +135,7 @@ static void iterate_channels(iteration *f, tmo_op *own, const tmo_window *rows, 
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
-    own->tile = 1; /* selects the listed taps */
+    own->tile = 1; /* makes tmo_conv_pixel() use the listed taps */
     for (uint32_t x = 0; x < f->out.tensor->width; ++x) depthwise_channels(f, rows, x, channels.first, out + x * f->out.pixel);
 #if TMO_RUNS_DSP
   } else if (own->packing != TMO_PACKING_NONE) {
@@ -163,12 +164,12 @@ TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo
   call_row_kernel(&f.kernel, &window, out + columns.first * f.out.pixel);
 }
 
-/* Bit i of a program's table with one bit per iteration. */
+/* Returns bit i of a program's table with one bit per iteration. */
 static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
   return (((const uint8_t *)tmo_constant(program, bits))[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* This core's share of the current iteration, as TMO_SHARDING_*. */
+/* Returns this core's share of the current iteration, as TMO_SHARDING_*. */
 static uint16_t share_now(const core_run *c, const tmo_share *share) {
   const void *program = c->run.program;
   const bool alone = c->cores->alone > 0 && bit_of(program, c->cores->alone, tmo_header_of(program)->iterations - c->run.iterations);
@@ -199,7 +200,7 @@ static void meet(const tmo_team *team, uint16_t core) {
   team->wait(team->context, core);
 }
 
-/* A core attends every barrier, even after an error. */
+/* Runs this core's iterations. A core attends every barrier, even after an error. */
 static tmo_status run_core(const tmo_team *team, uint16_t core) {
   const uint32_t iterations = tmo_header_of(team->program)->iterations;
   core_run c = {.cores = tmo_cores_of(team->program), .workspace = (uint8_t *)team->workspace, .core = core};
@@ -236,15 +237,15 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
 
 #include "tmo/check.h" /* compiled for size from here on */
 
-/* Channels are split at multiples of this number; 0: they cannot be split. */
+/* Returns the number at whose multiples channels can be split, or 0 if they cannot be split. */
 static uint32_t granule_of(const tmo_op *op) {
   if (op->packing == TMO_PACKING_NONE) return 1;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
 }
 
-/* Whether both cores get a part of the shared operator, and a kernel can compute it. An operator without a window computes columns from the same
- * columns of each operand, unless one input has another width. */
+/* Whether both cores get a part of the shared operator and a kernel supports the split. An operator without a window computes columns
+ * from the same columns of each operand, unless one input has another width. */
 static bool check_both(const tmo_operation *o, const tmo_share *share) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;
@@ -275,7 +276,7 @@ static bool check_shares(const tmo_checker *c, const tmo_group *group, const tmo
     const tmo_op *op = &c->ops[i];
     const tmo_operation o = {group, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
     const bool helium = op->packing == TMO_PACKING_MVE_CONV || op->packing == TMO_PACKING_MVE_DEPTHWISE;
-    const bool has_one_scratch = op->packing == TMO_PACKING_ESP_DEPTHWISE; /* ESP-NN keeps it in a static variable */
+    const bool has_one_scratch = op->packing == TMO_PACKING_ESP_DEPTHWISE; /* ESP-NN keeps its scratch's address in a static variable */
     if (has_one_scratch && shares[i].how != TMO_SHARDING_CORE_0) return false;
     if (helium || shares[i].how > TMO_SHARDING_CHANNELS || !check_scratch(c, &o, &shares[i])) return false;
     if (shares[i].how > TMO_SHARDING_CORE_1 && !check_both(&o, &shares[i])) return false;

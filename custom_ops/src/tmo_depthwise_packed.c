@@ -6,16 +6,16 @@
 
 #if TMO_RUNS_PACKED
 
-enum { CHANNELS_AT_ONCE = 4 };                             /* in the core for the DSP extension */
-enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of a vector, and of its constants: biases, ten taps, scales */
+enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that the core for the DSP extension computes at once */
+enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of a vector, and of its constants: biases, ten taps and scales */
 
-/* Whether this build has a core for any taps. */
+/* Whether this build has a core for any number of taps. */
 #define HAS_ANY_TAPS                                                                                                           \
   ((tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && tmo_has_part(TMO_PART_DSP_TAPS)) ||                                          \
    (tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) && tmo_has_part(TMO_PART_TAPS)) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) || \
    tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE))
 
-/* Number of taps that a core processes at once. */
+/* Returns the number of taps that a core processes at once. */
 static uint32_t turn_of(const tmo_op *op) {
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) return 1;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2;
@@ -26,12 +26,12 @@ static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->sc
 TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE) &&
       !tmo_has_part(TMO_PART_TAPS)) {
-    return true; /* this build has no other core */
+    return true; /* this build has no core for any number of taps */
   }
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Turns of the core for any window. They may have more taps than the window. */
+/* Returns the number of turns for any window. Together they may have more taps than the window. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* Lists the taps of the window that begins at input column `start`, in the existing rows. */
@@ -55,7 +55,8 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* Fills up the last turn. Its surplus taps have weights of 0, so any tap of the window will do, but its address must advance with the pixels. */
+/* Fills up the last turn. Its surplus taps have weights of 0, so they can be any taps of the window whose addresses advance with the
+ * pixels. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
@@ -81,7 +82,7 @@ static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
 }
 
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
-  tmo_mve_nine job; /* listed taps need no other fields */
+  tmo_mve_nine job; /* the core needs no other fields for listed taps */
   nine_channels(k, &job);
   job.column = 0;
   job.pixels = 1;
@@ -96,7 +97,8 @@ static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, i
   return out + pixels * (job->first + job->more);
 }
 
-/* Computes an output row. If sixteen bytes hold several pixels, those inside are computed together, as one pixel of sixteen channels. */
+/* Computes an output row. If sixteen bytes hold several pixels, pixels with complete windows are computed together, as one pixel of
+ * sixteen channels. */
 TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;
@@ -203,7 +205,7 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   tmo_depthwise_multiply(k, pixels, out);
 }
 
-/* The columns whose windows have all taps. */
+/* Returns the columns whose windows have all taps. */
 static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *rows) {
   const tmo_op *op = k->op;
   tmo_run_of_columns inside = tmo_inside(k);
@@ -211,7 +213,8 @@ static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *r
   return inside;
 }
 
-/* Windows inside the input reuse the taps of the previous window, some pixels further. Missing rows are missing in all windows. */
+/* Computes a row. Windows inside the input reuse the taps of the previous window, moved by some pixels. Missing rows are missing in all
+ * windows. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
@@ -227,7 +230,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-/* The same for nine taps: a run of all windows inside the input, and one of each other window. */
+/* Computes a row of nine taps: all windows inside the input are one run, and each other window is a run. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;
@@ -246,7 +249,7 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
   tmo_packed_clamp(op, out, k->out_width * channels);
 }
 
-enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 }; /* most runs in one call of the core, and columns under a block */
+enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 }; /* maximum number of runs in one call of the core, and number of columns under a block */
 
 /* Whether the core for 3x3 taps computes the row. A block takes as long as at least four single pixels. */
 static bool has_3x3(const tmo_kernel *k) {
@@ -268,7 +271,7 @@ static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t s
   }
 }
 
-/* Computes a row of 3x3 taps: adjacent blocks whose columns are all inside the input are a run. */
+/* Computes a row of 3x3 taps. Adjacent blocks whose columns are all inside the input form a run. */
 TMO_OWN_FRAME static void dsp_3x3_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const uint32_t channels = k->out_channels;
   int8_t *const first = out;

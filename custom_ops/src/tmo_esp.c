@@ -16,11 +16,12 @@
 
 enum {
   ESP_VECTOR = 16,           /* bytes of a vector */
-  ESP_EIGHT = 8,          /* channels of a depthwise convolution that are computed at once in C */
-  ESP_CHANNELS = 64,      /* ESP-NN keeps a word for each channel of a call on its stack */
+  ESP_EIGHT = 8,          /* number of channels of a depthwise convolution that are computed at once in C */
+  ESP_CHANNELS = 64,      /* maximum number of channels of a call, since ESP-NN keeps a word for each on its stack */
 };
 
-/* The multipliers follow the biases, and the shifts follow these. ESP-NN does not write through its pointers that lack const. */
+/* Returns the offset of the multipliers, which follow the biases. The shifts follow the multipliers. ESP-NN does not write through its
+ * pointers that lack const. */
 static uint32_t esp_scales(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV) ? k->out_channels : tmo_esp_channels(k->op, k->out_channels);
 }
@@ -62,8 +63,8 @@ static TMO_ALWAYS_INLINE void copy_word(int8_t *to, const int8_t *from) {
 }
 #endif
 
-/* Copies n bytes, four at a time where both are aligned. A library's memmove() may copy bytes only, and is called for every tap. In a damaged program
- * the bytes may overlap. */
+/* Copies n bytes, four at a time if both addresses are aligned. This is called for every tap, and a library's memmove() may copy byte by
+ * byte. In a damaged program the bytes may overlap. */
 static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32_t n) {
 #if defined(__GNUC__)
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
@@ -104,7 +105,7 @@ void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const uint32_t values = tmo_packed_values(op, k->in_channels);
   const bool whole = op->kernel_h == 1 && op->kernel_w == 1 && window->count == 1 && values == k->in_channels;
   const int8_t *bytes = to_vector(k->scratch);
-  if (whole && (uintptr_t)window->pixels[0] % ESP_VECTOR == 0) { /* whole vectors, read in place */
+  if (whole && (uintptr_t)window->pixels[0] % ESP_VECTOR == 0) { /* whole vectors can be read in place */
     bytes = window->pixels[0];
   } else {
     tmo_conv_esp_gather(k, window);
@@ -117,7 +118,7 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   const uint32_t values = tmo_packed_values(op, k->in_channels), step = op->stride_w * k->in_channels;
   int8_t *out = columns->out;
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
-      ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* whole vectors, read in place */
+      ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* whole vectors can be read in place */
     const int8_t *pixel = rows->pixels[0] + columns->first * step;
     for (uint32_t x = columns->first; x < columns->end; ++x, out += columns->step, pixel += step) multiply_values(k, pixel, values, out);
     return;
@@ -135,7 +136,7 @@ void tmo_conv_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 }
 
 #ifdef TMO_ESP_NN
-/* Copies n pixels whose channels are at distances of `step` and `to_step` bytes. */
+/* Copies n pixels whose channels are `step` bytes apart in the source and `to_step` bytes in the target. */
 static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32_t step, uint32_t channels, uint32_t n) {
   if (to_step == step) {
     copy_values(to, from, n * step);
@@ -144,13 +145,13 @@ static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32
   for (; n > 0; --n, to += to_step, from += step) copy_values(to, from, channels);
 }
 
-/* Copies the input under the windows of n adjacent pixels. The taps of the first one are at taps[i] + offset. Values in the channels' padding and in
- * columns after the last window do not matter. */
+/* Copies the input under the windows of n adjacent pixels. The taps of the first pixel are at taps[i] + offset. Values in the channels'
+ * padding and in columns after the last window do not matter. */
 static void take_image(const tmo_kernel *k, const int8_t *const *taps, uint32_t offset, uint32_t n, uint32_t padded, int8_t *image) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, wide = tmo_esp_columns(op, n) * padded;
   for (uint32_t y = 0; y < op->kernel_h; ++y, image += wide, taps += op->kernel_w) {
-    if (n > 1) { /* whole windows, whose columns are adjacent */
+    if (n > 1) { /* the windows are whole, and their columns are adjacent */
       copy_pixels(image, padded, taps[0] + offset, pixel, pixel, (n - 1) * op->stride_w + op->kernel_w);
       continue;
     }
@@ -158,8 +159,8 @@ static void take_image(const tmo_kernel *k, const int8_t *const *taps, uint32_t 
   }
 }
 
-/* Computes n adjacent pixels. ESP-NN reads and writes whole vectors, and may read stride_w - 1 more columns. False: this version needs more
- * scratch. */
+/* Computes n adjacent pixels. ESP-NN reads and writes whole vectors, and may read stride_w - 1 more columns. Returns false if this
+ * version of ESP-NN needs more scratch. */
 static bool call_esp_depthwise(const tmo_kernel *k, const int8_t *const *taps, uint32_t offset, uint32_t n, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t wide = tmo_esp_columns(op, n), padded = tmo_esp_channels(op, k->in_channels), room = tmo_esp_depthwise_own(op, padded, n);
@@ -179,7 +180,7 @@ static bool call_esp_depthwise(const tmo_kernel *k, const int8_t *const *taps, u
 }
 #endif
 
-/* The same in C. */
+/* Computes n adjacent pixels in C. */
 static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t offset, uint32_t n, int8_t *out) {
   const uint32_t all = (uint32_t)k->op->kernel_h * k->op->kernel_w, channels = k->out_channels, padded = esp_scales(k);
   for (; n > 0; --n, offset += k->op->stride_w * channels, out += channels) {
@@ -198,7 +199,7 @@ static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, u
 
 void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step) {
 #ifdef TMO_ESP_NN
-  const bool alone = pixels == 1 && !tmo_by_row(k->op); /* the caller has just written the padding's pixel, if it is needed */
+  const bool alone = pixels == 1 && !tmo_by_row(k->op); /* the caller has just written the pixel of padding, if it is needed */
   const uint32_t most = pixels == 1 ? 1 : tmo_esp_pixels(k->op, esp_scales(k), tmo_by_row(k->op) ? k->out_width : k->op->tile);
 #else
   const uint32_t most = pixels;
@@ -206,7 +207,7 @@ void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *o
   for (uint32_t p = 0, n; p < pixels; p += n, out += n * k->out_channels) {
     n = pixels - p < most ? pixels - p : most;
 #ifdef TMO_ESP_NN
-    if (!alone) memset(k->scratch, k->op->input_zero_point[0], k->in_channels); /* the padding's pixel, over which an earlier call has written */
+    if (!alone) memset(k->scratch, k->op->input_zero_point[0], k->in_channels); /* restores the pixel of padding, which an earlier call has overwritten */
     if (call_esp_depthwise(k, taps, p * step, n, out)) continue;
 #endif
     esp_depthwise_in_c(k, taps, p * step, n, out);

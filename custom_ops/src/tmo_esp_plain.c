@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ADD, MUL and pools that are not packed, by ESP-NN. Its vector code gives TFLM's bytes for whole aligned vectors. Other calls stay in C, because
- * there esp_nn_mul_elementwise_s8 may round differently and esp_nn_max_pool_s8 may ignore the activation (ESP-NN 1.2.3 on ESP32-S3). */
+/* Runs ADD, MUL and pools that are not packed with ESP-NN. Its vector code gives TFLM's bytes for whole aligned vectors. Other calls
+ * stay in C, because there esp_nn_mul_elementwise_s8 may round differently and esp_nn_max_pool_s8 may ignore the activation (ESP-NN
+ * 1.2.3 on ESP32-S3). */
 #include "tmo/access.h"
 #include "tmo/vectors.h"
 
@@ -9,7 +10,7 @@
 
 enum {
   VECTOR_BYTES = 16,
-  MOST_AREA = 255, /* taps of a pool whose sums fit an int16 */
+  MOST_AREA = 255, /* maximum number of taps of a pool whose sums fit an int16 */
 };
 
 static bool is_vector(const void *at) { return (uintptr_t)at % VECTOR_BYTES == 0; }

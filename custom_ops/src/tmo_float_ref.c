@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* float32: chooses the kernel of an operator's function. */
+/* float32: selects the kernel for an operator's function. */
 #include <stddef.h>
 
 #include "tmo/elements.h"
 #include "tmo/floats.h"
 #include "tmo/kernels.h"
 
-/* A function of its own: GCC 12 would inline it for a Cortex-M55 as an instruction that its assembler refuses. */
+/* This is not inlined, because GCC 12 would compile it for a Cortex-M55 to an instruction that its assembler refuses. */
 TMO_OWN_FRAME uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area) { return tmo_is_kind(op, TMO_OP_SUM_F32) ? 1u : area; }
 
 void tmo_conv_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_f32); }
@@ -42,13 +42,14 @@ void tmo_pool_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out
 
 void tmo_pool_pixel_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_of_f32(k->op)(k, window, 0, out); }
 
-/* Neighbours of an output coordinate in the input, along one axis, and its distance from the first one. */
+/* Neighbours of an output coordinate in the input, along one axis, and the coordinate's distance from the first one. */
 typedef struct {
   uint32_t low, high;
   float part;
 } neighbours;
 
-/* TFLM: ComputeInterpolationValues, kernels/internal/reference/resize_bilinear.h. Positions are greater than -1, and less than `in`. */
+/* Returns the neighbours of an output coordinate. TFLM: ComputeInterpolationValues, kernels/internal/reference/resize_bilinear.h.
+ * Positions are greater than -1, and less than `in`. */
 static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint32_t out) {
   const uint32_t less = op->resize_form == TMO_RESIZE_CORNERS && out > 1 ? 1 : 0;
   const float scale = (float)(in - less) / (float)(out - less), x = (float)at;
@@ -58,7 +59,7 @@ static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint
   return found;
 }
 
-/* One channel from its four neighbours. TFLM adds its rounding offset, so -0 becomes 0. */
+/* Interpolates one channel between its four neighbours. TFLM adds its rounding offset, so -0 becomes 0. */
 static TMO_ALWAYS_INLINE float between(float top_left, float bottom_left, float top_right, float bottom_right, float down, float forth) {
   const float up = 1 - down, back = 1 - forth;
   return top_left * up * back + bottom_left * down * back + top_right * up * forth + bottom_right * down * forth + 0.0f;
@@ -73,7 +74,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
     const uint32_t left = columns.low * k->out_channels, right = columns.high * k->out_channels;
     const int8_t *a = top + left, *b = bottom + left, *c = top + right, *d = bottom + right;
     const int8_t *const end = out + k->out_channels;
-    if (aligned) { /* fewer instructions with an FPU */
+    if (aligned) { /* this takes fewer instructions on cores with an FPU */
       const float *af = (const float *)(const void *)a, *bf = (const float *)(const void *)b, *cf = (const float *)(const void *)c;
       const float *df = (const float *)(const void *)d;
       for (float *to = (float *)(void *)out; to != (const float *)(const void *)end;) *to++ = between(*af++, *bf++, *cf++, *df++, y.part, columns.part);
@@ -99,7 +100,7 @@ void tmo_arithmetic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *o
   }
 }
 
-/* Less frequent functions of two operands, so that programs without them need neither fmodf() nor double. */
+/* The less frequent functions of two operands are separate, so that programs without them need neither fmodf() nor double. */
 void tmo_binary_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (tmo_float_function(k->op)) {
     case TMO_FUNCTION_DIV: tmo_divide_f32(k, window, out); break;

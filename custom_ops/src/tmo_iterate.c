@@ -38,7 +38,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
   }
 }
 
-/* Among convolutions, only direct ones get here. */
+/* Calls the kernel for one pixel. Among convolutions, only direct ones get here. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
 #if TMO_RUNS_DSP
@@ -57,7 +57,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 }
 #endif
 
-/* A separate function, so that it compiles to jumps without a stack frame. */
+/* This is a separate function, so that it compiles to jumps without a stack frame. */
 TMO_OWN_FRAME static void call_plain_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
 #define CALL_ROW(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));
@@ -95,12 +95,12 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
   call_row_kernel(k, window, out);
 }
 
-/* An iteration: state shared by its kernel calls. */
+/* The state of an iteration that its kernel calls share. */
 typedef struct {
   const tmo_run_state *run; /* run->unit is the unit to compute */
   tmo_view in;              /* operand 0 */
   tmo_view out;
-  tmo_kernel kernel; /* its pointer to sums advances with each pixel */
+  tmo_kernel kernel; /* kernel arguments, whose pointer to sums advances with each pixel */
 } iteration;
 
 /* Moves the view to the unit's channel group, and returns the group's channels. */
@@ -110,14 +110,15 @@ static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view 
   return tmo_channels_of(op, v->tensor, grouped, run->unit.channel_group);
 }
 
-/* A row. Pixel x is at base + tmo_pixel_offset(&line, x). */
+/* The place of a row. Pixel x is at base + tmo_pixel_offset(&line, x). */
 typedef struct {
   const int8_t *base;
   tmo_line line;
 } place;
 
-/* Finds row y of a tensor that is not completely in its buffer. Rows of an external input are where the caller has them, those of a streamed input
- * among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer. */
+/* Finds row y of a tensor that is not completely in its buffer. Rows of an external input are in the caller's memory. Rows of a streamed
+ * input are among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer.
+ * */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
   place p = {v->base, {0, 0, 1, t->width, t->channels}};
@@ -144,7 +145,7 @@ TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_vie
   return p;
 }
 
-/* y is interpreted as int32_t, and negative for older rows in the state. */
+/* Returns the place of row y, which is interpreted as int32_t and negative for older rows in the state. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
   const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.stripe, (uint16_t)y)};
@@ -164,7 +165,7 @@ static void point_at_weights(tmo_kernel *k, uint32_t first) {
   }
 }
 
-/* Points the kernel at scaling, bias and weights of the channels that are read and written. */
+/* Points the kernel at scales, biases and weights of the channels that are read and written. */
 static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = f->kernel.op;
   const void *program = f->run->program;
@@ -187,7 +188,7 @@ static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_o
   }
 }
 
-/* Points the kernel at the sums of the output row, or of all rows of a stripe that is summed group by group. */
+/* Points the kernel at the sums of the output row or, if channel groups are summed, of all rows of a stripe. */
 static void point_at_sums(iteration *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_unit *unit = &f->run->unit;
@@ -207,10 +208,11 @@ static void point_at_sums(iteration *f) {
   }
 }
 
-/* Address of output pixel (x, y). */
+/* Returns the address of output pixel (x, y). */
 static int8_t *output_pixel(const iteration *f, uint32_t y, uint32_t x) { return (int8_t *)(uintptr_t)pixel_at(f, &f->out, y, x); }
 
-/* Converts the n pieces of a window to int8. bytes: of each piece. done: bytes that this iteration has already converted. Returns the new total. */
+/* Converts the n pieces of a window to int8. bytes: size of each piece. done: bytes that this iteration has already converted. Returns
+ * the new total. */
 static uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_source(f->run->program, t)) return done;
   const tmo_source *source = (const tmo_source *)f->run->io[0];
@@ -249,7 +251,7 @@ static void list_rows(const iteration *f, tmo_taps rows, const int8_t **pixels) 
   for (; rows.count > 0; --rows.count, rows.start += step) *pixels++ = pixel_at(f, &f->in, rows.start, 0);
 }
 
-/* Rows under the unit's window. */
+/* Returns the rows under the unit's window. */
 static TMO_ALWAYS_INLINE tmo_taps rows_under(const iteration *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_tensor *in = f->in.tensor;
@@ -265,7 +267,7 @@ static TMO_ALWAYS_INLINE tmo_taps rows_under(const iteration *f) {
   return rows;
 }
 
-/* Lists the pixels in these rows and columns. */
+/* Lists the pixels in the given rows and columns. */
 static TMO_ALWAYS_INLINE void list_inside(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t n = rows.count * columns.count;
   if (n == 1) {
@@ -292,7 +294,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
   return taps_window(pixels, rows.count, rows.first, whole);
 }
 
-/* Pixels under the windows of adjacent output columns, each listed once. */
+/* The pixels under the windows of adjacent output columns, each listed once. */
 typedef struct {
   const int8_t **pixels;       /* row by row; the last ones are those of a later window */
   uint32_t room;               /* number of pointers in `pixels` */
@@ -301,7 +303,7 @@ typedef struct {
   uint32_t width;              /* number of columns that are listed */
 } tile_pixels;
 
-/* Lists the pixels under the windows of output columns [x, end), or of as many of them as there is room for. Returns their number. */
+/* Lists the pixels under the windows of output columns [x, end), or of as many of them as fit. Returns their number. */
 TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
@@ -326,7 +328,7 @@ TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t
   return n;
 }
 
-/* The window of output column x, one of those that were listed from column `first` on. */
+/* Returns the window of output column x, one of those that were listed from column `first` on. */
 TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, uint32_t first, uint32_t x) {
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
@@ -338,7 +340,7 @@ TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, ui
   return taps_window(pixels, t->rows, t->first_row, columns);
 }
 
-/* A window for operators without one. Fields are set one by one, because an initializer would call memset(). */
+/* Returns a window for operators without one. Fields are set one by one, because an initializer would call memset(). */
 static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   tmo_window window;
   window.pixels = pixels;
@@ -348,7 +350,7 @@ static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   return window;
 }
 
-/* Lists the operands of output column x, or in a row group of the output row: a pixel or row of each operand. */
+/* Lists a pixel of each operand for output column x or, in a row group, a row of each operand for the output row. */
 TMO_OWN_FRAME static tmo_window read_operands(const iteration *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
@@ -362,7 +364,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const iteration *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands for an operator with its own access; NULL stands for a missing row. */
+/* Lists the rows of all operands for an operator with an access table. NULL stands for a missing row. */
 TMO_OWN_FRAME static tmo_window read_by_access(const iteration *f, const int8_t *rows[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;
@@ -395,7 +397,8 @@ static tmo_window read_under(const iteration *f, uint32_t x, const int8_t *pixel
 #if TMO_RUNS_PACKED
 enum { FEW_ROWS = 7 };
 
-/* Computes the output row of a packed depthwise convolution that reads few rows. It has its own function, because its kernel needs a large stack frame. */
+/* Computes the output row of a packed depthwise convolution that reads few rows. This is a separate function because its kernel needs a
+ * large stack frame. */
 TMO_OWN_FRAME static void iterate_depthwise_row(const iteration *f) {
   const int8_t *pixels[FEW_ROWS];
   const tmo_window window = read_rows(f, pixels);
@@ -403,7 +406,7 @@ TMO_OWN_FRAME static void iterate_depthwise_row(const iteration *f) {
 }
 #endif
 
-/* Computes the output pixel in column x, or the output row in a row group. */
+/* Computes the output pixel in column x or, in a row group, the output row. */
 TMO_OWN_FRAME static void iterate_window(const iteration *f, uint32_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
@@ -471,7 +474,7 @@ static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, u
 #endif
 }
 
-/* Number of output pixels in [x, x + n) that have equal distances. */
+/* Returns the number of output pixels in [x, x + n) that have equal distances. */
 static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
   const uint32_t first = tmo_pixel_offset(&row->line, x);
   uint32_t even = 1, next = first;
@@ -676,7 +679,7 @@ static void iterate_tile(iteration *f) {
   }
 }
 
-/* Initializes or completes the sums of each output pixel of an iterative operator, with a window without taps. */
+/* Initializes or completes the sums of each output pixel of an iterative operator, by calling its kernel with an empty window. */
 static void iterate_empty(iteration *f, bool first) {
   tmo_kernel *k = &f->kernel;
   int32_t *const sums = k->sums;
@@ -764,12 +767,13 @@ TMO_OWN_FRAME static tmo_status gather_nd(const iteration *f) {
     uint64_t at = 0; /* unsigned, because the sum of a damaged program may wrap */
     for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (uint64_t)((int64_t)tmo_int32_at(index) * f->kernel.bias[k]);
     if (at >= pixels) return TMO_ERROR_INDEX;
-    memmove(out, window.pixels[first] + at * f->kernel.out_channels, f->kernel.out_channels); /* they may overlap in a damaged program */
+    memmove(out, window.pixels[first] + at * f->kernel.out_channels, f->kernel.out_channels); /* pixels may overlap in a damaged program */
   }
   return TMO_OK;
 }
 
-/* Operands with one column or one channel are broadcast. Comparisons read four bytes for each byte that they write. */
+/* Sets the steps of two operands. Operands with one column or one channel are broadcast. Comparisons read four bytes for each byte that
+ * they write. */
 static void step_through_operands(iteration *f) {
   const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
   for (uint8_t k = 0; k < 2; ++k) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterations of packed operators, convolutions and depthwise convolutions that compute a single pixel. Finding addresses would take as long as
- * computing, so only the fields that the kernels read are set. See tmo_iterate.c for all other cases. */
+/* Iterations of packed operators, convolutions and depthwise convolutions that compute a single pixel. To save time, only the fields that
+ * the kernels read are set; the general code for addresses would take as long as the computation. See tmo_iterate.c for all other cases. */
 #include "tmo/iterate.h"
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
@@ -8,12 +8,12 @@
 
 #if TMO_RUNS_PACKED
 
-/* Whether the pixels are in column windows or in whole rows of the arena. */
+/* Whether a tensor's pixels are in column windows or in whole rows of the arena. */
 static TMO_ALWAYS_INLINE bool is_plain(const tmo_run_state *run, const tmo_tensor *t) {
   return t->layout == TMO_LAYOUT_HWC && !tmo_is_source(run->program, t);
 }
 
-/* Address of pixel (x, y) of such a tensor. */
+/* Returns the address of pixel (x, y) of a tensor for which is_plain() holds. */
 TMO_OWN_FRAME static int8_t *pixel_of(const tmo_run_state *run, const tmo_tensor *t, uint32_t y, uint32_t x) {
   const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.stripe, (uint16_t)y);
   return (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_pixel_offset(&line, x));
@@ -34,7 +34,7 @@ static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, con
 }
 
 #if TMO_RUNS_MVE
-/* Copies the pixels of a window to the place where they are multiplied. */
+/* Copies the pixels of a window to the scratch in which they are multiplied. */
 static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_window *window, int8_t *to) {
   const tmo_op *const op = window->op;
   const tmo_tensor *const t = window->in;
@@ -149,7 +149,7 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
 }
 
 #if TMO_FAST_PIXELS
-/* Whether the kernel of an operator that is not packed takes whole input rows as well as pixels. */
+/* Whether an unpacked operator's kernel takes whole input rows as well as pixels. */
 static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) {
 #if TMO_CORE_DSP
   if (op->kind == TMO_OP_DEPTHWISE) return k->in_channels == k->out_channels && tmo_dsp_makes_outputs(k);
@@ -165,7 +165,7 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
 }
 
-/* The same for operators that are not packed. */
+/* Calls the kernel of an operator that is not packed for one pixel. */
 TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint8_t *const program = run->program;
   const pixel_window w = window_under(run, op, in);
@@ -225,7 +225,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   return TMO_OK;
 }
 
-/* Whether the pixels are in the arena, or in a buffer of the caller with all of them. */
+/* Whether a tensor's pixels are in the arena or in a complete buffer of the caller. */
 static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_tensor *t) {
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }
@@ -265,7 +265,8 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 }
 #endif
 
-/* Whether a kernel above supports the operator's window. With the DSP extension, convolutions of whole rows of several pixels have their own path. */
+/* Whether a kernel above supports the operator's window. With the DSP extension, convolutions that read whole rows of several pixels
+ * have a separate path. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 || (tmo_by_row(op) && in->channels >= 4));
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || tmo_has_column_windows(in))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
@@ -298,7 +299,7 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
   return TMO_OK;
 }
 
-/* It has no frame, because the functions that it calls have large ones. */
+/* This function has no stack frame of its own, because the functions that it calls have large ones. */
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
 #if TMO_FAST_PIXELS

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the loops of a group: their number of iterations, and their position after some of them. */
+/* Reads the loops of a group: their number of iterations, and the position after some of them. */
 #include "tmo/loops.h"
 
 #include "tmo/check.h"
 
-/* Bytes of a code that runs an operator. */
+/* Returns the bytes of a code that runs an operator. */
 static uint32_t iteration_bytes(uint8_t code) { return code < TMO_LOOP_NEAR ? 1 : code == TMO_LOOP_FAR ? 3 : 5; }
 
 tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops) {

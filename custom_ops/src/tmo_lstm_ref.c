@@ -5,9 +5,9 @@
 
 #include "tmo/kernels.h"
 
-enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* in the program's order */
+enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates, in the program's order */
 
-#define LAST 0x1FDFF /* the curves are constant beyond this */
+#define LAST 0x1FDFF /* largest argument of a curve; beyond it the curves are constant */
 
 static inline int32_t saturate(int32_t x) {
 #if TMO_CORE_DSP
@@ -18,7 +18,8 @@ static inline int32_t saturate(int32_t x) {
 #endif
 }
 
-/* 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart; for x < 0, one minus the value of -x. tanh(x)
+/* Returns 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart. For x < 0, returns one minus
+ * the value for -x. tanh(x)
  * is 2 * curve(2 * x) - 1. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
 static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
@@ -31,26 +32,27 @@ static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is
   return (value + 512) >> 10;
 }
 
-/* The next scales to read. Each unit has two for each gate, then those of the kept part of its cell, of the added part, and of the output. */
+/* The next scales to read. Each unit has two scales for each gate, then the scales of the kept part of its cell, of the added part, and
+ * of the output. */
 typedef struct {
   const int32_t *multipliers;
   const int8_t *shifts;
 } gate_scales;
 
-/* x, scaled and saturated. */
+/* Returns x, scaled and saturated. */
 #if TMO_WIDE_MULTIPLY
 static TMO_ALWAYS_INLINE
-#else /* a multiplication is long */
+#else /* a function call, because the multiplication takes many instructions */
 TMO_OWN_FRAME static
 #endif
 int32_t saturated_scale(gate_scales *next, int32_t x) { return saturate(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
-/* a * b, scaled and saturated. A damaged table makes it wrap modulo 2^32. */
+/* Returns a * b, scaled and saturated. With a damaged table it wraps modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
-enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* of a gate: its products with the input, and with the previous output */
+enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* parts of a gate: its products with the input, and with the previous output */
 
-/* Adds the products of all gates of a unit to the sums of their parts. The weights are those of a gate's input, then of its output, gate by gate. */
+/* Adds the products of all gates of a unit to the sums of their parts. Each gate has the weights of its input, then of its output. */
 static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_t *bytes, const int8_t *w, uint32_t sums[PARTS][GATES]) {
 #if TMO_CORE_DSP
   for (uint32_t p = 0; p < PARTS; w += bytes[p++]) {
@@ -67,7 +69,7 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 #endif
 }
 
-/* Each operand has a row: the input, the previous output, and the cells of two bytes each. The kernel overwrites the last two. */
+/* The operands have one row each: the input, the previous output, and the cells of two bytes. The kernel overwrites the last two rows. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;
@@ -76,7 +78,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   const int32_t *bias = k->bias + TMO_CURVE_WORDS;
   const int8_t *w = k->weights;
   int8_t *cells = (int8_t *)(uintptr_t)rows[2];
-  if (rows[0] == NULL || rows[1] == NULL || cells == NULL) return; /* only in damaged programs */
+  if (rows[0] == NULL || rows[1] == NULL || cells == NULL) return; /* missing only in damaged programs */
   for (uint32_t i = 0; i < k->out_channels; ++i, cells += 2, w += GATES * (bytes[FROM_INPUT] + bytes[FROM_OUTPUT])) {
     gate_scales next = {k->multipliers, k->shifts};
     uint32_t sums[PARTS][GATES];
@@ -94,7 +96,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     cell = cell > high ? high : cell < low ? low : cell;
     kept = (int16_t)cell;
     memcpy(cells, &kept, sizeof kept);
-    const uint32_t right = next.shifts[1] & 15; /* scales to the curve's units */
+    const uint32_t right = next.shifts[1] & 15; /* shift that scales to the curve's units */
     const int32_t units = (int32_t)((uint32_t)cell * (uint32_t)next.multipliers[1] + ((uint32_t)1 << right >> 1)) >> right;
     out[i] = tmo_output(k, product(&next, curve(table, units, true), gates[LET_OUT]));
   }

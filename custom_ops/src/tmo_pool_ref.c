@@ -16,14 +16,14 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
 
 #if TMO_CORE_DSP
 
-/* The greater one of each two bytes. */
+/* Returns the greater one of each pair of bytes. */
 static inline uint32_t greater_bytes(uint32_t a, uint32_t b) {
   uint32_t greater;
   __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(greater) : "r"(a), "r"(b) : "cc");
   return greater;
 }
 
-/* One output pixel with at least four channels, four channels at once. */
+/* Computes one output pixel with at least four channels, four channels at once. */
 static void max_pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const uint32_t channels = k->out_channels, columns = tmo_by_row(k->op) ? v->columns : 1u;
   for (uint32_t c = 0;; c = c + 8 <= channels ? c + 4 : channels - 4) {
@@ -40,8 +40,8 @@ static void max_pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out
 
 #endif
 
-/* One output pixel; its channels are outputs i, i + 1, ..
- * TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN: QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */
+/* Computes one output pixel, whose channels are outputs i, i + 1, ... TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN:
+ * QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
 #if TMO_CORE_MVE
   if (k->sums != NULL && !is_extreme(k->op)) {
@@ -50,7 +50,7 @@ static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int
     for (uint32_t p = 0; p < v->count; ++p) {
       tmo_mve_add_pixels(sums, v->pixels[p] + v->offset, k->out_channels, tmo_by_row(k->op) ? v->columns : 1u);
     }
-    tmo_window no_pixels = *v; /* a last call without pixels writes the output */
+    tmo_window no_pixels = *v; /* a last call with an empty window writes the output */
     no_pixels.pixels = NULL;
     no_pixels.count = 0;
     if (k->last) pool_of(k->op)(k, &no_pixels, i, out);

@@ -9,7 +9,8 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Counter of an operator's next unit. In row groups it is a row number; otherwise it is a tmo_unit, whose first field is the stripe. */
+/* Returns the counter of an operator's next unit. In row groups it is a row number; otherwise it is a tmo_unit, whose first field is the
+ * stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
   const tmo_group *const group = run->group;
   const size_t size = tmo_is_tiled(group) ? sizeof(tmo_unit) : sizeof(uint16_t);
@@ -95,7 +96,8 @@ static bool sources_hold(const void *program, void *const *io) {
   return true;
 }
 
-/* Fills all rolling buffers after a reset. When a run has ended, advances each rolling buffer, so that the rows which the run kept become its newest. TMO_WAIT: the
+/* Fills all rolling buffers after a reset. When a run has ended, advances each rolling buffer, so that the rows that the run wrote become
+ * its newest. TMO_WAIT: the
  * window is not full yet. TMO_ERROR_STATE: the state belongs to another program. */
 static tmo_status turn_rolling_buffers(const tmo_run_state *run, bool ended) {
   if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
@@ -140,7 +142,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = 0;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
-  while (run->stream->base != 1) ++run->stream; /* tmo_check() ensures that it exists */
+  while (run->stream->base != 1) ++run->stream; /* tmo_check() ensures that a streamed tensor exists */
   run->rows = run->stream->pushed;
 }
 
@@ -190,11 +192,11 @@ static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *
   }
 }
 
-/* A code that runs an operator. */
+/* A decoded loop code that runs an operator. */
 typedef struct {
   const uint8_t *after;
-  uint16_t op; /* relative to the group's first operator */
-  uint16_t skipped; /* stripes skipped before the iteration */
+  uint16_t op; /* number relative to the group's first operator */
+  uint16_t skipped; /* number of stripes skipped before the iteration */
 } iteration_code;
 
 static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
@@ -210,10 +212,10 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
   return code;
 }
 
-#ifndef TMO_WITHIN_CORES /* two cores have one way to run row groups, and no tiled groups */
+#ifndef TMO_WITHIN_CORES /* two cores run row groups in one way only, and no tiled groups */
 #if TMO_RUNS_PACKED
-/* Runs the next iterations of a loop over a single packed operator in a tiled group, whose tiles are adjacent: all in one call, but at most `most`.
- * Returns their number; 0: this is not such a loop. */
+/* Runs the next iterations of a loop over a single packed operator in a tiled group, whose tiles are adjacent, in one call but at most
+ * `most` of them. Returns their number, or 0 if this is not such a loop. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
@@ -234,7 +236,7 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t mos
 }
 #endif
 
-/* Moves run->unit and a counter to the next unit of an operator. False: the counter is damaged. */
+/* Moves run->unit and a counter to the next unit of an operator. Returns false if the counter is damaged. */
 static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters, uint32_t number, bool is_tiled) {
   if (is_tiled) {
     tmo_unit *const next = (tmo_unit *)(void *)counters + number;
@@ -250,8 +252,8 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
   return row < nest->tensor->height;
 }
 
-/* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. For programs without messages
- * that do not get rows during a run. */
+/* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. The program
+ * must have no messages and get no rows during a run. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;
@@ -323,7 +325,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
 
 tmo_status tmo_step(tmo_run_state *run) { return step(run, 1); }
 
-#ifndef TMO_WITHIN_CORES /* tmo_cores.c includes this file and has its own version of the rest */
+#ifndef TMO_WITHIN_CORES /* tmo_cores.c includes this file and replaces the rest */
 void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->pushed; }
 
 tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
@@ -334,8 +336,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues with `iterations` iterations left. The counters in the workspace give the next units, the loops the next operators. False: the program has
- * fewer iterations. */
+/* Continues with `iterations` iterations left. The counters in the workspace give the next units, and the loops the next operators.
+ * Returns false if the program has fewer iterations. */
 static bool resume(tmo_run_state *run, uint32_t iterations) {
   if (iterations > run->iterations) return false;
   uint32_t done = run->iterations - iterations;
@@ -344,7 +346,7 @@ static bool resume(tmo_run_state *run, uint32_t iterations) {
   return true;
 }
 
-/* The same for a run whose rows are pushed or come from other devices. */
+/* Continues a run whose rows are pushed or come from other devices. */
 static bool resume_stream(tmo_run_state *run, const tmo_stream *stream) {
   if (run->stream != NULL) {
     if (stream->rows >= run->stream->height || stream->rows % run->stream->pushed != 0) return false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SELECT: an element of one of two operands. */
+/* SELECT: copies each element from one of two operands. */
 #include <string.h>
 
 #include "tmo/build.h"
 #include "tmo/kernels.h"
 
-/* An operand: its row, and the bytes from pixel to pixel and from element to element; 0 where it is repeated. */
+/* An operand: its row, and the bytes from pixel to pixel and from element to element, which are 0 if the operand is repeated. */
 typedef struct {
   const int8_t *row;
   uint32_t pixel, element;
@@ -24,7 +24,7 @@ static TMO_ALWAYS_INLINE void copy_element(const int8_t *from, int8_t *to, uint3
   memcpy(to, &element, bytes);
 }
 
-/* Elements whose condition is their own. */
+/* Selects elements that each have their own condition. */
 static TMO_ALWAYS_INLINE void select_elements(const int8_t *is, const int8_t *a, uint32_t a_step, const int8_t *b, uint32_t b_step, int8_t *out, uint32_t n,
                                               uint32_t bytes) {
   for (; n >= 4; n -= 4, is += 4, a += 4 * a_step, b += 4 * b_step, out += 4 * bytes) {
@@ -33,10 +33,10 @@ static TMO_ALWAYS_INLINE void select_elements(const int8_t *is, const int8_t *a,
   for (; n > 0; --n, a += a_step, b += b_step, out += bytes) copy_element(*is++ != 0 ? a : b, out, bytes);
 }
 
-/* Elements with one condition. */
+/* Copies elements that share one condition. */
 static TMO_ALWAYS_INLINE void copy_elements(const int8_t *from, uint32_t step, int8_t *out, uint32_t n, uint32_t bytes) {
   if (step != 0) {
-    memmove(out, from, n * bytes); /* they may overlap in a damaged program */
+    memmove(out, from, n * bytes); /* rows may overlap in a damaged program */
     return;
   }
   for (; n > 0; --n, out += bytes) copy_element(from, out, bytes);
@@ -45,7 +45,7 @@ static TMO_ALWAYS_INLINE void copy_elements(const int8_t *from, uint32_t step, i
 static TMO_ALWAYS_INLINE void select_row(const tmo_kernel *k, const tmo_window *window, int8_t *out, uint32_t bytes) {
   uint32_t n = k->out_channels / bytes, pixels = k->out_width;
   operand c = operand_of(k, window, 0, n, 1), x = operand_of(k, window, 1, n, bytes), y = operand_of(k, window, 2, n, bytes);
-  if (c.pixel == n && x.pixel == n * bytes && y.pixel == n * bytes && x.element != 0 && y.element != 0 && c.element != 0) { /* nothing is repeated */
+  if (c.pixel == n && x.pixel == n * bytes && y.pixel == n * bytes && x.element != 0 && y.element != 0 && c.element != 0) { /* no operand is repeated */
     n *= pixels;
     pixels = 1;
   }

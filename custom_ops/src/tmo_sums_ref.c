@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partial sums over the input channels of one device, and their addition. A sum takes as many bytes as its bound needs. */
+/* Partial sums over the input channels of one device, and their addition. A sum takes as many bytes as its range requires. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
@@ -9,7 +9,7 @@ static int8_t *put_sum(int8_t *out, uint32_t sum, uint32_t bytes) {
   return out;
 }
 
-/* The last byte contains the sign. */
+/* Reads a sum, whose last byte contains the sign. */
 static uint32_t get_sum(const int8_t *in, uint32_t bytes) {
   uint32_t sum = (uint32_t)in[--bytes];
   while (bytes > 0) sum = sum << 8 | (uint8_t)in[--bytes];

@@ -11,9 +11,9 @@
 
 static const int32_t no_bias;
 
-enum { TMO_ADD_LEFT_SHIFT = 20 }; /* constant of the description */
+enum { TMO_ADD_LEFT_SHIFT = 20 }; /* left shift that the generated kernel uses as a constant */
 
-/* A window's pointers: to rows whose columns are `apart` bytes apart, or to single pixels. */
+/* Pointers of a window, either to rows whose columns are `apart` bytes apart or to single pixels. */
 typedef struct {
   uint32_t rows, columns;
   int32_t next_row, next_column, apart;
@@ -32,7 +32,7 @@ static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 static TMO_ALWAYS_INLINE void conv_pixels(const tmo_kernel *k, const tmo_window *v, int8_t *out, uint32_t n, uint32_t step) {
   grid g = grid_of(k, v);
   uint32_t channels = k->in_channels;
-  if (tmo_by_row(k->op) && k->op->dilation_w == 1 && k->tap_step == channels) { /* a row's bytes are adjacent, and so are its weights */
+  if (tmo_by_row(k->op) && k->op->dilation_w == 1 && k->tap_step == channels) { /* a row's bytes and its weights are adjacent */
     channels *= g.columns;
     g.columns = 1;
   }
@@ -57,7 +57,7 @@ bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
 bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const bool whole = op->kernel_w == 1 && op->pad_left == 0 && (k->out_width - 1u) * op->stride_w < k->in_width;
-  if (!at_once(k) || !tmo_by_row(op) || !whole) return false; /* not whole: some windows are clipped */
+  if (!at_once(k) || !tmo_by_row(op) || !whole) return false; /* vectors need complete windows */
   const tmo_window first = tmo_column(k, rows, 0);
   conv_pixels(k, &first, out, k->out_width, op->stride_w * k->in_channels);
   return true;
@@ -103,9 +103,9 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 #define tmo_packed_conv_narrow_ref tmo_packed_conv_ref
 #endif
 
-enum { NARROW = 16 }; /* below this many channels, more pixels at once are faster than more channels */
+enum { NARROW = 16 }; /* below this number of channels, computing more pixels at once is faster than more channels */
 
-/* The multipliers follow the biases. */
+/* Returns the multipliers, which follow the biases. */
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }
 static const int16_t *rights_of(const tmo_kernel *k) { return (const int16_t *)(k->bias + 2 * k->out_channels); }
 
@@ -124,7 +124,8 @@ void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   }
 }
 
-/* Copies the bytes under windows in whole rows, one window after the other. offset: of the first window in each row. */
+/* Copies the bytes under windows in whole rows, one window after the other. offset: bytes from the start of each row to the first
+ * window. */
 static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixels, uint32_t offset, uint32_t nbytes, int8_t *to) {
   const tmo_windows_operands o = {.x = rows->pixels, .y = to, .pixels = pixels, .rows = rows->count, .nbytes = nbytes, .first = (int32_t)offset,
                                   .apart = (int32_t)(k->op->stride_w * k->in_channels), .step = (int32_t)values_of(k),
@@ -132,7 +133,7 @@ static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixe
   FROM_DESCRIPTION(windows)(&o);
 }
 
-/* The same for windows of single pixels. */
+/* Copies the bytes under windows of single pixels, one window after the other. */
 static void take_pixels(const tmo_kernel *k, const int8_t *const *at, uint32_t n, uint32_t offset, int8_t *to) {
   const tmo_windows_operands o = {.x = at, .y = to, .pixels = 1, .rows = n, .nbytes = k->in_channels, .first = (int32_t)offset,
                                   .next_row = (int32_t)k->in_channels};
@@ -191,7 +192,7 @@ void tmo_conv_rvv_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
 }
 
 void tmo_conv_rvv_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
-  if (values_of(k) == k->in_channels) { /* single pixels, read in place without padding */
+  if (values_of(k) == k->in_channels) { /* single pixels are read in place without padding */
     tmo_conv_rvv_multiply(k, rows->pixels[0], k->op->stride_w * k->in_channels, k->out_width, out, k->out_channels);
     return;
   }

@@ -25,26 +25,26 @@ namespace {
 
 using namespace ::tflite::micro;
 
-const size_t kAlignment = 16; /* alignment of programs and workspaces */
+const size_t kAlignment = 16; /* alignment of programs and workspaces in bytes */
 
 bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
 
 /* The roles of a node's tensors. An io array has an external input first, then the other inputs, then the outputs. */
 struct Signature {
-  int inputs; /* inputs that are tensors */
+  int inputs; /* number of inputs that are tensors */
   int outputs;
-  int external; /* 1: io[0] is a tmo_source */
-  bool streamed; /* or rows come through a link */
-  bool linked;   /* linked to other devices; io then has a tmo_crosser after the outputs */
-  bool paused;   /* pauses after the iterations that a constant tensor lists */
+  int external; /* 1 if io[0] is a tmo_source, else 0 */
+  bool streamed; /* whether rows are pushed or come through a link */
+  bool linked;   /* whether the node is linked to other devices; io then has a tmo_crosser after the outputs */
+  bool paused;   /* whether the node pauses after the iterations that a constant tensor lists */
   bool state;
-  bool slow; /* has tensors in slow memory, which comes last in io */
+  bool slow; /* whether there are tensors in slow memory, which comes last in io */
   bool workspace;
 
   int io() const { return external + inputs + outputs; }
 };
 
-/* header: NULL means an operator without workspace. */
+/* Returns the roles of a node's tensors. header: NULL for an operator without a workspace. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
   Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false, false};
   if (header == nullptr) return s;
@@ -69,18 +69,18 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* The variable that keeps state between calls of Invoke: of a streamed input, a link, a pause, or a program with state. No program needs two of
- * these. */
+/* Returns the variable that keeps state between calls of Invoke: for a streamed input, a link, pauses, or a program with state. No
+ * program needs two of these. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
 
-/* The constant after the inputs that lists the iterations at which a program pauses. */
+/* Returns the constant after the inputs that lists the iterations at which a program pauses. */
 const TfLiteEvalTensor *Pauses(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 3);
 }
 
-/* Element i of io, which must be a tensor. */
+/* Returns element i of io, which must be a tensor. */
 const TfLiteEvalTensor *Io(const TfLiteContext *context, const TfLiteNode *node, const Signature &s, int i) {
   const int k = i - s.external;
   return k < s.inputs ? GetEvalInput(context, node, k) : GetEvalOutput(context, node, k - s.inputs);
@@ -96,7 +96,7 @@ bool IsList(const TfLiteEvalTensor *tensor) {
   return list && tensor->type == kTfLiteInt32 && tensor->data.data != nullptr;
 }
 
-/* Total bytes of a tensor's elements; false if unknown. */
+/* Computes the bytes of a tensor's elements. Returns false if they are unknown. */
 bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *bytes) {
   if (tensor == nullptr || tensor->dims == nullptr) return false;
   uint64_t size = element_bytes;
@@ -109,13 +109,13 @@ bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *by
   return true;
 }
 
-/* Bytes of a tensor of one-byte elements; false for any other tensor. */
+/* Computes the bytes of a tensor of one-byte elements. Returns false for any other tensor. */
 bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor == nullptr || (tensor->type != kTfLiteInt8 && tensor->type != kTfLiteUInt8)) return false;
   return SizeOf(tensor, 1, bytes);
 }
 
-/* The same for an input or output, which may also hold int16, float32, indices or masks. */
+/* Computes the bytes of an input or output, which may also hold int16, float32, indices or masks. Returns false if they are unknown. */
 bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor != nullptr && tensor->type == kTfLiteBool) return SizeOf(tensor, 1, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteFloat32) return SizeOf(tensor, 4, bytes);
@@ -153,7 +153,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library takes; update the library");
 
   uint32_t bytes[TMO_MAX_IO + 2];
-  bytes[0] = 0; /* external input */
+  bytes[0] = 0; /* the size of an external input does not matter */
   for (int i = s.external; i < s.io(); ++i) {
     if (!IoSize(Io(context, node, s, i), &bytes[i])) {
       return Refuse("an input or output is of a type that this library does not know; update it, or convert the model again");
@@ -162,7 +162,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   if (s.state && !ByteTensorSize(Variable(context, node), &bytes[s.io()])) {
     return Refuse("a model with a state needs a uint8 variable; convert the model again");
   }
-  if (s.slow) bytes[s.io() + (s.state ? 1 : 0)] = UINT32_MAX; /* TFLM may not have it yet: Invoke() checks its size */
+  if (s.slow) bytes[s.io() + (s.state ? 1 : 0)] = UINT32_MAX; /* slow memory may not be set yet, so Invoke() checks its size */
   uint32_t workspace_bytes = 0;
   if (s.workspace && !ByteTensorSize(Workspace(context, node), &workspace_bytes)) {
     return Refuse("the last output must be the workspace, a uint8 tensor; convert the model again");
@@ -174,7 +174,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
 
-/* Bytes of slow memory that a program needs which has tensors there. */
+/* Returns the bytes of slow memory for a program that has tensors there. */
 uint32_t SlowBytes(const void *program) { return reinterpret_cast<const tmo_pool *>(static_cast<const tmo_header *>(program) + 1)->bytes; }
 
 tmo_status Run(const tmo_library &library, tmo_team *team, const TfLiteContext *context, const TfLiteNode *node, const Signature &s, void *const *io,

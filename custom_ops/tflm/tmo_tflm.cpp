@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds without TFLM (kernels only, or bare-metal tmo_run()) compile this file to nothing. */
+/* Without TFLM (for kernels only, or bare-metal tmo_run()), this file compiles to nothing. */
 #if __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
 
 #include "tmo_tflm.h"
@@ -13,7 +13,7 @@
 namespace tmo {
 namespace {
 
-/* In namespace tflite::micro in TFLM versions after August 2026, in tflite before. */
+/* TFLM's names are in namespace tflite::micro in versions after August 2026, and in tflite before. */
 using namespace ::tflite;
 using namespace ::tflite::micro;
 

@@ -17,7 +17,7 @@
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/micro_context.h"
 #if __has_include("tensorflow/lite/micro/kernels/circular_buffer.h")
-#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* has kTfLiteAbort until July 2023, micro_context.h since */
+#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* header that declares kTfLiteAbort until July 2023; micro_context.h has declared it since */
 #endif
 #include "tmo/library.h"
 #include "tmo/turns.h"
@@ -25,7 +25,8 @@
 
 namespace tmo {
 
-/* TfLiteRegistration until May 2023, TFLMRegistration since; in namespace tflite::micro after August 2026. */
+/* Type of a registration: TfLiteRegistration until May 2023 and TFLMRegistration since. It is in namespace tflite::micro after August
+ * 2026. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
 /* status::kTfLiteAbort is this TFLM's own constant (15 or -9), which Invoke() returns when it needs more rows. It is in namespace tflite, and in
@@ -39,7 +40,7 @@ namespace region {
 using namespace ::tflite;
 using namespace ::tflite::micro;
 
-/* The operator, run by the given library. team: the second core's, or NULL. */
+/* Functions of the operator, which run the given library. team: the second core's, or NULL. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node);
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node);
 
@@ -62,7 +63,7 @@ Registration *RegisterRegion() {
   return &registration;
 }
 
-/* The same with all kernels, for any model. */
+/* Returns a registration with all kernels, for any model. */
 inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
 /* Adds the operator under all its names, which takes kNameCount places of a MicroMutableOpResolver. Returns the status of the first AddCustom()
@@ -84,22 +85,22 @@ int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
 }
 
-/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices gets its rows. Same rules as for SetSource(). Returns 0 on
- * success. */
+/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices gets its rows. The rules of SetSource() apply.
+ * Returns 0 on success. */
 template <typename Interpreter>
 int SetLink(Interpreter &interpreter, tmo_crosser *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));
 }
 
-/* Sets the slow memory of a model that was converted with --memory; its field `source` is the source of an external input. Same rules as for
- * SetSource(), which such a model does not use. Returns 0 on success. */
+/* Sets the slow memory of a model that was converted with --memory. Its field `source` is the source of an external input. The rules of
+ * SetSource() apply, but such a model does not use that function. Returns 0 on success. */
 template <typename Interpreter>
 int SetMemory(Interpreter &interpreter, tmo_memory *memory) {
   return static_cast<int>(interpreter.SetMicroExternalContext(memory));
 }
 
 enum Pushed {
-  kPushError = -1, /* TFLM has printed the reason, or the source lacks the rows */
+  kPushError = -1, /* failure: TFLM has printed the reason, or the source lacks the rows */
   kPushDone = 0,   /* the outputs are complete; the next push begins a new inference */
   kPushMore = 1,   /* push the next rows */
 };
@@ -110,7 +111,7 @@ template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;
   if (input == nullptr || input->dims->size == 0 || row_bytes == 0) return kPushError;
-  uint32_t pixels = 1; /* pixels per push */
+  uint32_t pixels = 1; /* number of pixels per push */
   for (int i = 0; i + 1 < input->dims->size; ++i) pixels *= static_cast<uint32_t>(input->dims->data[i]);
   if (pixels == 0) return kPushError;
   const uint32_t pixel = static_cast<uint32_t>(input->bytes / pixels);
@@ -130,9 +131,9 @@ Pushed RunToPause(Interpreter &interpreter) {
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* The same two functions for a model that shares the arena. Unless it is the model's turn (tmo_enter()), they return kPushError without running
- * it. kPushMore ends the turn, and the model's data in the arena are safe: call tmo_enter() again. After kPushDone, the turn lasts until
- * tmo_leave(), so that the outputs can be read. */
+/* The next two functions are for a model that shares the arena. Unless it is the model's turn (tmo_enter()), they return kPushError
+ * without running it. kPushMore ends the turn, and the model's data in the arena are safe: call tmo_enter() again. After kPushDone, the
+ * turn lasts until tmo_leave(), so that the outputs can be read. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
   if (!tmo_has_turn(&turns, model)) return kPushError;

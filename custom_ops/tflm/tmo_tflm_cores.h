@@ -15,7 +15,8 @@
 namespace tmo {
 
 namespace region {
-/* TFLM passes the caller's data to an operator only through the external context, which is used for the external input. So the team is a static variable. */
+/* The team is a static variable, because TFLM passes the caller's data to an operator only through the external context, which the
+ * external input uses. */
 inline tmo_team *&Team() {
   static tmo_team *team = nullptr;
   return team;
@@ -27,8 +28,8 @@ TfLiteStatus InvokeShared(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* team: NULL runs everything on core 0. It must outlive all interpreters, which share it and must not run at the same time. The library's table
- * must have run_shared. */
+/* Returns a registration for two cores. team: NULL runs everything on core 0. It must outlive all interpreters, which share it and must
+ * not run at the same time. The library's table must have run_shared. */
 template <const tmo_library *library>
 Registration *RegisterRegionShared(tmo_team *team) {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeShared<library>);
@@ -36,7 +37,7 @@ Registration *RegisterRegionShared(tmo_team *team) {
   return &registration;
 }
 
-/* The same with all kernels, for any model. */
+/* Returns a registration with all kernels, for any model. */
 inline Registration *RegisterRegionShared(tmo_team *team) { return RegisterRegionShared<&tmo_whole_library_for_two>(team); }
 
 }  // namespace tmo

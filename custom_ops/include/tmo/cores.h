@@ -29,21 +29,22 @@ struct tmo_team {
   void (*wake)(void *context, int core);
   void (*wait)(void *context, int core);
   void *context;
-  /* Data from core 0 for core 1, and its answer. */
+  /* data from core 0 for core 1, and core 1's result */
   const void *program;
   void *const *io;
   void *workspace;
   tmo_status status;
-  tmo_status (*help)(tmo_team *self); /* core 1's share of the run */
+  tmo_status (*help)(tmo_team *self); /* function that runs core 1's share */
 };
 
-/* The shares of a program for two cores, or NULL for a program for one core. */
+/* Returns the shares of a program for two cores, or NULL for a program for one core. */
 TMO_LINKAGE const tmo_cores *tmo_cores_of(const void *program);
 
 /* Checks the shares of a program that has passed tmo_check(), which ignores them. TMO_OK for programs without shares. */
 TMO_LINKAGE tmo_status tmo_check_cores(const void *program);
 
-/* Core 0: tmo_run() with core 1's help, of a program that has passed tmo_check() and tmo_check_cores(). It wakes core 1 and returns when both are
+/* Core 0: runs a program like tmo_run(), with core 1's help. The program must have passed tmo_check() and tmo_check_cores(). It wakes core
+ * 1 and returns when both are
  * done. Do not call it again before that. If team is NULL or the program is for one core, core 0 does all the work and core 1 is not woken. */
 TMO_LINKAGE tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, void *workspace);
 

@@ -12,9 +12,10 @@
 extern "C" {
 #endif
 
-/* Each entry is the function of tmo.h or cores.h that its comment names; NULL if no model of the table's owner needs it. */
+/* Functions of tmo.h and cores.h; the comment at each entry names its function. An entry is NULL if no model of the table's owner needs
+ * it. */
 typedef struct {
-  /* tmo_check(); of a table with run_shared, tmo_check_cores() as well */
+  /* tmo_check(), and tmo_check_cores() in a table with run_shared */
   tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
   tmo_status (*run)(const void *program, void *const *io, void *workspace);                                        /* tmo_run() */
   tmo_status (*run_shared)(tmo_team *team, const void *program, void *const *io, void *workspace);                 /* tmo_run_shared() */

@@ -13,13 +13,13 @@ extern "C" {
 typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 
 typedef struct {
-  uint32_t identity; /* identifies the computation in a program */
-  uint32_t channels; /* channels of each pixel */
-  uint32_t operands; /* 1 or 2 */
+  uint32_t identity; /* number that identifies the computation in a program */
+  uint32_t channels; /* number of channels of each pixel */
+  uint32_t operands; /* number of operands: 1 or 2 */
   tmo_own_pixel *pixel;
 } tmo_own_kernel;
 
-/* A table of kernels. The library links tables to each other. */
+/* A table of kernels. The library links registered tables in a list. */
 typedef struct tmo_own_table {
   const tmo_own_kernel *kernels;
   uint32_t n;

@@ -16,19 +16,20 @@
 extern "C" {
 #endif
 
-#define TMO_MAX_MODELS 32 /* of an application */
+#define TMO_MAX_MODELS 32 /* maximum number of models of an application */
 
-enum { TMO_OUT_OF_TURN = -14 }; /* a tmo_status of the emitted C functions of a model: it is not its turn, and nothing was run */
+enum { TMO_OUT_OF_TURN = -14 }; /* additional status of a model's emitted C functions: it is not the model's turn, and nothing was run */
 
-/* Models that keep one model from beginning, a bit each: those in `running` must not be in an inference, those in `paused` must not be paused. */
+/* The models that prevent one model from beginning, one bit each: those in `running` while they are in an inference, those in `paused`
+ * while they are paused. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;
 
 typedef struct {
-  const tmo_excluded *excluded; /* by model */
-  uint32_t models;              /* TMO_MAX_MODELS at most */
-  uint32_t running, paused;     /* a bit for each model; 0 at the start */
+  const tmo_excluded *excluded; /* table with an entry for each model */
+  uint32_t models;              /* number of models, at most TMO_MAX_MODELS */
+  uint32_t running, paused;     /* one bit for each model; 0 at the start */
 } tmo_turns;
 
 static inline bool tmo_has_turn(const tmo_turns *turns, uint32_t model) {

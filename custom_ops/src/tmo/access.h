@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of a program and the places of its rows and pixels. Internal. */
+/* Access to a program's tables, and addresses of its rows and pixels. Internal. */
 #ifndef TMO_ACCESS_H_
 #define TMO_ACCESS_H_
 
@@ -30,7 +30,8 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* TMO_INPUT_*. tmo_check_build() refuses programs that need parts a build lacks, so this and all users of tmo_has_part() can rely on it. */
+/* The program's TMO_INPUT_*. tmo_check_build() refuses programs that need parts that a build lacks, so this function and all users of
+ * tmo_has_part() can rely on it. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
@@ -39,48 +40,48 @@ static inline uint16_t tmo_input_of(const void *program) {
   return input;
 }
 
-/* Whether the input is not in the arena as a whole. */
+/* Whether the input is streamed or external, so not in the arena as a whole. */
 static inline bool tmo_has_source(const void *program) {
   const uint16_t input = tmo_input_of(program);
   return input == TMO_INPUT_STREAM || input == TMO_INPUT_EXTERNAL;
 }
 
-/* A view of it. */
+/* Whether a tensor is a view of the streamed or external input. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
-/* Whether its rows are sent from one device to another; they have no address here. */
+/* Whether a tensor's rows are sent from one device to another. Such rows have no address here. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
 
-/* Whether iterations compute tiles; otherwise rows. */
+/* Whether the group's iterations compute tiles instead of rows. */
 static inline bool tmo_is_tiled(const tmo_group *group) { return tmo_has_part(TMO_PART_TILES) && group->stripes > 0; }
 static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
 
 static inline bool tmo_has_column_windows(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_column_windows > 0; }
 
-/* Whether the tensors are int16: a channel takes two bytes of a pixel. */
+/* Whether the operator's tensors are int16, so that a channel takes two bytes of a pixel. */
 static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_S16_KINDS), op->kind); }
 
-/* Whether the tensors are float32: a channel takes four bytes of a pixel. */
+/* Whether the operator's tensors are float32, so that a channel takes four bytes of a pixel. */
 static inline bool tmo_is_f32(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_F32_KINDS), op->kind); }
 
-/* Bytes of an element of its tensors, for kinds whose elements are all of one type. */
+/* Returns the bytes of an element, for kinds whose elements all have one type. */
 static inline uint32_t tmo_element_bytes(const tmo_op *op) { return tmo_is_f32(op) ? 4 : tmo_is_s16(op) ? 2 : 1; }
 
-/* The number of elements that `bytes` of its output hold. */
+/* Returns the number of elements in `bytes` bytes of the operator's output. */
 static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return bytes / tmo_element_bytes(op); }
 
-/* Whether it finds places: its output is int32 indices, whatever it reads. */
+/* Whether the operator's output consists of int32 indices of the largest or smallest values. */
 static inline bool tmo_finds_places(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_ARG_MAX_ALONG) || tmo_is_kind(op, TMO_OP_ARG_MAX_F32); }
 
-/* The number of 32-bit accumulators for `bytes` of its output; places take two, for a value and its index. */
+/* Returns the number of 32-bit accumulators for `bytes` bytes of output. An index takes two: for the value and its index. */
 static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { return tmo_finds_places(op) ? bytes / 2 : tmo_values(op, bytes); }
 
-/* Whether it sends rows to other devices, or receives them. */
+/* Whether the operator sends rows to other devices or receives them. */
 static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Whether elements of the input are larger than a byte. Pixels of an external input are then not converted. */
+/* Whether the input's elements are larger than a byte, so that pixels of an external input are not converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
 /* Whether an output channel is a sum over all input channels, which can be computed in parts. */
@@ -90,16 +91,16 @@ static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PAR
 
 static inline uint16_t tmo_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && op->channel_groups > 1 ? op->channel_groups : 1; }
 
-/* Adds the products of one channel group to those of the groups before. */
+/* Whether the operator adds the products of each channel group to those of the previous groups. */
 static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_CHANNEL_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
-/* Number of passes over a stripe: one for each group, and one more to write the sums. */
+/* Returns the number of passes over a stripe: one for each channel group, and one more to write the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Whether a pass only writes sums, and reads nothing. */
+/* Whether a pass only writes sums and reads nothing. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
-/* Whether a pixel of the output, or of the operands, holds the channels of one group only. */
+/* Whether a pixel of the output, or of the operands, holds only the channels of one group. */
 static inline bool tmo_writes_channel_group(const tmo_op *op) { return tmo_channel_groups(op) > 1 && !tmo_sums_channel_groups(op); }
 static inline bool tmo_reads_channel_group(const tmo_op *op) {
   return tmo_channel_groups(op) > 1 && (tmo_sums_channel_groups(op) || !tmo_is_summed(op));
@@ -111,7 +112,7 @@ typedef struct {
   uint32_t count;
 } tmo_channels;
 
-/* Those of a channel group, or all of them. */
+/* Returns the channels of a channel group, or all channels. */
 static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t channel_group) {
   tmo_channels c = {0, t->channels};
   if (!grouped || channel_group >= tmo_channel_groups(op)) return c;
@@ -120,60 +121,60 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
   return c;
 }
 
-/* a / b, b > 0. Stripes and tiles are often one row or column, and some cores divide by a library function. */
+/* Returns a / b for b > 0. Stripes and tiles often are one row or column, and some cores divide by a library function. */
 static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a : a / b; }
 
-/* a % b; most are smaller already. */
+/* Returns a % b. Most numbers are already smaller than b. */
 static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
 
-/* Bytes of a pixel at any place. Column windows hold the channels of one group. */
+/* Returns the bytes of a stored pixel. Column windows hold the channels of one group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
   return grouped && tmo_has_column_windows(t) ? op->group_channels : t->channels;
 }
 
-/* From the start of a pixel to the channels of a group. */
+/* Returns the bytes from the start of a pixel to the channels of a group. */
 static inline uint32_t tmo_channel_group_offset(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t channel_group) {
   return tmo_has_column_windows(t) ? 0 : tmo_channels_of(op, t, grouped, channel_group).first;
 }
 
 static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t->channels; }
 
-/* From the tensor's base to row y, of a tensor without column windows. */
+/* Returns the bytes from the base of a tensor without column windows to its row y. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
   const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);
   const uint32_t row = is_reversed ? t->height - 1u - y : tmo_remainder(y, t->depth);
   return t->offset + row * tmo_row_bytes(t);
 }
 
-/* The rolling buffers of a program that has a state. */
+/* Returns the rolling buffers of a program that has a state. */
 static inline const tmo_rolling_buffer *tmo_rolling_buffers(const void *program) {
   return (const tmo_rolling_buffer *)tmo_constant(program, tmo_header_of(program)->rolling_buffers);
 }
 
-/* Whether the state has rows of a tensor. */
+/* Whether a tensor's rows are in the state. */
 static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
 
-/* The number of the rolling buffer, from 0. */
+/* Returns the number of the tensor's rolling buffer, from 0. */
 static inline uint32_t tmo_rolling_buffer_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
 
-/* The base of tensors that are a part of the state. */
+/* Returns the base of tensors that are part of the state. */
 static inline uint32_t tmo_state_base(const void *program) {
   return 1u + tmo_header_of(program)->n_inputs + tmo_header_of(program)->n_outputs;
 }
 
-/* The base of tensors in slow memory. */
+/* Returns the base of tensors in slow memory. */
 static inline uint32_t tmo_slow_base(const void *program) { return tmo_state_base(program) + (tmo_header_of(program)->state > 0); }
 
-/* The bytes of slow memory that the program needs. */
+/* Returns the bytes of slow memory that the program needs. */
 static inline uint32_t tmo_slow_bytes(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   return h->pools > 0 ? ((const tmo_pool *)(const void *)(h + 1))->bytes : 0;
 }
 
-/* The number of rows before row 0. */
+/* Returns the number of rows before row 0. */
 static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_rolling_buffer(t) ? t->older : 0; }
 
-/* From the state's start to row y of a tensor, if the state has it. */
+/* Returns the bytes from the state's start to row y of a tensor in the state. */
 static inline uint32_t tmo_rolling_buffer_offset(const void *program, const void *state, const tmo_tensor *t, uint32_t y) {
   const uint32_t i = tmo_rolling_buffer_number(t);
   const tmo_rolling_buffer *const rolling_buffer = &tmo_rolling_buffers(program)[i];
@@ -183,11 +184,11 @@ static inline uint32_t tmo_rolling_buffer_offset(const void *program, const void
 
 /* Consecutive rows. */
 typedef struct {
-  int32_t first; /* may lie outside */
+  int32_t first; /* number of the first row, which may be outside the tensor */
   uint16_t count;
 } tmo_rows;
 
-/* Those of operand k that iteration y reads, of an operator that does not read by its window, before they are clipped. */
+/* Returns the rows of operand k that iteration y reads, before clipping. The operator must have an access table instead of a window. */
 static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
   const tmo_access *a = (const tmo_access *)tmo_constant(program, op->access) + k;
   tmo_rows rows = {0, a->extent};

@@ -19,10 +19,10 @@
 extern "C" {
 #endif
 
-/* One pixel of a 1x1 convolution or a fully connected layer: all channels in, all channels out, no sums. */
+/* Computes one pixel of a 1x1 convolution or a fully connected layer, with all channels and without sums. */
 TMO_LINKAGE void tmo_conv_backend(const tmo_kernel *k, const int8_t *pixel, int8_t *out);
 
-/* Whether the taps under all output channels are one run of bytes with weights to match. */
+/* Whether all output channels read one run of adjacent bytes with adjacent weights. */
 static inline bool tmo_is_run(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   if (k->sums != NULL || (uint32_t)op->kernel_w * k->in_channels > UINT16_MAX) return false;

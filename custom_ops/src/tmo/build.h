@@ -20,8 +20,8 @@
 #ifndef TMO_OWN
 #define TMO_OWN 0
 #endif
-#ifndef TMO_MATH /* 0: without libm, and without the kernels that call it */
-#ifdef __AVR__   /* its libm has no expm1f() */
+#ifndef TMO_MATH /* 0: build without libm and without the kernels that call it */
+#ifdef __AVR__   /* AVR's libm lacks expm1f() */
 #define TMO_MATH 0
 #else
 #define TMO_MATH 1
@@ -50,7 +50,7 @@
 #else
 #define TMO_CORE_MVE 0
 #endif
-/* 1: RISC-V's vectors, Zve32x or more; the unit has to be on (mstatus.VS) wherever a model runs. */
+/* 1: use RISC-V's vectors, Zve32x or more; the vector unit must be enabled (mstatus.VS) wherever a model runs */
 #ifndef TMO_RVV
 #define TMO_RVV 0
 #endif
@@ -59,20 +59,20 @@
 #define TMO_RUNS_DSP (TMO_CORE_DSP || TMO_TWINS)
 #define TMO_RUNS_MVE (TMO_CORE_MVE || TMO_TWINS)
 #define TMO_RUNS_RVV (TMO_RVV || TMO_TWINS)
-/* Programs for ESP-NN run on Espressif's chips without it, too, with kernels in C. */
+/* Programs for ESP-NN also run on Espressif's chips without ESP-NN, with kernels in C. */
 #if TMO_TWINS || defined(TMO_ESP_NN) || defined(ESP_PLATFORM)
 #define TMO_RUNS_ESP 1
 #else
 #define TMO_RUNS_ESP 0
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
-/* Single pixels of operators that are not packed have a short path. It takes flash, so builds for small cores do without it. */
+/* Single pixels of operators that are not packed have a short path. It takes flash, so builds for small cores leave it out. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
-/* Those of a set whose operators this build runs unpacked. */
+/* The kinds of a set whose operators this build runs unpacked. */
 #define TMO_BUILT(set) tmo_both(set, TMO_BUILT_KINDS)
 
-/* Those of a set whose operators this build runs. Packed operators have weights, or add. */
+/* The kinds of a set whose operators this build runs. Packed operators have weights, or add. */
 #define TMO_ADD_PACKING (1ull << TMO_PACKING_DSP_ADD)
 static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   const uint64_t add = (TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0;
@@ -80,7 +80,7 @@ static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   return tmo_both(set, (tmo_kinds){TMO_BUILT_KINDS.low | add | filter, TMO_BUILT_KINDS.high});
 }
 
-/* The packings of a build that are for its core. Operators that are not packed count as packed for the DSP extension. */
+/* The packings that this build's core can run. Operators that are not packed count as packed for the DSP extension. */
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
 #define TMO_OF_RVV (1ull << TMO_PACKING_RVV_CONV | 1ull << TMO_PACKING_RVV_DEPTHWISE)
 #define TMO_OF_ESP (1ull << TMO_PACKING_ESP_CONV | 1ull << TMO_PACKING_ESP_DEPTHWISE)
@@ -94,12 +94,12 @@ static inline bool tmo_has_packing(uint16_t packing) {
   return packing >= 64 ? TMO_RUNS_DSP : (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }
 
-/* False for kinds that this build does not have: the compiler leaves out what it would be for. */
+/* Whether an operator is of a kind. False for kinds that this build lacks, so that the compiler removes their code. */
 static inline bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
 
 static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >> part & 1) != 0; }
 
-/* Whether weights have four bits each. */
+/* Whether an operator's weights have four bits each. */
 static inline bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }
 
 /* Whether this build has the kernel of an operator. */
@@ -107,10 +107,10 @@ static inline bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
 
-/* False for packings that this build does not have: the compiler leaves out what it would be for. */
+/* Whether an operator has a packing. False for packings that this build lacks, so that the compiler removes their code. */
 static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* A case of a switch. Builds without the kernel leave out its call. */
+/* A case of a switch over kinds. Builds without the kernel leave out its call. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \

@@ -9,7 +9,7 @@
 #ifndef TMO_CHECK_H_
 #define TMO_CHECK_H_
 
-#if defined(__GNUC__) && !defined(__clang__) /* it runs once, and is the largest part of the library */
+#if defined(__GNUC__) && !defined(__clang__) /* the validator runs only once, and is the largest part of the library */
 #pragma GCC optimize("Os", "no-move-loop-invariants", "no-tree-dominator-opts", "no-jump-tables", "no-tree-switch-conversion")
 #endif
 
@@ -30,7 +30,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t reads_left; /* array elements that the validator may still read */
   uint32_t n_rolling_buffers;    /* number of rolling buffers of the state */
-  uint32_t last_base;  /* highest base of a tensor in a buffer; of slow memory or the state, if there is one */
+  uint32_t last_base;  /* highest base of a tensor in a buffer, including slow memory or the state if there is one */
 } tmo_checker;
 
 /* An operator with pointers to its group and operands. */
@@ -41,7 +41,7 @@ typedef struct {
   const tmo_tensor *out;
 } tmo_operation;
 
-/* a * b, or TMO_TOO_MANY if that does not fit. TMO_TOO_MANY times anything but 0 stays TMO_TOO_MANY. */
+/* Returns a * b, or TMO_TOO_MANY if the product does not fit. TMO_TOO_MANY times anything but 0 stays TMO_TOO_MANY. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
 /* Whether `bytes` bytes at `offset` are inside `size` bytes. alignment: a power of two. */
@@ -52,23 +52,23 @@ TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_
 /* Whether the program contains these bytes as a constant. Offset 0 means that there is none. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* The same for n words. */
+/* Whether the program contains n words as a constant. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
-/* Counts n elements as read. False: the limit is exceeded. */
+/* Counts n elements as read. Returns false if the limit is exceeded. */
 static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
   if (n > c->reads_left) return false;
   c->reads_left -= n;
   return true;
 }
 
-/* Whether both have the same height and width. */
+/* Whether two tensors have the same height and width. */
 static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
 
-/* Checks what depends on the kind of an operator: its operands and constants. The operator's place in its group has been checked. */
+/* Checks the operands and constants that the kind of an operator determines. The operator's place in its group has already been checked. */
 TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
-/* Check the constants and scratch of a packed operator: of an ADD, or of one with weights. */
+/* Check the constants and scratch of a packed ADD, and of a packed operator with weights. */
 TMO_LINKAGE bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o);
 TMO_LINKAGE bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o);
 

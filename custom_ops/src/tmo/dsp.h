@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Four bytes, at any address. */
+/* Loads four bytes from any address. */
 static inline int32_t tmo_word(const int8_t *from) {
   int32_t word;
   memcpy(&word, from, sizeof word);

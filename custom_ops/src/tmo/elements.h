@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements wider than a byte, which may lie at any address. Internal. */
+/* Access to elements wider than a byte at any address. Internal. */
 #ifndef TMO_ELEMENTS_H_
 #define TMO_ELEMENTS_H_
 

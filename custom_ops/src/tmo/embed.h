@@ -65,7 +65,7 @@
 #include "../tmo_run.c"
 #endif
 
-/* From here on, files set options of the compiler. */
+/* The following files set compiler options. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define TMO_PUSH_OPTIONS _Pragma("GCC push_options")
 #define TMO_POP_OPTIONS _Pragma("GCC pop_options")
@@ -104,7 +104,7 @@ TMO_PUSH_OPTIONS
 #include "../tmo_loops.c"
 TMO_POP_OPTIONS
 
-/* The member `check` of a table. */
+/* Member `check` of an embedded library's table. */
 static tmo_status tmo_check_embedded(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                                      size_t workspace_bytes) {
 #ifdef TMO_SKIP_PROOF

@@ -14,14 +14,15 @@
 extern "C" {
 #endif
 
-/* Cores without a 32 x 32 -> 64 bit multiplication. There, the compiler would call a library function of about 80 instructions. */
+/* For cores without a 32 x 32 -> 64 bit multiplication, where the compiler would call a library function of about 80 instructions. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* Cores that multiply a signed by an unsigned number to 64 bits. The result is then the upper half of the product with the doubled multiplier. */
+/* For cores that multiply a signed by an unsigned number to 64 bits. The result is then the upper half of the product with the doubled
+ * multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -29,10 +30,10 @@ extern "C" {
 #define TMO_MIXED_MULTIPLY 0
 #endif
 
-/* a + b modulo 2^32. */
+/* Returns a + b modulo 2^32. */
 TMO_LINKAGE inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
-/* total + round(a * b / 2^32), halves up. */
+/* Returns total + round(a * b / 2^32), halves up. */
 TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #if TMO_CORE_DSP
   __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
@@ -42,7 +43,7 @@ TMO_LINKAGE inline int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
 #endif
 }
 
-/* round(a * b / 2^31), halves up, saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
+/* Returns round(a * b / 2^31), halves up, saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
 TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
@@ -59,10 +60,10 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* round(x * multiplier / 2^31), halves up; multiplier >= 0. Nothing saturates, since multiplier cannot be INT32_MIN. */
+/* Returns round(x * multiplier / 2^31), halves up; multiplier >= 0. Nothing saturates, since multiplier cannot be INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
-  const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* modulo 2^32; as a signed number, 2^32 less than it if it is negative */
+  const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* 2 * multiplier modulo 2^32; as a signed number it may be 2^32 too small */
   return tmo_high_add(x & twice >> 31, x, twice);
 #elif TMO_MIXED_MULTIPLY
   const uint64_t twice = (uint64_t)((int64_t)x * (int64_t)((uint32_t)multiplier << 1));
@@ -74,37 +75,39 @@ TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #endif
 }
 
-/* round(x / 2^exponent), halves away from zero; exponent in [0, 31]. In a valid program, x is INT32_MIN or INT32_MAX only if exponent is 0. */
+/* Returns round(x / 2^exponent), halves away from zero; exponent in [0, 31]. In a valid program, x is INT32_MIN or INT32_MAX only if
+ * exponent is 0. */
 TMO_LINKAGE inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
-/* x * multiplier * 2^(shift - 31); multiplier >= 0, shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc. */
+/* Returns x * multiplier * 2^(shift - 31); multiplier >= 0, shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier,
+ * kernels/internal/common.cc. */
 TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
-#else /* a function, because the multiplication is long */
+#else /* a function call, because the multiplication takes many instructions */
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
   return tmo_round_shift(tmo_high_scale((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
 #endif
 }
 
-/* The same for 64 bits, with one rounding; shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
+/* Rescales an int64 with one rounding; shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint64_t reduced = multiplier < 0x7FFF0000 ? (uint64_t)((multiplier + (1 << 15)) >> 16) : 0x7FFF;
   const uint32_t right = (uint32_t)(15 - shift);
   return (int32_t)((int64_t)((uint64_t)x * reduced + ((uint64_t)1 << (right - 1))) >> right);
 }
 
-/* x * 2^left, saturated; left in [0, 30]. gemmlowp: SaturatingRoundingMultiplyByPOT. */
+/* Returns x * 2^left, saturated; left in [0, 30]. gemmlowp: SaturatingRoundingMultiplyByPOT. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;
   return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
 }
 
-/* Zero bits above the highest set bit; 31 for 0. */
+/* Returns the number of zero bits above the highest set bit; 31 for 0. */
 static inline int32_t tmo_zeros_above(uint32_t x) {
   int32_t n = 0;
   for (; n < 31 && x < (uint32_t)1 << 31; x <<= 1) ++n;
@@ -115,26 +118,26 @@ static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {
   return (int8_t)(x < low ? low : x > high ? high : x);
 }
 
-/* round(x / divisor), halves away from zero; divisor > 0. */
+/* Returns round(x / divisor), halves away from zero; divisor > 0. */
 static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {
   return tmo_wrapping_add(x, x < 0 ? -(divisor / 2) : divisor / 2) / divisor;
 }
 
-/* round(x / 2^exponent), halves up, as int16; exponent in [0, 30]. */
+/* Returns round(x / 2^exponent), halves up, as int16; exponent in [0, 30]. */
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   const int32_t rounded = tmo_wrapping_add(x, (int32_t)(1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;
 }
 
-/* The float32 with these bits. */
+/* Returns the float32 with these bits. */
 static inline float tmo_as_float(int32_t bits) {
   float x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-/* std::round without a mathematics library; the compiler adds the float32 operations that a core lacks. Values beyond the range of an int16 plus zero
- * point are limited, since they saturate anyway. NaN becomes 0. The difference is exact. */
+/* Rounds like std::round, without a mathematics library. The compiler supplies float32 operations that a core lacks. Values beyond the
+ * range of an int16 plus zero point are limited, since they saturate anyway. NaN becomes 0. The subtraction is exact. */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;
   if (x >= (float)far) return far;

@@ -30,7 +30,7 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 
 #if TMO_MATH
 #include <math.h>
-#else /* the kernels that call these are compiled, but no program may use them */
+#else /* kernels that call these functions are compiled, but no program may use them */
 #define expf(x) (x)
 #define expm1f(x) (x)
 #define tanhf(x) (x)
@@ -47,7 +47,7 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 extern "C" {
 #endif
 
-/* The quotient is rounded to double before it is rounded down. TFLM: FloorDiv, kernels/internal/reference/floor_div.h. */
+/* Rounds the quotient to double before rounding it down. TFLM: FloorDiv, kernels/internal/reference/floor_div.h. */
 static inline float tmo_floor_divide(float x, float y) { return (float)floor((double)x / (double)y); }
 
 /* TFLM: FloorMod, kernels/internal/reference/floor_mod.h. */
@@ -56,26 +56,27 @@ static inline float tmo_floor_modulo(float x, float y) {
   return rest != 0.0f && (y < 0.0f) != (rest < 0.0f) ? rest + y : rest;
 }
 
-/* The nearest integer, halves to even. TFLM: RoundToNearest, kernels/internal/reference/round.h. */
+/* Returns the nearest integer, halves to even. TFLM: RoundToNearest, kernels/internal/reference/round.h. */
 static inline float tmo_round(float x) {
   const float below = floorf(x), rest = x - below;
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
 }
 
-/* x without its fraction, saturated; 0 for NaN. C leaves this open, but cores with float32 and the official wheel do the same. */
+/* Returns x without its fraction, saturated, or 0 for NaN. C leaves these cases open, but cores with float32 and the official wheel do
+ * the same. */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;
 }
 
-/* Function and limits of an operator of float32. */
+/* Returns the function of a float32 operator, a FloatFunction. Its limits are below. */
 static inline uint32_t tmo_float_function(const tmo_op *op) { return (uint32_t)op->float_form >> 4; }
 static inline uint32_t tmo_float_range(const tmo_op *op) { return (uint32_t)op->float_form & 15; }
 
-/* Number by which a sum of the window's pixels is divided. */
+/* Returns the number by which a sum of the window's pixels is divided. */
 TMO_LINKAGE uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area);
 
-/* Bits of the lowest and the highest output, for TMO_RANGE_FINITE to TMO_RANGE_POSITIVE. */
+/* Returns the bits of the lowest output, for TMO_RANGE_FINITE to TMO_RANGE_POSITIVE. */
 static inline int32_t tmo_float_low(const tmo_op *op) {
   static const uint32_t low[] = {0xFF7FFFFF, 0, 0xBF800000, 0, 0xFF800000, 0};
   return (int32_t)low[tmo_float_range(op)];

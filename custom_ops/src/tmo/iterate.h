@@ -14,15 +14,17 @@ extern "C" {
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
 #if TMO_RUNS_PACKED
-/* Computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether the operator supports this:
- * it must be a packed convolution with contiguous input and output rows. No tile reads later, or writes earlier, than it would alone. */
+/* Computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether the operator
+ * supports this:
+ * it must be a packed convolution with contiguous input and output rows. No tile reads later or writes earlier than in an iteration of its
+ * own. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end);
 #endif
 
 #if TMO_RUNS_PACKED
-/* The same as tmo_iterate_any(), faster for operators whose tiles or rows are single pixels: packed ones and, in builds with TMO_FAST_PIXELS,
- * convolutions, pools, additions and tables. */
+/* Computes run->unit like tmo_iterate_any(), but faster. It supports operators whose tiles or rows are single pixels: packed ones and,
+ * in builds with TMO_FAST_PIXELS, convolutions, pools, additions and tables. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 #endif
 

@@ -21,7 +21,7 @@
 #include "tmo/own.h"
 #include "tmo/program.h"
 
-/* Armv6-M and Armv8-M Baseline: half of the registers can only hold values. */
+/* On Armv6-M and Armv8-M Baseline, half of the registers can only hold values. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
 #define TMO_EIGHT_REGISTERS 1
 #else
@@ -40,35 +40,35 @@ extern "C" {
 #endif
 
 typedef struct {
-  const tmo_op *op; /* kind, window, zero points, activation range, param */
-  const int8_t *weights;      /* those of the first channels in and out, as the other arrays */
-  const int32_t *bias;        /* or NULL */
+  const tmo_op *op; /* operator with kind, window, zero points, activation range and parameters */
+  const int8_t *weights;      /* weights of the first input and output channel; the arrays below start there, too */
+  const int32_t *bias;        /* biases, or NULL */
   const int32_t *multipliers;
   const int8_t *shifts;
   int32_t *sums;        /* partial sums of all outputs, or NULL if one call computes them completely */
-  void *scratch;        /* of a packed operator, during the call */
+  void *scratch;        /* scratch of a packed operator during the call */
   bool whole_rows;      /* for packed convolutions: the window lists input rows, otherwise pixels */
-  bool first;           /* begin the sums; otherwise continue those of earlier calls */
-  bool last;            /* the sums are complete: write the output; otherwise keep them for the next call */
-  uint32_t in_channels; /* of a pixel; for int16 and float32 in bytes */
+  bool first;           /* whether this call begins the sums, instead of continuing those of earlier calls */
+  bool last;            /* whether this call completes the sums and writes the output, instead of keeping the sums for the next call */
+  uint32_t in_channels; /* channels of an input pixel; for int16 and float32, its bytes */
   uint32_t out_channels;
-  uint32_t tap_step; /* weights: bytes from tap to tap */
-  uint32_t first_weight; /* int4: number of the first of these weights, which `weights` does not include */
-  uint32_t pixel_step[2], channel_step[2]; /* of two operands: bytes; 0 where the operand is repeated */
+  uint32_t tap_step; /* bytes from the weights of a tap to those of the next */
+  uint32_t first_weight; /* int4: number of the first weight, which the pointer `weights` does not include */
+  uint32_t pixel_step[2], channel_step[2]; /* bytes from pixel to pixel and from channel to channel of each of two operands; 0 where the operand is repeated */
   uint16_t in_width;
   uint16_t out_width;
-  uint16_t row;       /* of the output; for kinds with an access of their own */
-  int32_t first_row;  /* of operand 0, at pixels[0]; for the same */
+  uint16_t row;       /* output row, for kinds with an access table */
+  int32_t first_row;  /* row of operand 0 at pixels[0], for kinds with an access table */
 } tmo_kernel;
 
 /* The input pixels under a window, clipped to the input. */
 typedef struct {
-  const int8_t *const *pixels; /* of a row group: the first pixel of each row; of a tiled group: each pixel, row by row */
-  uint16_t count;              /* of these pointers */
-  uint16_t columns;            /* taps in each row */
+  const int8_t *const *pixels; /* in a row group the first pixel of each row; in a tiled group each pixel, row by row */
+  uint16_t count;              /* number of pointers */
+  uint16_t columns;            /* number of taps in each row */
   uint16_t first_row, first_column; /* kernel tap at the first pixel */
-  uint32_t offset;             /* bytes from each pointer to the first tap */
-  uint32_t area;               /* pixels of the whole clipped window, also if it takes several calls */
+  uint32_t offset;             /* bytes from each pointer to its first tap */
+  uint32_t area;               /* number of pixels in the whole clipped window, even if it takes several calls */
 } tmo_window;
 
 /* The row form computes out_width pixels from whole input rows and finds the columns under each window itself. The pixel form computes one
@@ -109,14 +109,15 @@ TMO_LINKAGE tmo_kernel_s8 tmo_subtract_s32, tmo_multiply_s32, tmo_maximum_s32, t
 TMO_LINKAGE tmo_kernel_s8 tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32;                      /* COMPARE_32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_equal_s32, tmo_not_equal_s32, tmo_less_s32, tmo_less_equal_s32;                      /* COMPARE_32 */
 
-/* OWN: the operator that the application has registered, or NULL. */
+/* Returns the kernel of an OWN operator that the application has registered, or NULL. */
 TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
-/* GATHER: a row of the table, which has to exist. */
+/* GATHER: copies a row of the table, which must exist. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
-/* COPY: the runs of bytes of a move. */
+/* COPY: copies the runs of bytes of a move. */
 TMO_LINKAGE void tmo_move_bytes(const tmo_move *m, const int8_t *from, int8_t *to);
-/* Kernels with only a row form. pixels[]: all rows that are read, operand after operand, NULL for a row that the operand does not have. */
+/* Kernels that have only a row form. pixels[] lists all rows that are read, operand after operand, with NULL for a row that the operand
+ * lacks. */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 TMO_LINKAGE tmo_kernel_s8 tmo_resize_bilinear_row_f32; /* RESIZE_BILINEAR_F32 */
@@ -129,37 +130,38 @@ TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it also writes op
 TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it also writes the last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
-/* ADD_SUMS: bytes of a sum of operand n; n = TMO_MAX_INPUTS: of the output, 0 where it has scaled values. */
+/* ADD_SUMS: returns the bytes of a sum of operand n. For n = TMO_MAX_INPUTS, returns those of an output sum, or 0 if the output has
+ * scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* SELECT: bytes of an element, and the row and the flags of the condition (0) and of both operands (1, 2). */
+/* SELECT: return the bytes of an element, and the row and flags of the condition (0) and of both operands (1, 2). */
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
-/* Index of the left operand of two. */
+/* Returns the index of the left one of two operands. */
 static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {
-  uint32_t first; /* tap */
+  uint32_t first; /* first tap of the run */
   uint32_t count;
   uint32_t start; /* input coordinate under the first tap */
 } tmo_taps;
 
-/* Clip a window that starts at `start` (negative: in the padding) to an input of `size`. Most lie inside. */
+/* Clips a window that starts at `start` (negative: in the padding) to an input of `size`. Most windows are completely inside. */
 TMO_LINKAGE tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
 static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const tmo_taps inside = {0, kernel, (uint32_t)start};
   return start >= 0 && start + (kernel - 1) * (int32_t)dilation < size ? inside : tmo_clip_at_border(start, kernel, dilation, size);
 }
 
-/* The taps of output column x. */
+/* Returns the taps of output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
-/* The part of a window over whole rows that is under output column x. */
+/* Returns the part of a window over whole rows that is under output column x. */
 TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 
-/* Computes one output pixel, whose channels are outputs i, i + 1, .. */
+/* Computes one output pixel, whose channels are outputs i, i + 1, ... */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
 TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
@@ -167,88 +169,88 @@ TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
 TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_max_pool_f32, tmo_min_pool_f32, tmo_average_pool_f32;
 TMO_LINKAGE tmo_make_pixel tmo_place_of_greatest_s8, tmo_place_of_smallest_s8, tmo_place_of_greatest_f32, tmo_place_of_smallest_f32;
 
-/* Computes a row, each pixel from the part of the rows that is under it. */
+/* Computes a row, pixel by pixel, from the part of the input rows under each pixel. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
-/* Bytes from a channel's first weight to the one at the window's first tap. */
+/* Returns the bytes from a channel's first weight to its weight at the window's first tap. */
 static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
 /* The bytes under a window: parts, each of which consists of runs of bytes with adjacent weights. */
 typedef struct {
-  const int8_t *const *at; /* the first byte of a run, and, */
-  uint16_t stride;         /* this many pointers later, of the next */
-  uint16_t count;          /* of the runs of a part */
-  uint16_t parts;          /* which differ in: */
-  uint16_t next_at;        /* their pointers, */
-  uint32_t next_offset;    /* bytes from each, */
-  uint32_t next_row;       /* weights */
-  uint32_t offset;         /* bytes from each pointer, in the first part */
-  uint32_t bytes;          /* of a run */
-  uint32_t step;           /* from byte to byte, modulo 2^32 */
-  uint32_t row;            /* from the weights of a run to those of the next */
-  uint32_t filter;         /* weights of a channel */
+  const int8_t *const *at; /* pointer to the first byte of the first run */
+  uint16_t stride;         /* number of pointers to the first byte of the next run */
+  uint16_t count;          /* number of runs of a part */
+  uint16_t parts;          /* number of parts, which differ in: */
+  uint16_t next_at;        /* number of pointers from a part's first pointer to that of the next part */
+  uint32_t next_offset;    /* additional bytes from each pointer */
+  uint32_t next_row;       /* bytes from a part's weights to those of the next part */
+  uint32_t offset;         /* bytes from each pointer to the run, in the first part */
+  uint32_t bytes;          /* bytes of a run */
+  uint32_t step;           /* distance of a run's bytes, modulo 2^32 */
+  uint32_t row;            /* bytes from the weights of a run to those of the next */
+  uint32_t filter;         /* bytes of the weights of a channel */
   int32_t zero_point;
 } tmo_runs;
 
-/* Sums of output channels whose weights have four bits each: that of the channel whose weights begin at number `first` at the window's first tap, and
- * those of channels [channel, channel + n). */
+/* Return sums of output channels whose weights have four bits each: the sum of one channel, whose weights begin at number `first` at the
+ * window's first tap, and the sums of channels [channel, channel + n). */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
-/* Computes one output pixel of runs of int16 or float32. All their sizes count elements. */
+/* Computes one output pixel from runs of int16 or float32. All sizes in the runs count elements. */
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
-/* Adds the products of runs with the weights of several channels to the sums of these. */
+/* Adds the products of runs with the weights of several channels to the sums of these channels. */
 typedef void tmo_add_runs_of_bytes(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
 TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
 #if TMO_CORE_DSP
-tmo_add_runs_of_bytes tmo_dsp_sums; /* of adjacent bytes: r->step is 1 */
+tmo_add_runs_of_bytes tmo_dsp_sums; /* for runs of adjacent bytes: r->step is 1 */
 
-/* Output channels in groups of four, whose sums are over one run of bytes. */
+/* Output channels in groups of four whose sums are over one run of bytes. */
 typedef struct {
   const int8_t *x;
   uint32_t bytes;
   const int8_t *weights;
-  uint32_t filter; /* weights of a channel */
+  uint32_t filter; /* bytes of the weights of a channel */
   const int32_t *bias;
   uint32_t groups;
-  const int32_t *multipliers; /* four of them for all groups if they are not `each` */
+  const int32_t *multipliers; /* multipliers; unless `each` is set, four of them serve all groups */
   const int8_t *shifts;
   int8_t *out;
   int32_t zero_out, zero_in, each;
 } tmo_dsp_job;
 
-/* Computes all outputs, saturated to int8. The last one is written after everything is read. Changes the job. */
+/* Computes all outputs, saturated to int8. The last one is written after all inputs are read. Changes the job. */
 void tmo_dsp_outputs(tmo_dsp_job *job);
 
-/* The same for the channels of a depthwise convolution. */
+/* Output channels of a depthwise convolution, in groups of four. */
 typedef struct {
-  tmo_dsp_job job;           /* without x and bytes. weights: of the first tap. filter: weights of a tap */
-  const int8_t *const *taps; /* rows of `columns` taps; if `apart` is not 0, only the first tap of each row */
+  tmo_dsp_job job;           /* job without x and bytes; its weights are those of the first tap, its filter the weights of a tap */
+  const int8_t *const *taps; /* rows of `columns` taps; if `apart` is not 0, only the first tap of each row is listed */
   uint32_t rows, columns;
-  uint32_t skipped;          /* weights from the last tap of a row to the first of the next one, less those of a tap */
+  uint32_t skipped;          /* bytes from the weights of a row's last tap to those of the next row's first tap, minus those of a tap */
   uint32_t offset;           /* bytes from each pointer to the first channel */
-  uint32_t apart;            /* bytes from tap to tap in a row */
+  uint32_t apart;            /* bytes from one tap to the next in a row */
 } tmo_dsp_window_job;
 
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
 
-/* Whether these functions compute the outputs of a pixel. */
+/* Whether tmo_dsp_outputs() computes the outputs of a pixel. */
 static inline bool tmo_dsp_makes_outputs(const tmo_kernel *k) { return k->sums == NULL && k->bias != NULL && k->out_channels >= 4; }
 
-/* Computes a pixel of a convolution from one run of bytes. w: the first channel's weights. */
+/* Computes a pixel of a convolution from one run of bytes. w: weights of the first channel. */
 TMO_LINKAGE void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out);
 
-/* Four times the only scale of an operator whose channels all have the same. */
+/* Four copies of the only scale of an operator whose channels all have the same scale. */
 typedef struct {
   int32_t multipliers[4];
   int8_t shifts[4];
 } tmo_dsp_scales;
 
-/* Sets a job, except x and bytes, to an operator's outputs from weights `w` on. */
+/* Sets a job, except x and bytes, to an operator's outputs with weights from `w` on. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
   const tmo_op *op = k->op;
   job->weights = w;
@@ -270,7 +272,8 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   job->shifts = scales->shifts;
 }
 
-/* Moves a job that is done to the last four channels. False: all channels are done. next: from a channel's weights to those of the next one. */
+/* Moves a finished job to the last four channels. Returns false if all channels are done. next: bytes from a channel's weights to those
+ * of the next channel. */
 static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
   const uint32_t last = k->out_channels - 4;
   if (k->out_channels % 4 == 0) return false;
@@ -286,7 +289,7 @@ static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_
 }
 #endif
 
-/* The same with the core's instructions. */
+/* Adds products like the above, with the core's instructions. */
 static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) {
 #if TMO_CORE_DSP
   if (r->step == 1) {
@@ -298,23 +301,23 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
   tmo_conv_sums(r, weights, channels, totals);
 }
 
-/* Adds the products of a window, with the weights of outputs to, to + 1, .., to the sums of n of them: channels from, from + 1, .., or one channel
- * for all of them. */
+/* Adds the products of a window to n sums, with the weights of outputs to, to + 1, ... The input channels are from, from + 1, ..., or
+ * one channel for all sums. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* Sum i of the output before this call: `initial` in the first call. */
+/* Returns sum i of the output before this call; in the first call, this is `initial`. */
 static inline uint32_t tmo_sum_begin(const tmo_kernel *k, uint32_t i, uint32_t initial) {
   return k->first ? initial : (uint32_t)k->sums[i];
 }
 
-/* Keeps sum i for the next call. Returns true when it is complete, so that output i has to be written. */
+/* Keeps sum i for the next call. Returns true if it is complete, so that output i must be written. */
 static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
   if (!k->last) k->sums[i] = (int32_t)sum;
   return k->last;
 }
 
-/* The output for a value, and for a sum that is scaled for its channel, in code where speed does not matter. */
+/* Return the output for a value, and for a sum with its channel's scale. They are for code whose speed does not matter. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
@@ -323,10 +326,10 @@ TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uin
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 
-enum { TMO_STACK_SUMS = 32 }; /* that a kernel keeps on its stack */
+enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
-/* The sums of n channels of a pixel, from `channel` on, which are outputs i, i + 1, .. The first function returns their values before this call;
- * the second writes outputs, or keeps the sums for the next call. */
+/* The sums of n channels of a pixel, from `channel` on, which are outputs i, i + 1, ... The first function returns their values before
+ * this call. The second writes outputs, or keeps the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

@@ -9,10 +9,10 @@
 #include "compiler.h"
 #include "tmo/program.h"
 
-#define TMO_ANY_NUMBER 0    /* number of operands: 1 to TMO_MAX_INPUTS */
-#define TMO_PER_CHANNEL 255 /* number of scales */
+#define TMO_ANY_NUMBER 0    /* any number of operands from 1 to TMO_MAX_INPUTS */
+#define TMO_PER_CHANNEL 255 /* number of scales: one for each channel */
 
-/* Families. The order matters: the first three read by a window, those from `copy` on by their own access. */
+/* Families of kinds. Their order matters: the first three have a window, and those from `copy` on have an access table. */
 enum {
   tmo_family_filter,
   tmo_family_sums,
@@ -88,24 +88,24 @@ typedef struct {
 #define TMO_IS_ANY_OPERANDS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   ((operands) == TMO_ANY_NUMBER)
 
-#define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* two operands, element by element */
-#define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* read by a window */
+#define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands, element by element */
+#define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* kinds with a window */
 #define TMO_POOL_KINDS TMO_KINDS_IF(TMO_IS_POOL)
 #define TMO_MATMUL_KINDS TMO_KINDS_IF(TMO_IS_MATMUL)
 #define TMO_SOFTMAX_KINDS TMO_KINDS_IF(TMO_IS_SOFTMAX)
-#define TMO_CONVERTING_KINDS TMO_KINDS_IF(TMO_IS_CONVERTING)         /* elements of the output have another type */
-#define TMO_S16_KINDS TMO_KINDS_IF(TMO_IS_S16)                       /* a channel takes two bytes of a pixel */
-#define TMO_F32_KINDS TMO_KINDS_IF(TMO_IS_F32)                       /* a channel that is read takes four bytes of a pixel */
-#define TMO_WIDE_KINDS TMO_KINDS_IF(TMO_IS_WIDE)                     /* elements that are read are larger than a byte */
-#define TMO_ACCESS_KINDS TMO_KINDS_IF(TMO_IS_ACCESS)                 /* own access instead of a window */
-#define TMO_LINK_KINDS TMO_KINDS_IF(TMO_IS_LINK)                     /* they send rows to another device or receive them */
+#define TMO_CONVERTING_KINDS TMO_KINDS_IF(TMO_IS_CONVERTING)         /* kinds whose output has another element type */
+#define TMO_S16_KINDS TMO_KINDS_IF(TMO_IS_S16)                       /* kinds whose channels take two bytes of a pixel */
+#define TMO_F32_KINDS TMO_KINDS_IF(TMO_IS_F32)                       /* kinds whose input channels take four bytes of a pixel */
+#define TMO_WIDE_KINDS TMO_KINDS_IF(TMO_IS_WIDE)                     /* kinds whose input elements are larger than a byte */
+#define TMO_ACCESS_KINDS TMO_KINDS_IF(TMO_IS_ACCESS)                 /* kinds with an access table instead of a window */
+#define TMO_LINK_KINDS TMO_KINDS_IF(TMO_IS_LINK)                     /* kinds that send rows to another device or receive them */
 #define TMO_PER_CHANNEL_KINDS TMO_KINDS_IF(TMO_IS_PER_CHANNEL)
 #define TMO_FILTERED_KINDS TMO_KINDS_IF(TMO_IS_FILTERED)
-#define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* sums over all channels that can be computed in parts */
-#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* they can process some of the channels */
+#define TMO_SUMMED_KINDS TMO_KINDS_IF(TMO_IS_SUMMED)                 /* kinds with sums over all channels that can be computed in parts */
+#define TMO_GROUPABLE_KINDS TMO_KINDS_IF(TMO_IS_GROUPABLE)           /* kinds that can process some of the channels */
 #define TMO_TWO_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_TWO_OPERANDS)
 #define TMO_THREE_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_THREE_OPERANDS)
-#define TMO_ANY_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_ANY_OPERANDS)     /* 1 to TMO_MAX_INPUTS */
+#define TMO_ANY_OPERANDS_KINDS TMO_KINDS_IF(TMO_IS_ANY_OPERANDS)     /* kinds with 1 to TMO_MAX_INPUTS operands */
 
 static TMO_ALWAYS_INLINE tmo_kinds tmo_both(tmo_kinds a, tmo_kinds b) { return (tmo_kinds){a.low & b.low, a.high & b.high}; }
 static TMO_ALWAYS_INLINE bool tmo_is_empty(tmo_kinds set) { return (set.low | set.high) == 0; }

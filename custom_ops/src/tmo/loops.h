@@ -16,7 +16,7 @@ static inline const uint8_t *tmo_loops(const void *program, const tmo_group *gro
   return (const uint8_t *)tmo_constant(program, group->loops);
 }
 
-/* The two bytes of a number. */
+/* Returns the number in two bytes. */
 static inline uint16_t tmo_loop_number(const uint8_t *at) { return (uint16_t)(at[0] | (uint16_t)(at[1] << 8)); }
 
 static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16_t times) {
@@ -28,15 +28,15 @@ static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16
 
 /* A sequence of codes: the number of its iterations, and the position of its TMO_LOOP_END. */
 typedef struct {
-  uint32_t iterations; /* 0: the codes are damaged */
+  uint32_t iterations; /* number of iterations; 0 if the codes are damaged */
   const uint8_t *end;
 } tmo_loop_body;
 
-/* Reads the sequence that begins at `at`. It is damaged if it reaches `limit`, nests too deep, names an operator not below n_ops, repeats a body
- * without iterations, or has more iterations than a uint32_t can count. */
+/* Reads the sequence of codes that begins at `at`. It is damaged if it reaches `limit`, nests too deeply, names an operator not below
+ * n_ops, repeats a body without iterations, or has more iterations than a uint32_t can count. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 
-/* Moves a new run to the position after `done` iterations, which are fewer than all. */
+/* Moves a new run to the position after `done` iterations, which must be fewer than all iterations. */
 TMO_LINKAGE void tmo_seek(tmo_run_state *run, uint32_t done);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of an operator's pixels, and when and where a pixel exists. Internal.
+/* The order of an operator's pixels, and the time and address at which a pixel exists. Internal.
  *
  * Row groups are a special case of tiled groups: each row is a stripe, one tile wide. */
 #ifndef TMO_NEST_H_
@@ -14,10 +14,10 @@
 extern "C" {
 #endif
 
-/* An operator's units. In a row group, a row is a stripe with one tile. */
+/* The units of an operator. In a row group, a row is a stripe with one tile. */
 typedef struct {
   const tmo_op *op;
-  const tmo_tensor *tensor; /* the operator's output, or the input of an iterative operator; units are parts of it */
+  const tmo_tensor *tensor; /* tensor whose parts are the units: the operator's output, or the input of an iterative operator */
   uint16_t stripes;
 } tmo_nest;
 
@@ -35,25 +35,26 @@ static inline tmo_nest tmo_nest_of(const void *program, const tmo_group *group, 
 /* Whether each stripe of a tiled group computes all its rows, even those that the previous stripe has already computed. */
 static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
 
-/* Rows [first, end) of a stripe in a tiled group. */
+/* Return the rows [first, end) of a stripe in a tiled group. */
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
-/* Columns [first, end) of a unit. In a tiled group, a unit has op->tile columns; in a row group, it has all. */
+/* Return the columns [first, end) of a unit. In a tiled group, a unit has op->tile columns; in a row group, it has all columns. */
 static inline uint32_t tmo_unit_column(const tmo_op *op, const tmo_unit *unit) { return (uint32_t)unit->tile * op->tile; }
 static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   const uint32_t end = tmo_unit_column(op, unit) + op->tile;
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves to the first unit of the stripe, or of the next stripe that has rows. If none is left, the unit's stripe is `stripes`. */
+/* Moves to the first unit of the stripe or, if it has no rows, of the next stripe that has some. If none is left, the unit's stripe
+ * becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit);
 
 /* Moves to the next unit. After the last unit, the stripe is w->stripes. */
 static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
   const bool only_row = w->tensor->rows == 1 && unit->stripe > 0; /* stripe 0 may have more rows */
   if (!only_row) {
-    const uint16_t row = ++unit->row; /* compute tmo_stripe_end() here, because every unit needs it */
+    const uint16_t row = ++unit->row; /* tmo_stripe_end() is repeated here, because every unit needs it */
     if (row < w->tensor->height && row < unit->stripe * w->tensor->advance + w->tensor->end) return;
     unit->row = (uint16_t)tmo_stripe_first(w->tensor, unit->stripe);
   }
@@ -65,7 +66,7 @@ static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
   tmo_enter_stripe(w->tensor, w->stripes, unit);
 }
 
-/* Whether a unit lies inside the tensor, and its sums inside theirs. A unit that passes cannot cause an access outside the buffers. */
+/* Whether a unit is inside the tensor, and its sums are inside their buffer. Such a unit cannot cause an access outside the buffers. */
 static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
   const tmo_tensor *t = w->tensor;
   if (unit->stripe >= w->stripes || unit->row >= t->height || tmo_unit_column(w->op, unit) >= t->width) return false;
@@ -74,19 +75,19 @@ static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
   return !tmo_sums_channel_groups(w->op) || (unit->row >= tmo_stripe_first(t, unit->stripe) && unit->row < tmo_stripe_end(t, unit->stripe));
 }
 
-/* Whether a unit is the first or the last of an iterative operator. The first sets up the sums, the last writes the output. */
+/* Whether a unit is the first or the last one of an iterative operator. The first initializes the sums, and the last writes the output. */
 static inline bool tmo_unit_opens(const tmo_unit *unit) { return unit->row == 0 && unit->tile == 0; }
 static inline bool tmo_unit_closes(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   return unit->row + 1 == t->height && tmo_unit_column_end(op, t, unit) == t->width;
 }
 
-/* Returns, along one axis, the last input coordinate under the window of output coordinate x. */
+/* Returns the last input coordinate, along one axis, under the window of output coordinate x. */
 static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const int32_t last = (int32_t)(x * stride) - pad + (kernel - 1) * (int32_t)dilation;
   return last < size ? last : size - 1;
 }
 
-/* The last row of operand k that a unit reads; -1 if it reads none. */
+/* Returns the last row of operand k that a unit reads, or -1 if it reads none. */
 static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k) {
   if (tmo_writes_sums(op, unit->channel_group)) return -1;
   if (tmo_iterative(op)) return unit->row;
@@ -99,23 +100,23 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
   return tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-/* Bytes of the operands that an iteration converts to int8 for one window, because they come from an external input; at most UINT32_MAX. */
+/* Returns the bytes of an external input that an iteration converts to int8 for one window; at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
 
-/* Index of a unit's first int32 sum, for an operator that sums channel groups. */
+/* Returns the index of a unit's first int32 sum, for an operator that sums channel groups. */
 static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   const uint32_t row = (uint32_t)(unit->row - tmo_stripe_first(t, unit->stripe));
   return (row * t->width + tmo_unit_column(op, unit)) * t->channels;
 }
 
-/* Addresses of the pixels of one row: pixel x is at offset + ((first + x * step) % depth) * pixel, from the tensor's base. */
+/* Addresses of the pixels of one row. Pixel x is at offset + ((first + x * step) % depth) * pixel from the tensor's base. */
 typedef struct {
   uint32_t offset;
-  uint32_t first, step, depth; /* in pixels of the rolling buffer */
+  uint32_t first, step, depth; /* positions in the rolling buffer, in pixels */
   uint32_t pixel;              /* bytes of a pixel */
 } tmo_line;
 
-/* A row of a tensor with column windows, as a row of one column window and a number of periods. */
+/* Position of a row in a tensor with column windows: its row in the column window, and the number of periods before it. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -123,7 +124,7 @@ typedef struct {
 
 static inline const tmo_column_window *tmo_column_windows(const void *program, const tmo_tensor *t) { return (const tmo_column_window *)tmo_constant(program, t->column_windows); }
 
-/* Finds row y. stripe: matters only if stripes recompute rows, since each then has its own copy. */
+/* Returns the position of row y. stripe: matters only if each stripe has its own copy of recomputed rows. */
 static inline tmo_column_window_row tmo_column_window_row_of(const void *program, const tmo_tensor *t, uint16_t stripe, uint16_t y) {
   const bool recomputed = tmo_recomputes(t);
   const int32_t from = recomputed ? stripe * t->advance + t->end - t->rows : -t->phase;
@@ -133,10 +134,10 @@ static inline tmo_column_window_row tmo_column_window_row_of(const void *program
   return r;
 }
 
-/* Finds row y. stripe: matters only if stripes recompute rows, since each then has its own copy. */
+/* Returns the addresses of row y. stripe: matters only if each stripe has its own copy of recomputed rows. */
 static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t stripe, uint16_t y) {
   if (!tmo_has_column_windows(t)) {
-    const uint32_t last = t->width - 1u; /* width - 1 pixels forwards, modulo the width: one pixel backwards */
+    const uint32_t last = t->width - 1u; /* moving width - 1 pixels forwards, modulo the width, moves one pixel backwards */
     const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
     const tmo_line whole = {tmo_row_offset(t, y), is_reversed ? last : 0, is_reversed ? last : 1, t->width, pixel};
     return whole;
@@ -146,8 +147,10 @@ static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uin
   return line;
 }
 
-/* A row as part of all rows of a tensor, so that the next rows follow from it. Pixel x of it is pixel ((column + x) * column_window->rows + row) %
- * column_window->depth of its column window. A tensor without column windows is treated as one with a single column window for all rows, which is `whole`. */
+/* A row among all rows of a tensor, from which the following rows can be found. Pixel x of the row is pixel ((column + x) *
+ * column_window->rows + row) %
+ * column_window->depth of its column window. A tensor without column windows is treated as one with a single column window for all rows,
+ * which is `whole`. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
@@ -169,7 +172,7 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
   return place;
 }
 
-/* Lists n pixels of a rolling buffer with `bytes` bytes, beginning at byte `at`. Returns the place for the next pixels. */
+/* Lists n pixels of `bytes` bytes each in a rolling buffer, from byte `at` on. Returns the position in the list for the next pixels. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   for (const int8_t **const end = pixels + n; pixels != end; at += step) {
     if (at >= bytes) at = tmo_remainder(at - bytes, bytes);
@@ -178,8 +181,8 @@ static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *ro
   return pixels;
 }
 
-/* Lists `columns` pixels of each of n rows of a tensor without column windows. The rows are `step_h` rows apart, the pixels `step` bytes. base: of the
- * tensor, and the bytes before the first pixel of a row. */
+/* Lists `columns` pixels of each of n rows of a tensor without column windows. The rows are `step_h` rows apart, and the pixels `step`
+ * bytes. base: address of the tensor plus the bytes before the first pixel of a row. */
 static TMO_ALWAYS_INLINE void tmo_list_lines(const tmo_tensor *t, const int8_t *base, uint32_t y, uint32_t step_h, uint32_t n, uint32_t columns,
                                              int32_t step, const int8_t **pixels) {
   const bool upwards = tmo_has_part(TMO_PART_REVERSED) && (t->layout == TMO_LAYOUT_ROWS_REVERSED || t->layout == TMO_LAYOUT_PIXELS_REVERSED);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels for operators that the converter packed (TMO_PACKING_*), and their cores. Internal.
  *
- * A core is the inner loop of a kernel: in assembly for its instruction set, and as a portable twin in C that computes the same bits. Hosts,
- * which check and test what they do not run on, have the twins; other cores refuse programs that are packed for someone else. */
+ * A core is the inner loop of a kernel: in assembly for its instruction set, and as a portable twin in C that computes the same bits. Hosts
+ * use the twins to run programs that are packed for other cores. Microcontrollers refuse programs that are packed for another core. */
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
 #include "access.h"
 #include "kernels.h"
 
-/* Linkage of cores: those in assembly are never embedded. */
+/* Linkage of cores. Those in assembly are never embedded. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* Whether the window of a packed convolution lists input rows, otherwise pixels. */
+/* Whether the window of a packed convolution lists input rows instead of pixels. */
 static inline bool tmo_reads_rows(const tmo_kernel *k) { return !tmo_has_part(TMO_PART_TILES) || k->whole_rows; }
 
 /* Whether this library runs programs that are packed for a target. */
@@ -29,7 +29,7 @@ static inline bool tmo_runs_target(uint16_t target) {
          (target == TMO_TARGET_RVV && TMO_RUNS_RVV) || (target == TMO_TARGET_ESP && TMO_RUNS_ESP);
 }
 
-/* K of a packed convolution: the number of values that a channel reads, including the padding of rows and of the whole. */
+/* Returns K of a packed convolution: the number of values that a channel reads, including the padding of rows and of the whole. */
 static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
   const uint32_t row = op->kernel_w * in_channels;
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
@@ -37,20 +37,20 @@ static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels)
   return (op->kernel_h * ((row + 3) / 4 * 4) + 7) / 8 * 8;
 }
 
-/* Whether they are multiplied as bytes. */
+/* Whether a packed operator multiplies its values as bytes. */
 static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) ||
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Number of values that fill a tile of two pixels; more pixels take three eighths of it. */
+/* Returns the number of values that fill a tile of two pixels. A tile of more pixels has three eighths of that for each pixel. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Whether the scratch has room for as many pixels as are computed at once, whatever their number of values. */
+/* Whether the scratch has room for all pixels that are computed at once, for any number of values. */
 static inline bool tmo_has_wide_tile(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && op->wide_tile == 1; }
 
-/* Number of output pixels to compute at once, given the values of each and the remaining pixels. With the DSP extension a single last pixel is
- * avoided, because it costs most. */
+/* Returns the number of output pixels to compute at once, given the values of each and the remaining pixels. With the DSP extension a
+ * single last pixel is avoided, because it costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -68,7 +68,7 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Number of groups of three interleaved pairs of channels in a dense layer; two or four pairs may remain. */
+/* Returns the number of groups of three interleaved pairs of channels in a dense layer. Two or four pairs may remain. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
@@ -76,27 +76,28 @@ static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }
 
-/* Columns of the input under n adjacent windows, and those after them up to the next window. */
+/* Returns the input columns under n adjacent windows, including those up to the next window. */
 static inline uint32_t tmo_esp_columns(const tmo_op *op, uint32_t n) { return n * op->stride_w + op->kernel_w - 1; }
 
-/* Channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8 or, for few channels or other windows than 3x3, of int16. */
+/* Returns the channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8. For few channels, or windows other than
+ * 3x3, the vectors are of int16. */
 static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
   return op->kernel_h == 3 && op->kernel_w == 3 && channels > 8 ? (channels + 15) / 16 * 16 : (channels + 7) / 8 * 8;
 }
 
-/* Scratch for n pixels of padded channels: the result of esp_nn_get_depthwise_conv_scratch_size_esp32s3(), rounded up. */
+/* Returns the scratch for n pixels of padded channels, as esp_nn_get_depthwise_conv_scratch_size_esp32s3() does, rounded up. */
 static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, uint32_t n) {
   const uint32_t filters = (uint32_t)op->kernel_h * op->kernel_w * padded;
   if (op->kernel_h == 3 && op->kernel_w == 3 && padded % 16 == 0) return filters + 32;
   return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
 }
 
-/* All scratch of such a call: ESP-NN's, in which a pixel of padding lies before the call, and the call's input and output. */
+/* Returns all scratch of a call for n pixels: ESP-NN's own, with a pixel of padding before it, and the call's input and output. */
 static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
   return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
 }
 
-/* Pixels of a call, given those of an iteration: as many as the tile holds, at least one. */
+/* Returns the pixels of a call, given those of an iteration: as many as the tile holds, but at least one. */
 static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_t columns) {
   const uint32_t one = tmo_esp_depthwise_bytes(op, padded, 1), each = tmo_esp_depthwise_bytes(op, padded, 2) - one;
   if (one >= TMO_ESP_TILE || each == 0) return 1;
@@ -104,7 +105,7 @@ static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_
   return n < columns ? n : columns > 0 ? columns : 1;
 }
 
-/* Scratch of an operator that computes pixels of `out` from those of `in`. */
+/* Returns the scratch of an operator that computes pixels of `out` from pixels of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = tmo_packed_values(op, in->channels), columns = tmo_by_row(op) ? out->width : op->tile;
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) {
@@ -118,7 +119,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   return (tmo_packs_bytes(op) ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
 }
 
-/* Limits what a core, which does not know of an activation's range, has written. */
+/* Limits the outputs of a core that does not know the activation's range. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return op->act_min != INT8_MIN || op->act_max != INT8_MAX; }
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
   if (!tmo_packed_clamps(op)) return;
@@ -130,7 +131,7 @@ typedef struct {
   uint32_t first, count;
 } tmo_run_of_columns;
 
-/* The columns whose windows are inside an input of this width. */
+/* Returns the columns whose windows are inside an input of this width. */
 static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t extent = (op->kernel_w - 1u) * op->dilation_w + 1, padded = (uint32_t)k->in_width + op->pad_left;
@@ -149,7 +150,7 @@ typedef struct {
   int8_t *const *outs;
 } tmo_columns_job;
 
-/* Computes them from whole input rows. */
+/* Computes these columns from whole input rows. */
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
 /* CONV, TMO_PACKING_DSP_CONV. gather() collects the values under the window of pixel `pixel`, one of `pixels` that multiply() or scatter() then
@@ -159,21 +160,21 @@ TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* both, for a row of pixels */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* one pixel, if tmo_packed_direct() */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel, if tmo_packed_direct() */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
 /* Arguments of tmo_mve_conv besides pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* pixel p is at out + p * step */
+  int8_t *out;   /* output of the first pixel; pixel p is at out + p * step */
   uint32_t step;
   uint32_t turns; /* number of 16-byte vectors */
   uint32_t channels;
   int32_t zero, least, most; /* zero point, minimum and maximum of the output */
-  uint32_t pairs;            /* pairs of pixels, where two are computed at a time */
+  uint32_t pairs;            /* number of pairs of pixels, if two pixels are computed at a time */
 } tmo_mve_job;
 
-/* tmo_packed_values() in vectors, for operators packed for Helium. */
+/* Returns tmo_packed_values() in vectors, for operators packed for Helium. */
 static inline uint32_t tmo_mve_turns(const tmo_op *op, uint32_t in_channels) { return (op->kernel_h * op->kernel_w * in_channels + 15) / 16; }
 
 static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales, uint32_t in_channels, uint32_t out_channels, int8_t *out, uint32_t step) {
@@ -182,14 +183,14 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* The same for TMO_PACKING_MVE_CONV. The values of pixel p are at bytes + p * bytes_step, where the pixels are read in place. If `bytes` is NULL,
- * the gathered values are read. */
+/* CONV, TMO_PACKING_MVE_CONV: gathers and multiplies like the functions above. If pixels are read in place, the values of pixel p are at
+ * bytes + p * bytes_step. If `bytes` is NULL, the gathered values are read. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_mve_columns;
 
-/* The same for TMO_PACKING_RVV_CONV. */
+/* CONV, TMO_PACKING_RVV_CONV: gathers and multiplies like the functions above. */
 TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
@@ -198,17 +199,17 @@ TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 /* DEPTHWISE, TMO_PACKING_RVV_DEPTHWISE: computes adjacent output pixels. The taps of pixel p are at taps[i] + p * step. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
-/* The same for TMO_PACKING_ESP_CONV, one pixel at a time. */
+/* CONV, TMO_PACKING_ESP_CONV: gathers and multiplies one pixel at a time. */
 TMO_LINKAGE void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *window);
 TMO_LINKAGE void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out);
-TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* both, or without a copy */
+TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* with a gathered copy if necessary */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
 /* DEPTHWISE, TMO_PACKING_ESP_DEPTHWISE: like tmo_depthwise_rvv(). */
 TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
-/* ADD, TMO_PACKING_DSP_ADD: adds n elements. Each is read before its sum is written. */
+/* ADD, TMO_PACKING_DSP_ADD: adds n elements. Each element is read before its sum is written. */
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
@@ -220,7 +221,7 @@ static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - s
 /* DEPTHWISE, for any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* The same for one pixel whose window has `taps` taps, listed row by row. clear() sets all of them to padding. */
+/* Computes one pixel whose window has `taps` taps, listed row by row. clear() sets all taps to padding. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
 TMO_LINKAGE void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8_t *out);
@@ -234,25 +235,25 @@ static inline bool tmo_has_nine_taps(const tmo_op *op) {
  * Padding values of the last quad are arbitrary. */
 TMO_CORE int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 
-/* The same for a multiple of 4 bytes, with pixel p at from[p]. Each quad is read before it is written. */
+/* Widens a multiple of 4 bytes of each of four pixels, with pixel p at from[p]. Each quad is read before it is written. */
 TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
 /* Widens n >= 1 taps into a tile of one pixel. Each tap has a multiple of 4 bytes. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* The core: computes `pairs` pairs of output channels for 1 to 4 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels +
+/* Compute `pairs` pairs of output channels for 1 to 4 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels +
  * p) * 2 + i % 2]. values: a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4;
 
-/* The same for one pixel, whose `values` bytes are at `bytes`, and at least two pairs. */
+/* Computes at least two pairs of output channels for one pixel, whose `values` bytes are at `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
-/* The same for three pairs at once, whose weights are interleaved. */
+/* Computes three pairs of output channels at once for one pixel. The weights of the three pairs are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 
-/* Computes all channels of adjacent output pixels. `turns` is the number of groups of three taps. Those of pixel p are at taps[i] + p * step. */
+/* Computes all channels of adjacent output pixels. turns: number of groups of three taps. The taps of pixel p are at taps[i] + p * step. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
@@ -265,25 +266,25 @@ typedef struct {
   const int8_t *taps[9];
 } tmo_dsp_run;
 
-/* The same for runs of pixels with nine taps. */
+/* Computes all channels of runs of pixels with nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
-/* Blocks of up to six adjacent output pixels of 3x3 taps with stride 1, and the columns of the first one, row by row. Those of block b are b times as
- * many pixels further as a block has outputs. */
+/* Blocks of up to six adjacent output pixels of 3x3 taps with stride 1, and the columns of the first one, row by row. The columns of block
+ * b are b * outputs pixels further. */
 typedef struct {
   uint32_t blocks, outputs;
   const int8_t *columns[3][8];
 } tmo_dsp_blocks;
 
-/* Computes all channels of these pixels, whose outputs are adjacent. */
+/* Computes all channels of the pixels in these blocks. Their outputs are adjacent. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, int8_t *out, uint32_t channels);
 
-/* Computes all output channels (a multiple of 4 for pairs of pixels, of 8 for one) from 16 * turns bytes of each pixel; those of pixel p are at
- * bytes + p * step. The outputs of two pixels are less than 65,531 bytes apart. */
+/* Computes all output channels (a multiple of 4 for pairs of pixels, of 8 for one) from 16 * turns bytes of each pixel. The bytes of pixel
+ * p are at bytes + p * step. The outputs of two pixels are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* The same for the output of a ReLU: zero point -128 and the whole range. The C twin uses the general function. */
+/* Compute outputs like the functions above, for a ReLU: zero point -128 and the whole range. The C twins are the functions above. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -294,14 +295,14 @@ TMO_CORE tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
 static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
 
 #if TMO_RUNS_MVE
-/* The function that computes one pixel of this many channels. */
+/* Computes one pixel with any number of channels. */
 TMO_LINKAGE tmo_mve_conv tmo_mve_one_of_any;
 static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
   return job->channels % 8 != 0 ? tmo_mve_one_of_any : tmo_mve_is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1;
 }
 #endif
 
-/* Parts of rows under adjacent windows. */
+/* Parts of input rows under adjacent windows. */
 typedef struct {
   const int8_t *const *first;
   uint32_t n;     /* number of rows */
@@ -313,7 +314,7 @@ typedef struct {
 /* Copies the rows of several windows, one after the other. The rows of the first window begin at first[r] + offset. */
 TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
 
-/* The pixels of a window in column windows. */
+/* The pixels under a window in a tensor with column windows. */
 typedef struct {
   const tmo_column_window *column_window; /* column window of the first row */
   uint32_t column;      /* first pixel, counted over all periods */
@@ -334,10 +335,10 @@ TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 /* Fills n >= 1 bytes. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
-/* Adds n adjacent pixels to the sums of their channels, as the C kernels for pooling do on other cores. */
+/* Adds n adjacent pixels to the sums of their channels. On other cores, the C kernels for pooling do this. */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
-/* Like tmo_dsp_depthwise, with two taps per turn. range: zero point, minimum and maximum of the output. */
+/* Computes outputs like tmo_dsp_depthwise, with two taps per turn. range: zero point, minimum and maximum of the output. */
 TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step, const int8_t *range);
 
@@ -347,13 +348,13 @@ typedef struct {
     const int8_t *first; /* first pixel of the row; a missing row has a pixel at the zero point */
     uint32_t pixel;      /* distance of pixels in bytes; 0 for a missing row */
   } rows[3];
-  const int8_t *missing; /* stands for pixels outside the row */
+  const int8_t *missing; /* pixel that stands for pixels outside the row */
   uint32_t width;        /* width in pixels */
   uint32_t stride;
   uint32_t inside;       /* windows that begin before this column have all taps; 0 if a row is missing */
-  uint32_t apart;        /* bytes from the end of a tap's last vector to the next window's, modulo 2^32 */
+  uint32_t apart;        /* bytes from the end of a tap's last vector to the next window's tap, modulo 2^32 */
   const int8_t *constants;
-  uint32_t first;        /* channels: less than sixteen, or a multiple of it */
+  uint32_t first;        /* number of channels: less than sixteen, or a multiple of it */
   const int8_t *end;     /* end of all constants */
   uint32_t beyond;       /* bytes of the last vector after the last channel */
   uint32_t more;         /* channels modulo sixteen */
@@ -361,17 +362,17 @@ typedef struct {
   uint32_t pixels;       /* remaining output pixels */
 } tmo_mve_nine;
 
-/* Whether a core supports this window and range. */
+/* Whether tmo_mve_depthwise_9() supports the operator's window and range. */
 static inline bool tmo_mve_has_nine(const tmo_op *op) {
   const bool relu = op->output_zero_point == INT8_MIN && op->act_min == INT8_MIN && op->act_max == INT8_MAX;
   return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
-/* That core. It computes one pixel with listed taps or, if `taps` is NULL, job->pixels pixels. */
+/* Computes windows of 3x3 taps: one pixel with listed taps or, if `taps` is NULL, job->pixels pixels. */
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* The C twins of these functions, generated from descriptions. */
+/* C twins of the functions above, generated from descriptions. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

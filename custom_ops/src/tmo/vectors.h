@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* Computes one output pixel at out + i. out: NULL if the sums continue in a later call. False: nothing was computed, because vectors cannot do it. */
+/* Computes one output pixel at out + i. out: NULL if the sums continue in a later call. Returns false if vectors cannot compute the
+ * pixel; then nothing was computed. */
 #if TMO_RVV
 TMO_LINKAGE bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
 /* Computes a row whose windows are one column wide. */
@@ -31,7 +32,7 @@ static inline bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *
 }
 #endif
 
-/* Whether each element of the output is made of one element of both operands, in the same order. */
+/* Whether each output element depends on one element of both operands, in the same order. */
 static inline bool tmo_is_elementwise(const tmo_kernel *k) {
   if (k->channel_step[0] != 1 || k->channel_step[1] != 1) return false;
   return k->out_width == 1 || (k->pixel_step[0] == k->out_channels && k->pixel_step[1] == k->out_channels);
@@ -62,7 +63,7 @@ static inline bool tmo_pool_row_vectors(const tmo_kernel *k, const tmo_window *r
 }
 #endif
 
-/* ADD and MUL, with vectors where possible. */
+/* ADD and MUL, with vectors if possible. */
 static inline void tmo_add_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_add_vectors(k, window->pixels[0], window->pixels[1], out)) tmo_add_scalars_s8(k, window, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The start of an iteration's operand or output. Internal. */
+/* The address of an iteration's operand or output. Internal. */
 #ifndef TMO_VIEW_H_
 #define TMO_VIEW_H_
 
@@ -11,10 +11,10 @@
 extern "C" {
 #endif
 
-/* A tensor as one iteration sees it: with all channels, or those of a group. */
+/* A tensor as one iteration sees it: with all channels, or those of one channel group. */
 typedef struct {
   const tmo_tensor *tensor;
-  const int8_t *base; /* add a pixel's offset to it; channels of other groups are skipped */
+  const int8_t *base; /* address to which a pixel's offset is added; channels of other groups are skipped */
   uint32_t pixel;     /* distance of pixels in bytes */
 } tmo_view;
 
@@ -29,7 +29,7 @@ static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t
   return v;
 }
 
-/* Lists the pixels under the rows and columns of an operator's window, which has at least one, in a tensor with the layout TMO_LAYOUT_HWC. Leaves
+/* Lists the pixels under the rows and columns of an operator's window, at least one, in a tensor with the layout TMO_LAYOUT_HWC. Leaves
  * `gap` places between rows. */
 TMO_LINKAGE void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
                                  uint32_t gap, const int8_t **pixels);
