@@ -15,11 +15,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-import devices_speed
 import size
 from cores.core import MEASURED, Core, runner, sources
 from papers.fused_tiling import schedules, tiling_tables
@@ -128,13 +126,6 @@ def tilings(_: Sequence[Path]) -> Iterator[bytes]:
     yield from map(tiled, ("TXT", "MW", "CIF", "RAD"))
 
 
-def on_devices(paths: Sequence[Path]) -> Iterator[bytes]:
-    """Yield the models of the devices and the basis of the estimates, without the milliseconds."""
-    yield (ROOT / "tflm_memopt/analysis/costs.json").read_bytes()
-    for path, n, split in product(paths, devices_speed.DEVICES, devices_speed.SPLITS.values()):
-        yield from (one.model for one in devices_speed.shares(path, n, split))
-
-
 @functools.cache
 def tiled(name: str) -> bytes:
     return repr(tiling_tables.network(name, tiling_tables.NETWORKS[name]())).encode()
@@ -146,7 +137,6 @@ TABLES = (
     Table(BENCHMARKS, "ram", "ram.py {models}"),
     Table(BENCHMARKS, "tigris", "tigris.py"),
     Table("docs/two-cores.md", "cores", "two_cores.py --models {models}"),
-    Table("docs/two-cores.md", "cores-generic", "two_cores.py --models {models} --target generic"),
     Table("docs/zoo.md", "others", "zoo.py {public}"),
     Table(FRONTIER, "msf-cnn", "papers/msf_cnn/frontier.py --nets {nets}"),
     Table(FRONTIER, "costs", "costs.py --keep", (), estimates),
@@ -175,6 +165,4 @@ TABLES = (
         for name in tiling_tables.TABLES
     ),
     Table("docs/order-and-layout.md", "schedules", "papers/fused_tiling/schedules.py", of=orders),
-    Table("docs/several-devices.md", devices_speed.TABLE, "devices_speed.py --models {models}",
-          ("mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8"), on_devices),
 )  # fmt: skip

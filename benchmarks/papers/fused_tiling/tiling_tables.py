@@ -23,16 +23,12 @@ from papers.joint_memory.classifiers import inverted, same, separable
 from tables import markdown, page_parser, publish
 
 import tflm_memopt
-from tflm_memopt.model import writer
-from tflm_memopt.model.names import OFFLINE_PLAN
-from tflm_memopt.model.reader import read, text
+from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.runtime.wheel import interpreter
 
 MOST = 1.5
 """Largest F of FFMT."""
-FAST = 1.01
-"""Largest F of the thesis' performance-optimized design (Table 4.2)."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {
@@ -40,7 +36,6 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "FFMT": {**_PARTS, "without": ("channel-groups",)},
     "FDT": {**_PARTS, "without": ("stripes",)},
     "both": _PARTS,
-    "fast": {**_PARTS, "max_macs": FAST},
     "operator, no groups": {"without": ("channel-groups",)},
     "operator": {},
 }
@@ -49,35 +44,25 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Figures of the thesis for a model in percent: saved memory (Table 4.1), overhead of operations (4.1) and ROM
-    (4.3).
-    """
+    """Memory that the thesis saves on a model, in percent (Table 4.1)."""
 
     ffmt: float
     fdt: float
-    ffmt_macs: float
-    ffmt_rom: float
-    fdt_rom: float
 
 
 PUBLISHED: Mapping[str, Published] = {
-    "AWW": Published(0.0, 18.1, 0.0, 0, -1.8), "TXT": Published(0.0, 76.2, 0.0, 0, 0.1),
-    "MW": Published(61.3, 35.5, 32.5, 7.3, 2.7), "POS": Published(45.3, 4.4, 45.1, -1.2, -1.1),
-    "SSD": Published(39.4, 14.6, 0.2, -0.8, -0.8), "CIF": Published(61.8, 5.7, 12.0, 0.4, 0.4),
-    "RAD": Published(22.0, 19.6, 0.0, 3.2, -0.3),
+    "AWW": Published(0.0, 18.1), "TXT": Published(0.0, 76.2), "MW": Published(61.3, 35.5),
+    "POS": Published(45.3, 4.4), "SSD": Published(39.4, 14.6), "CIF": Published(61.8, 5.7),
+    "RAD": Published(22.0, 19.6),
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A network converted in one way. Sizes are in bytes."""
+    """A network converted in one way."""
 
-    head: int
     total: int
-    flash: int
-    overhead: float
-    """Compute factor F."""
-    parts: tuple[str, ...]
+    """Bytes of the arena."""
     same_bytes: bool
 
 
@@ -86,10 +71,7 @@ class Network:
     """An original network and its conversions."""
 
     name: str
-    head: int
     total: int
-    flash: int
-    macs: int
     ways: Mapping[str, Result]
 
 
@@ -157,19 +139,12 @@ NETWORKS: Mapping[str, Callable[[], bytes]] = {
 
 
 def network(name: str, data: bytes) -> Network:
-    first = tflm_memopt.inspect(data)
     case = _case(data)
-    wanted = _outputs(data, case)
-    ways = {}
+    wanted, ways = _outputs(data, case), {}
     for way, settings in WAYS.items():
         done = tflm_memopt.optimize(data, name=name, **settings)
-        arena = done.report.arena
-        ways[way] = Result(
-            arena.head, arena.total, len(done.model), done.report.overhead, tuple(map(str, done.report.in_parts)),
-            _outputs(done.model, case) == wanted,
-        )  # fmt: skip
-    before = done.report.original_arena
-    return Network(name, before.head, before.total, len(data), sum(op.macs for op in first.operators), ways)
+        ways[way] = Result(done.report.arena.total, _outputs(done.model, case) == wanted)
+    return Network(name, done.report.original_arena.total, ways)
 
 
 def _case(data: bytes) -> Sequence[Any]:
@@ -187,58 +162,27 @@ def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
     return [tflm.get_output(k).tobytes() for k in range(len(read(model).graph.outputs))]
 
 
-def layouts() -> dict[str, int]:
-    """Heads of the text model in channel groups: by TFLM's own planner, by hill climbing, and by hill climbing followed
-    by CP-SAT.
-    """
-    data, settings = examples.text_model(), WAYS["FDT"]
-    climbing, exact = (tflm_memopt.optimize(data, **settings, seconds=s) for s in (0.0, None))
-    source = read(exact.model)
-    tree = writer.edit(source)
-    tree.metadata = [m for m in tree.metadata if text(m.name) != OFFLINE_PLAN]
-    greedy = tflm_memopt.inspect(writer.write(tree)).arena.head
-    return {"TFLM's planner": greedy, "hill climbing": climbing.report.arena.head, "CP-SAT": exact.report.arena.head}
-
-
 # ---- the tables ----
 
 
 def totals(found: Sequence[Network]) -> str:
     """Print Table 4.1: whole arenas, and the reduction compared with today's."""
-    titles = ["model", "thesis, FFMT", "thesis, FDT", "TFLM today", *(way for way in WAYS if way != "fast")]
+    titles = ["model", "thesis, FFMT", "thesis, FDT", "TFLM today", *WAYS]
     return markdown(titles, (_totals(net) for net in found))
 
 
 def _totals(net: Network) -> Iterator[str]:
     said = PUBLISHED[net.name]
     yield from (net.name, f"{said.ffmt:.1f} %", f"{said.fdt:.1f} %", f"{net.total:,}")
-    for way, result in net.ways.items():
-        if way != "fast":
-            yield f"{result.total:,}, {_less(net.total, result.total)}"
-
-
-def costs(found: Sequence[Network]) -> str:
-    """Print Tables 4.1 and 4.3: the costs."""
-    titles = ["model", "MACs", "thesis, FFMT", "F of FFMT", "of both", "file", "thesis, ROM", *COSTLY]
-    return markdown(titles, (_costs(net) for net in found))
-
-
-COSTLY = ("FFMT", "FDT", "both", "operator")
-
-
-def _costs(net: Network) -> Iterator[str]:
-    said = PUBLISHED[net.name]
-    yield from (net.name, f"{net.macs:,}", f"{1 + said.ffmt_macs / 100:.3f}")
-    yield from (f"{net.ways[way].overhead:.3f}" for way in ("FFMT", "both"))
-    yield from (f"{net.flash:,}", f"{said.ffmt_rom:+.1f} %, {said.fdt_rom:+.1f} %")
-    yield from (f"{100 * (net.ways[way].flash / net.flash - 1):+.1f} %" for way in COSTLY)
+    for result in net.ways.values():
+        yield f"{result.total:,}, {_less(net.total, result.total)}"
 
 
 def _less(before: int, after: int) -> str:
     return f"{100 * (1 - after / before):.1f} %"
 
 
-TABLES: Mapping[str, Callable[[Sequence[Network]], str]] = {"totals": totals, "costs": costs}
+TABLES: Mapping[str, Callable[[Sequence[Network]], str]] = {"totals": totals}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
