@@ -10,12 +10,14 @@ from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.array import ALIGNMENT
 from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.module import InApp, Module, module
-from tflm_memopt.emit.module_text import LIMIT, NEWLINE, module_header, module_source, ram_limit
+from tflm_memopt.emit.module_text import LIMIT, module_header, module_source, ram_limit
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.results import Optimized, Sample
 from tflm_memopt.runtime.regions import planned
+
+NEWLINE = "\n"
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
@@ -44,7 +46,7 @@ def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
         at[name], end = _in_head(read(done.model), alone[name])
         head = max(head, end)
     for name, m in alone.items():
-        for state in _states(m):
+        for state in m.states:
             at[name][state] = -(-head // ALIGNMENT) * ALIGNMENT
             head = at[name][state] + m.sizes[state]
     return {name: replace(m, at=at[name], arena=head) for name, m in alone.items()}
@@ -56,10 +58,6 @@ def _alone(name: str, done: Optimized) -> Module:
     return module(file_stem(name), read(done.model), done.report.source, left, done.report.window)
 
 
-def _states(m: Module) -> list[TensorId]:
-    return [region.state for region in m.regions if region.state is not None]
-
-
 def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
     """Return the offsets of a model's buffers except its states, and the end of the last buffer.
 
@@ -68,7 +66,7 @@ def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
     """
     at = planned(model, m.at)
     end = max((offset + model.graph.tensors[t].nbytes for t, offset in at.items()), default=0)
-    for t in m.at.keys() - at.keys() - set(_states(m)):
+    for t in m.at.keys() - at.keys() - set(m.states):
         at[t] = -(-end // ALIGNMENT) * ALIGNMENT
         end = at[t] + model.graph.tensors[t].nbytes
     return at, end

@@ -12,9 +12,10 @@ from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.array import ALIGNMENT
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.emit.names import comment, file_stem, identifier
-from tflm_memopt.emit.program import INVOKE, Platform, Subject, Texts, escaped, inference, printed, rendered, stored
+from tflm_memopt.emit.program import INVOKE, Platform, Subject, Texts, escaped, inference, printed, stored
 from tflm_memopt.emit.project import Project
 from tflm_memopt.emit.readme import About
+from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.telling import keeps_state
 

@@ -81,6 +81,16 @@ class Module:
         return symbol(self.library_stem)
 
     @property
+    def pauses(self) -> tuple[int, ...]:
+        """Numbers of iterations after which the model pauses."""
+        return self.shared.pauses if self.shared else ()
+
+    @property
+    def states(self) -> tuple[TensorId, ...]:
+        """The states that are kept between invocations."""
+        return tuple(region.state for region in self.regions if region.state is not None)
+
+    @property
     def external(self) -> bool:
         return self.source is not None and not self.source.pushed
 

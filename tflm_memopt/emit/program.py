@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
-from typing import Any
-
-from jinja2 import Environment, StrictUndefined
 
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
 from tflm_memopt.emit.border import Border, Image, image_of
 from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.emit.quantizers import C_TYPES, literal
+from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.results import Report, Sample
@@ -209,21 +205,3 @@ def escaped(text: str) -> str:
     """
     special = b'"\\?'
     return "".join(chr(b) if 32 <= b < 127 and b not in special else f"\\{b:03o}" for b in text.encode())
-
-
-def rendered(template: str, **context: Any) -> str:
-    """Return a template of this folder with its fields filled in."""
-    text: str = _templates().from_string(_source(template)).render(**context)
-    return text
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(  # the text is C, so nothing is escaped
-        autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-
-
-@cache
-def _source(template: str) -> str:
-    return resources.files(__package__).joinpath(template).read_text(encoding="utf-8")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tflm_memopt.emit.names import identifier
-from tflm_memopt.emit.program import Subject, Texts, rendered
+from tflm_memopt.emit.program import Subject, Texts
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
+from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.graph import Tensor
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from tflm_memopt.emit import library
 from tflm_memopt.emit.names import identifier
-from tflm_memopt.emit.program import Platform, Texts, rendered
+from tflm_memopt.emit.program import Platform, Texts
 from tflm_memopt.emit.project import LIBRARY, Project, below, with_library
 from tflm_memopt.emit.readme import readme
+from tflm_memopt.emit.templates import rendered
 from tflm_memopt.errors import UsageError
 from tflm_memopt.targets.boards import Board, boards, runs
 
