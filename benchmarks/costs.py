@@ -300,8 +300,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = old["cores"] | _with_missing(old["cores"], _fits(chosen, seeds, args.jobs, old["cores"]))
         else:
             fits = old["cores"] if args.keep else _fits(chosen, seeds_of(args.networks), args.jobs)
-            for name, fit in fits.items():  # kernels that no drawn plan has keep their costs
-                fit["kernels"] = old["cores"].get(name, fit)["kernels"] | fit["kernels"]
+            for name, fit in fits.items():
+                fit["kernels"] = _with_undrawn(fit["kernels"], old["cores"].get(name, fit)["kernels"])
             found = old["cores"] | _with_errors(chosen, fits, args.held_out)
         ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
         args.output.write_text(written({"cores": ordered}))
@@ -311,6 +311,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.update:
         tables.update(args.update, "costs", table(ordered))
     return 0
+
+
+def _with_undrawn(found: Mapping[str, list[float]], old: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    """Return the costs with those of kernels that no drawn plan has in any way."""
+    drawn = {kernel.split()[0] for kernel in found}
+    return dict(sorted(({**found} | {k: each for k, each in old.items() if k.split()[0] not in drawn}).items()))
 
 
 def _fits(

@@ -63,6 +63,8 @@ class Work:
     """Number of times that a kernel runs through its weights."""
     listed: float = 0
     """Pixels under its windows that are found one by one in column windows."""
+    vectors: float = 0
+    """Values or taps that are multiplied by up to 32 channels at once, as vectors of a RISC-V core do."""
     older: float = 0
     """Rows that are looked up in a state."""
     kept: float = 0

@@ -317,9 +317,9 @@ class RowOp:
         return self.kind is Kind.MAX_POOL and self.param == 0
 
     @property
-    def reads_transposed(self) -> bool:
-        """Whether a product of int8 matrices reads the right one row by row."""
-        return self.kind is Kind.BATCH_MATMUL and self.param == 1
+    def is_product(self) -> bool:
+        """Whether it multiplies int8 matrices. `param` is 1 if the right one is transposed."""
+        return self.kind is Kind.BATCH_MATMUL
 
     @property
     def is_depthwise(self) -> bool:

@@ -14,8 +14,6 @@ UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32, Kind.ARG_MAX_ALONG, Kind.GATHER_N
 """Kernels at the ends of networks, which take little of their time. Some tables have some of them."""
 PRECISE = ("cortex-m4", "cortex-m7", "cortex-m33")
 """Cores whose milliseconds are printed, or that run the same code."""
-ROUGH = "rv32-v"
-"""A core for which unpacked depthwise layers with several outputs per channel are estimated badly."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 
@@ -39,6 +37,6 @@ def test_every_kernel_was_measured(table: Table) -> None:
 def test_estimates_are_as_good_as_promised(table: Table) -> None:
     """Plans that the fit has not seen stay within the error that docs/frontier.md states."""
     assert table.plans >= 10
-    assert table.high <= (0.1 if table.core in PRECISE else 0.2)
-    assert table.low <= (0.45 if table.core == ROUGH else 0.1)
+    assert table.high <= (0.1 if table.core in PRECISE else 0.25)
+    assert table.low <= (0.1 if table.core in PRECISE else 0.15)
     assert table.median <= (0.02 if table.core in PRECISE else 0.05)

@@ -88,9 +88,12 @@ def _by_access(m: Member, executed: Ints) -> Work:
             aligned = _in_words(op, move)
             quads += aligned * times * move.count * move.nbytes // 4
             swept += (not aligned) * times * move.count * move.nbytes
-        singles = (op.moves.fill is not None) * n * op.writes.row_bytes
+        singles, runs, at_once = (op.moves.fill is not None) * n * op.writes.row_bytes, n * len(moved), 0
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
+    elif op.is_product:  # four columns at once
+        fours, alone = n * (op.writes.c // 4), n * (op.writes.c % 4)
+        loops, quads, singles = fours + alone, fours * op.reads[0].c, alone * op.reads[0].c
     elif op.updates:  # LSTM
         loops = n * 2 * GATES * op.writes.c
     elif op.traits.biased:  # TRANSPOSE_CONV
@@ -99,7 +102,7 @@ def _by_access(m: Member, executed: Ints) -> Work:
         runs = loops / op.writes.c * -(-op.writes.c // SUMS_AT_ONCE)
         quads, singles = loops * (c // 8 + c % 8 // 4), loops * (c % 4)
         swept = runs * (c // 8 + c % 8 // 4 + c % 4)
-    words = ["transposed"] * op.reads_transposed
+    words = ["transposed"] * (op.is_product and op.param == 1)
     done = Work(
         _name(m, *words), macs, macs, read, pixels * op.writes.c, pixels, n * at_once, n, rows=looked_up, loops=loops,
         pieces=pieces, quads=quads, singles=singles, runs=runs, swept=swept,

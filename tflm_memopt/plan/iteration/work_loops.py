@@ -307,14 +307,25 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
 
 
 def _rvv_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_vectors.c: vectors of output channels for up to four pixels. Vectors of int32 have at
-    least 16 bytes.
+    """Model tmo_vectors.c: vectors of output channels for two pixels at once, or for four if there are few channels.
+    Vectors of int32 have at least 16 bytes.
     """
     values, kernel = _values(w, Packing.RVV_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
-    batches, fours = _batches(w, Packing.RVV_CONV, values)
-    stripes = _stripes(w.out_channels)
-    done = replace(done, macs=w.pixels * values * stripes, weights=batches * values * stripes, loops=batches * stripes)
-    if kernel == (1, 1) and (w.rows or w.columns == 1):
+    few = w.out_channels <= VECTOR
+    direct = kernel == (1, 1) and (w.rows or w.columns == 1)
+    stripes, at_once = _stripes(w.out_channels), 4 if few else 2
+    _, fours = _batches(w, Packing.RVV_CONV, values)
+    passes = 0
+    widths, counts = np.unique(w.x1 - w.x0, return_counts=True)
+    for width, times in zip(widths.tolist(), counts.tolist(), strict=True):
+        each = [width] if direct else kernel_choice.batches(Packing.RVV_CONV, values, width, wide=False)
+        passes += times * sum(n // at_once + n % at_once for n in each)
+    done = replace(
+        done, macs=w.pixels * values * stripes, weights=passes * values * stripes, loops=passes * stripes,
+        odd=passes * stripes * (values % 4),
+    )  # fmt: skip
+    done = _named(done, *["few"] * few)
+    if direct:
         return _named(replace(done, read=0), "direct")
     return replace(done, pieces=w.gathered_alone(fours) * kernel[0] if w.rows else w.taps)
 
@@ -457,7 +468,7 @@ def _runs(w: Windows, done: Work) -> Work:
     n, shared = w.out_channels, -(-w.out_channels // SUMS_AT_ONCE)
     return replace(
         done, loops=runs * n, pieces=pieces * n, quads=quads * n, singles=singles * n, runs=runs * shared,
-        swept=(quads + singles) * shared,
+        swept=(quads + singles) * shared, vectors=w.taps * c * _stripes(n),
     )  # fmt: skip
 
 
@@ -486,7 +497,7 @@ def _depthwise(w: Windows, done: Work) -> Work:
             ), "repeated",
         )  # fmt: skip
     n, fours = c // 4 + c % 4, -(-c // 4)
-    done = replace(done, loops=w.pixels * n, pieces=w.taps * n)
+    done = replace(done, loops=w.pixels * n, pieces=w.taps * n, vectors=w.taps * _stripes(c))
     if not w.makes_fours:
         return _named(done, "singly")
     listed = w.row_windows if w.reads_rows else w.pixels
@@ -526,7 +537,9 @@ def _softmax(w: Windows, done: Work) -> Work:
 def _two_operands(w: Windows, done: Work) -> Work:
     """Model tmo_generated_binary.c: pixel by pixel. A constant operand is read like the other."""
     share = 2 / len(w.op.inputs)
-    return replace(done, loops=w.pixels, read=done.read * share)
+    at_once = w.op.writes.c * (w.columns if w.rows else 1)
+    vectors = len(w.x0) * _stripes(at_once) if w.rows else w.pixels * _stripes(at_once)
+    return replace(done, loops=w.pixels, read=done.read * share, vectors=vectors)
 
 
 PACKED: Mapping[Packing, Kernel] = {
