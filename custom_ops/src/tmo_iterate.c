@@ -617,7 +617,7 @@ TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end
 
 #if TMO_RUNS_DSP
 /* Lists the taps of output column x from the pixels of its tile. */
-static void list_taps(const tmo_kernel *k, const tile_pixels *tile, uint32_t x, const int8_t **taps) {
+static void list_nine(const tmo_kernel *k, const tile_pixels *tile, uint32_t x, const int8_t **taps) {
   const uint32_t wide = k->op->kernel_w;
   const tmo_taps columns = tmo_columns(k, (uint16_t)x);
   const int8_t *const *row = tile->pixels + (columns.start - tile->columns.start);
@@ -644,7 +644,7 @@ TMO_OWN_FRAME static void iterate_nine(const iteration *f, uint32_t x, uint32_t 
     for (uint32_t p = 0; p < n; ++p) {
       runs[p].out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, x + p));
       runs[p].pixels = 1;
-      list_taps(k, &tile, x + p, runs[p].taps);
+      list_nine(k, &tile, x + p, runs[p].taps);
     }
     tmo_dsp_nine(runs, runs + n, k->weights, k->out_channels, 0);
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, runs[p].out, k->out_channels);
