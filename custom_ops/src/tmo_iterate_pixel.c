@@ -91,10 +91,17 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #endif
 
 #if TMO_RUNS_DSP
-TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, const tmo_kernel *k, int8_t *to) {
+TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, int8_t *to) {
   const int8_t *taps[TMO_MAX_TAPS];
-  list_window(run, w, 0, taps);
-  const tmo_window window = listed_window(w, taps);
+  tmo_window window = listed_window(w, taps);
+  if (tmo_has_column_windows(w->in) || k->in_channels % 4 == 0) {
+    list_window(run, w, 0, taps);
+  } else { /* whole rows, whose bytes do not fill quads */
+    k->whole_rows = true;
+    window.count = (uint16_t)w->rows.count;
+    window.offset = w->columns.start * k->in_channels;
+    tmo_list_lines(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
+  }
   tmo_conv_dsp_gather(k, &window, 0, 1);
   tmo_conv_dsp_multiply(k, 1, to, 0);
 }
@@ -265,11 +272,11 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 }
 #endif
 
-/* Whether a kernel above supports the operator's window. With the DSP extension, convolutions that read whole rows of several pixels
- * have a separate path. */
+/* Whether a kernel above supports the operator's window. With the DSP extension, rows of one pixel whose windows have several columns take the general
+ * path. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
-  const bool one = op->kernel_w == 1 && (op->kernel_h == 1 || (tmo_by_row(op) && in->channels >= 4));
-  return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || tmo_has_column_windows(in))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
+  const bool one = op->kernel_w == 1 && (op->kernel_h == 1 || in->channels >= 4);
+  return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||
          tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) ||
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }
