@@ -105,10 +105,11 @@ def _weights(op: ProgramOp, tensors: Sequence[ProgramTensor], units: ExecutedUni
     if KINDS[op.kind].constants is Constants.ROWS:  # a table
         return count * tensors[op.output].width * tensors[op.output].channels
     nbytes = _nbytes((op.weights, op.bias, op.scales, op.multipliers, op.shifts))
+    copied = op.copied.bytes if op.copied else 0
     if op.channel_groups <= 1:
-        return nbytes * count
+        return copied + nbytes * count
     split = tensors[op.inputs[0]].channels if op.sums else tensors[op.output].channels
-    return shares(nbytes, split, op.group_channels, np.asarray(units.channel_group))
+    return copied + shares(nbytes, split, op.group_channels, np.asarray(units.channel_group))
 
 
 def _nbytes(arrays: Iterable[NDArray[Any] | None]) -> int:

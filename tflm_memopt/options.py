@@ -21,6 +21,8 @@ from tflm_memopt.plan.effort import LEVELS, NORMAL, factor
 from tflm_memopt.tflm.choices import KERNELS, Kernels
 from tflm_memopt.tflm.structs import Abi
 
+Weights = Literal["auto", "flash", "ram"]
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -142,6 +144,11 @@ class OptimizeOptions(ExploreOptions, total=False):
     time_limit: Annotated[float | str | None, Option(
         None, "minimise RAM with an estimated inference time of at most TIME: 50ms; needs --board or --clock",
         "TIME", units.milliseconds,
+    )]
+    weights: Annotated[Weights, Option(
+        "auto", "where weights of int8 convolutions and dense layers are read: in flash; in ram, copied to the arena "
+        "when their group begins, within the RAM limit; or auto (default): copied to free bytes of the arena, or up to "
+        "the RAM limit, if that saves time on the --board", choices=get_args(Weights),
     )]
     clock: Annotated[float | str | None, Option(
         None, "clock of the core, to estimate milliseconds: 64MHz (default: the board's)", "MHZ", units.megahertz,

@@ -58,9 +58,21 @@ static void allow_counters(guard *g, const tmo_arena *a, const tmo_group *group)
   allow(g, (uint64_t)a->workspace_offset + group->counters, group->n_ops * counter);
 }
 
+/* Accept the copies of a group's weights, as long as they are complete. */
+static void allow_copies(guard *g, const void *program, const tmo_arena *a, const tmo_group *group) {
+  for (uint16_t i = group->first_op; i < group->first_op + group->n_ops; ++i) {
+    const tmo_op *op = &tmo_ops(program)[i];
+    if (!tmo_copies_weights(op)) continue;
+    const tmo_copied *copied = tmo_copied_of(program, op);
+    const uint64_t place = (uint64_t)a->workspace_offset + copied->place;
+    if (memcmp(g->image + MARGIN + place, tmo_constant(program, copied->weights), copied->bytes) == 0) allow(g, place, copied->bytes);
+  }
+}
+
 /* Accept changes of a step without an iteration: it enters the first group and copies rows to the rolling buffer of the streamed input. */
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_groups(program));
+  allow_copies(g, program, a, tmo_groups(program));
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
 }
 
@@ -102,6 +114,7 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
   const uint16_t first = (uint16_t)tmo_unit_column(op, unit), end = (uint16_t)tmo_unit_column_end(op, iterated, unit);
 
   allow_counters(g, a, group);
+  allow_copies(g, program, a, group);
   allow_conversion(g, program, a, group, op);
   allow_updates(g, program, a, op);
   if (op->packing != TMO_PACKING_NONE) {

@@ -184,13 +184,22 @@ static bool has_reversed_pixels(const tmo_checker *c, const tmo_operation *o) {
   return is_reversed;
 }
 
+/* Checks the weights that are copied, and their place. Only one core copies. */
+static bool check_copied(const tmo_checker *c, const tmo_op *op) {
+  if (op->kind != TMO_OP_CONV) return false;
+  if (tmo_header_of(c->program)->cores != 0 || !tmo_has_constant(c, op->weights, sizeof(tmo_copied), 4)) return false;
+  const tmo_copied *const copied = tmo_copied_of(c->program, op);
+  return tmo_has_constant(c, copied->weights, copied->bytes, 1) && tmo_in_workspace(c, copied->place, copied->bytes, TMO_ALIGNMENT);
+}
+
 static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   const tmo_op *op = &c->ops[index];
-  const uint8_t known = TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED | TMO_FLAG_NIBBLES;
+  const uint8_t known = TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED | TMO_FLAG_NIBBLES | TMO_FLAG_COPIES;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
   if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !tmo_is_in(tmo_taken(TMO_PER_CHANNEL_KINDS), op->kind)) return false;
   const bool weighted = tmo_is_kind(op, TMO_OP_CONV) || tmo_is_kind(op, TMO_OP_DEPTHWISE);
   if (tmo_has_nibbles(op) && (!weighted || op->packing != TMO_PACKING_NONE)) return false;
+  if (tmo_copies_weights(op) && !check_copied(c, op)) return false;
   if (!check_arity(op) || op->output >= tmo_header_of(c->program)->n_tensors) return false;
   if ((op->access != 0) != tmo_is_in(TMO_BUILT(TMO_ACCESS_KINDS), op->kind)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {

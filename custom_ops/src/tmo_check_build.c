@@ -33,6 +33,7 @@ static bool lacks_parts(const void *program) {
     if (lacks(TMO_PART_CHANNEL_GROUPS, op->channel_groups > 1 || (op->flags & TMO_FLAG_SUMS) != 0)) return true;
     if (lacks(TMO_PART_ITERATIVE, (op->flags & TMO_FLAG_ITERATIVE) != 0)) return true;
     if (lacks(TMO_PART_NIBBLES, (op->flags & TMO_FLAG_NIBBLES) != 0)) return true;
+    if (lacks(TMO_PART_COPIES, (op->flags & TMO_FLAG_COPIES) != 0)) return true;
     if (lacks(TMO_PART_TAPS, tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) && !tmo_mve_has_nine(op))) return true;
   }
   return false;

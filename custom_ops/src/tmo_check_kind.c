@@ -68,7 +68,7 @@ static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const uint32_t inputs = depthwise ? 1 : in; /* inputs of one output channel */
   const uint32_t weights = tmo_times(tmo_times((uint32_t)op->kernel_h * op->kernel_w, inputs), out);
   if (f32) return check_form(op, 0, 0) && tmo_has_words(c, op->weights, weights) && (op->bias == 0 || tmo_has_words(c, op->bias, out));
-  if (!tmo_has_constant(c, op->weights, tmo_has_nibbles(op) ? weights / 2 + weights % 2 : weights, 1)) return false;
+  if (!tmo_has_weights(c, op, tmo_has_nibbles(op) ? weights / 2 + weights % 2 : weights, 1)) return false;
   if (op->bias != 0 && !tmo_has_words(c, op->bias, tmo_times(bytes, out))) return false;
   return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? out : 1);
 }

@@ -39,7 +39,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
-  if (!tmo_has_constant(c, op->weights, tmo_times(at_once * values, channel_groups), 4)) return false;
+  if (!tmo_has_weights(c, op, tmo_times(at_once * values, channel_groups), 4)) return false;
   return check_scales(c, op->scales, channel_groups, words, at_once, dsp);
 }
 
@@ -67,7 +67,7 @@ static bool check_rvv(tmo_checker *c, const tmo_operation *o) {
   }
   const bool direct = !depthwise && tmo_packed_direct(op, o->in->channels, channels, tmo_by_row(op) ? o->out->width : op->tile);
   if (values > TMO_MVE_TILE && !direct) return false;
-  if (!tmo_has_constant(c, op->weights, tmo_times(values, channels), 1)) return false;
+  if (!tmo_has_weights(c, op, tmo_times(values, channels), 1)) return false;
   if (!tmo_has_words(c, op->scales, tmo_times(2, channels) + ceil_div(channels, 2)) || !tmo_may_read(c, channels)) return false;
   const int16_t *rights = (const int16_t *)((const int32_t *)tmo_constant(c->program, op->scales) + 2 * channels);
   for (uint32_t i = 0; i < channels; ++i) {
@@ -94,7 +94,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
     if (tmo_times(taps, o->in->channels) > TMO_MVE_TILE) return false;
     values = tmo_packed_values(op, o->in->channels);
   }
-  if (!tmo_has_constant(c, op->weights, tmo_times(values, padded), 16)) return false;
+  if (!tmo_has_weights(c, op, tmo_times(values, padded), 16)) return false;
   if (!tmo_has_words(c, op->scales, tmo_times(3, padded)) || !tmo_may_read(c, padded)) return false;
   const int32_t *shifts = (const int32_t *)tmo_constant(c->program, op->scales) + 2 * padded;
   for (uint32_t i = 0; i < padded; ++i) {

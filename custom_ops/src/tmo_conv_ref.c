@@ -159,7 +159,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, i
   const uint32_t rows = v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns);
   const bool whole = rows == op->kernel_h && v->columns == op->kernel_w;
   int8_t gathered[TMO_GATHERED_BYTES];
-  const uint32_t before = op->weights >= 4 ? (0 - filter) % 4 : 0;
+  const uint32_t before = op->weights >= 4 && !tmo_copies_weights(op) ? (0 - filter) % 4 : 0;
   if (whole) {
     const uint32_t four = (uint8_t)op->input_zero_point[0] * 0x01010101u;
     memcpy(gathered, &four, sizeof four);

@@ -171,7 +171,7 @@ static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_o
   const void *program = f->run->program;
   tmo_kernel *k = &f->kernel;
   k->bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) + first_out : NULL;
-  k->weights = (const int8_t *)tmo_constant(program, op->weights);
+  k->weights = tmo_weights_of(f->run, op);
   const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? first_out : 0;
   k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
   k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
@@ -790,7 +790,7 @@ static void set_up_packed(iteration *f) {
   k->in_channels = f->in.pixel;
   k->out_channels = f->out.pixel;
   k->bias = (const int32_t *)tmo_constant(f->run->program, op->scales);
-  k->weights = (const int8_t *)tmo_constant(f->run->program, op->weights);
+  k->weights = tmo_weights_of(f->run, op);
   k->scratch = f->run->workspace + op->scratch;
   k->sums = NULL;
 }

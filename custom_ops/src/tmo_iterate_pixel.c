@@ -72,7 +72,7 @@ static TMO_ALWAYS_INLINE void multiply_mve(const tmo_run_state *run, const pixel
     bytes = gathered;
   }
   const tmo_mve_job job = tmo_mve_job_of(op, scales, channels, out->channels, to, 0);
-  tmo_mve_one_for(&job)(bytes, 0, (const int8_t *)tmo_constant(run->program, op->weights), &job);
+  tmo_mve_one_for(&job)(bytes, 0, tmo_weights_of(run, op), &job);
 }
 #endif
 
@@ -131,7 +131,7 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
   k.in_channels = w->in->channels;
   k.out_channels = out->channels;
   k.bias = scales;
-  k.weights = (const int8_t *)tmo_constant(run->program, op->weights);
+  k.weights = tmo_weights_of(run, op);
   k.scratch = run->workspace + op->scratch;
   k.whole_rows = false;
 #if TMO_RUNS_DSP
@@ -183,7 +183,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   k.out_channels = out->channels;
   k.tap_step = op->kind == TMO_OP_CONV ? k.in_channels : k.out_channels;
   k.bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) : NULL;
-  k.weights = (const int8_t *)tmo_constant(program, op->weights);
+  k.weights = tmo_weights_of(run, op);
   k.first_weight = 0;
   k.multipliers = (const int32_t *)tmo_constant(program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(program, op->shifts);

@@ -17,12 +17,19 @@ static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op
   return (uint16_t *)(void *)(run->workspace + group->counters + size * (uint16_t)(op - group->first_op));
 }
 
+static void copy_weights(const tmo_run_state *run, const tmo_op *op) {
+  if (!tmo_copies_weights(op)) return;
+  const tmo_copied *const copied = tmo_copied_of(run->program, op);
+  memcpy(run->workspace + copied->place, tmo_constant(run->program, copied->weights), copied->bytes);
+}
+
 static void enter_group(tmo_run_state *run) {
   const tmo_group *const group = run->group;
   const uint16_t end = (uint16_t)(group->first_op + group->n_ops);
   for (uint16_t op = group->first_op; op < end; ++op) {
     uint16_t *const next = counter(run, op);
     *next = 0;
+    copy_weights(run, &tmo_ops(run->program)[op]);
     if (!tmo_is_tiled(group)) continue;
     tmo_enter_stripe(tmo_iterated(run->program, &tmo_ops(run->program)[op]), group->stripes, (tmo_unit *)next);
   }

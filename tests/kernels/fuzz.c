@@ -70,8 +70,9 @@ static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
   return (const tmo_copy *)(const void *)(s->program + op->copy);
 }
 
-/* The end of an operator's tables among the constants: its accesses and moves. */
+/* The end of an operator's tables among the constants: its accesses and moves, or the record of copied weights. */
 static size_t tables_end(const sample *s, const tmo_op *op) {
+  if (tmo_copies_weights(op)) return op->weights + sizeof(tmo_copied);
   if (op->access == 0) return 0;
   size_t end = op->access + op->n_inputs * sizeof(tmo_access);
   if (op->kind == TMO_OP_COPY) {

@@ -101,7 +101,7 @@ def write_poses(folder: Path) -> list[Path]:
 
 
 def write_pools(folder: Path) -> list[Path]:
-    """Write valid programs with slow memory: random ones, and plans of trained networks."""
+    """Write valid programs with slow memory: random ones, and plans of networks, some of which copy weights."""
     paths = []
     for seed in range(SAMPLES):
         found, rng = drawn.by_row(seed, FAMILIES.get(seed % 8, Family.GENERIC)), np.random.default_rng(seed)
@@ -114,9 +114,11 @@ def write_pools(folder: Path) -> list[Path]:
         ("residual", residual(), 1_000, "generic"),
         ("residual_packed", residual(), 1_000, "cortex-m4"),
         ("keywords", KEYWORDS.read_bytes(), 2_400, "cortex-m4"),
+        ("copies", residual(), 1_500, "generic"),
+        ("copies_packed", residual(), 1_500, "cortex-m4"),
     ):
-        limits = {"fast": fast, "slow": 1_000_000}
-        graph = read(tflm_memopt.optimize(model, memory=limits, target=target).model).graph
+        options = {"memory": {"fast": fast, "slow": 1_000_000}, "weights": "ram" if "copies" in name else "flash"}
+        graph = read(tflm_memopt.optimize(model, target=target, **options).model).graph
         (data,) = programs(graph)
         sizes = [[graph.tensors[t].nbytes for t in tensors] for tensors in (graph.inputs, graph.outputs)]
         inputs = [np.random.default_rng(1).integers(-128, 128, n, np.int8) for n in sizes[0]]

@@ -29,11 +29,11 @@ def examine_spilled(recipe: Recipe) -> bool:
     except RuntimeError:
         return False
     target, share = rng.choice([*TARGETS]), rng.choice((0.85, 0.7, 0.55))
-    where = rng.choice(("arena", "stream", "external", "external"))
+    where, weights = rng.choice(("arena", "stream", "external", "external")), rng.choice(("auto", "ram"))
     try:
         fast = int(tflm_memopt.optimize(data, effort=0.1, target=target, input=where).report.arena.total * share)
         memory = {"fast": fast, "slow": 1 << 24}
-        made = tflm_memopt.optimize(data, effort=0.1, target=target, input=where, memory=memory)
+        made = tflm_memopt.optimize(data, effort=0.1, target=target, input=where, memory=memory, weights=weights)
     except MemoptError:
         return False
     memories = made.report.memories

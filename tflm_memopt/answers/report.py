@@ -147,6 +147,9 @@ class MemoriesReport:
     slow_read: int
     slow_written: int
     weights_read: int
+    """Weights, biases and scales, where the model is stored."""
+    weights_copied: int = 0
+    """Weights among these that are copied to the arena, and read there after that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
     for name, entry in app.models.items():
         progress(f"{name}: reading", 0, 0)
         data, _, _ = loaded(entry.model, name)
-        asked = request({**app.options, **entry.options})
+        asked = request({**app.options, **entry.options, "weights": "flash"})
         conversion = asked.conversion(data)
         original = inspection(
             name, len(data), conversion.source, conversion.original, asked.abi, asked.library,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 
 import numpy as np
@@ -17,8 +17,8 @@ Ints = NDArray[np.int64]
 Content = TensorId | tuple[str, int]
 """Owner of bytes: a tensor, or private data of a group."""
 SLOW_ALIGN = 16
-LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
-"""Minimum alignment of int32, uint16 and pairs of int16. All other types are bytes."""
+LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
+"""Minimum alignment of int32, uint16, pairs of int16, and weights in vectors. All other types are bytes."""
 
 
 class TaggedArena:
@@ -157,6 +157,10 @@ class TaggedArena:
     def copy(self, source: int, target: int, nbytes: int) -> None:
         """Copy bytes with their tags."""
         self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)
+
+    def copied(self, outputs: Iterable[TensorId]) -> list[TensorId]:
+        """Return the outputs of operators whose weights are copied to the arena when their group begins."""
+        return [tensor for tensor in outputs if (Role.WEIGHTS, tensor) in self.home]
 
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
         buffer, at = self.at(role, key, nbytes)

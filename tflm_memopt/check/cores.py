@@ -40,6 +40,8 @@ class CoresReplay:
         self.stretch = 0
         if len(self.of_step) != len(plan.sharing):
             raise PlanError("a group is split twice")
+        if plan.sharing and any(buffer.role is Role.WEIGHTS for buffer in plan.buffers):
+            raise PlanError("a plan for two cores copies weights, which only one core can do")
 
     def enter(self, number: int, group: Group) -> None:
         """Begin a group. Either all groups are split or none is; the cores meet between custom operators."""

@@ -150,9 +150,14 @@ class _Proof:
         return lives
 
     def _private(self, executed: Mapping[int, Executed]) -> Iterator[LiveRanges]:
-        """Yield the live ranges of counters, scratch and sums, each of one place and one after the other."""
+        """Yield the live ranges of counters, copied weights, scratch and sums, each of one place and one after the
+        other.
+        """
         every = max((int(f.moments[-1]) for f in executed.values() if len(f.moments)), default=BEFORE) + MOMENTS
-        yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), np.array([1]), np.array([every]))
+        begin, end = np.array([1]), np.array([every])
+        yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), begin, end)
+        for tensor in self.arena.copied(step.op.output for step in self.steps.values()):
+            yield self._kept(Role.WEIGHTS, tensor, 0, begin, end)
         for key, step in self.steps.items():
             mine = executed[key]
             scratch = np.full(len(mine.units), step.scratch)

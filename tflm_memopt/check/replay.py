@@ -57,6 +57,9 @@ class GroupReplay(ABC):
     def run(self) -> None:
         """Replay the group. Raises PlanError unless it finds each byte that it reads and matches the plan's counts."""
         self.arena.write_private(Role.COUNTERS, self.number, self.counter_bytes * len(self.steps))
+        copied = self.arena.copied(step.op.output for step in self.steps.values())
+        for tensor in copied:
+            self.arena.write_private(Role.WEIGHTS, tensor, 0)
         for step in self.steps.values():
             check_nest(step)
         for step in run_order(self.number, self.group, self.steps):
@@ -68,6 +71,8 @@ class GroupReplay(ABC):
             )
         # sums are written once, so a later overwrite must be found here
         self.arena.read_private(Role.COUNTERS, self.number, f"group {self.number}")
+        for tensor in copied:
+            self.arena.read_private(Role.WEIGHTS, tensor, f"group {self.number}")
         macs = sum(step.macs for step in self.steps.values())
         if macs != self.group.macs:
             raise PlanError(f"group {self.number} multiplies {macs} times, the plan says {self.group.macs}")

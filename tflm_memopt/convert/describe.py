@@ -150,9 +150,10 @@ def _packed(asked: Request, made: Decision, chosen: Converted) -> PackedEstimate
 
 
 def _memories(chosen: Converted) -> MemoriesReport:
-    found = chosen.moved
+    found, plan = chosen.moved, chosen.planned.plan
+    copied = sum(buffer.nbytes for buffer in plan.buffers if buffer.role is Role.WEIGHTS)
     return MemoriesReport(
-        chosen.arena.total, chosen.planned.plan.slow_bytes, found.slow_read, found.slow_written, found.weights_read
+        chosen.arena.total, plan.slow_bytes, found.slow_read, found.slow_written, found.weights_read, copied
     )
 
 

@@ -32,6 +32,7 @@ ROLES = {
     Role.ROLLING_BUFFER: "rolling buffer of",
     Role.ACCUMULATOR: "sums of",
     Role.SCRATCH: "scratch of",
+    Role.WEIGHTS: "copied weights of",
 }
 MOST_NAMED = 4
 """Maximum number of buffers that a message names."""

@@ -15,8 +15,10 @@ from tflm_memopt.convert.diagnostics import original_too_large, too_large
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.request import Request
+from tflm_memopt.convert.weights import with_copies
 from tflm_memopt.errors import UsageError
 from tflm_memopt.ops.packing import Family, family
+from tflm_memopt.plan.search.groups import UNLIMITED
 from tflm_memopt.results import Balance, Inspection
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.refused import refusals, refuse
@@ -64,8 +66,10 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
         if asked.saved is not None:
             raise UsageError("there is nothing to plan in this model", code="bad_plan", where=why, hint="no --plan")
     else:
+        plan = _with_copies(asked, conversion, limits, plan, original.arena.total)
         parts = plan.planned.graph
-        wanted = bool(conversion.border.replaced or parts.source or parts.window or conversion.refused) or slow
+        wanted = bool(conversion.border.replaced or parts.source or parts.window or conversion.refused)
+        wanted = wanted or slow or asked.weights == "ram"
         arenas, needs = (original.arena.total, plan.arena.total), plan.firmware
         weighed = balance(arenas, original.firmware, needs, asked.table.core)
         why = _why_left(conversion, limits, original, plan, wanted=wanted)
@@ -98,6 +102,22 @@ def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Call
     plan = choose(conversion, limits, asked.table, planning)
     unlimited = limits == Limits(board=limits.board, slow=limits.slow)
     return _no_slower(asked, conversion, plan, planning) if limits.board and unlimited else plan
+
+
+def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
+    """Return the plan with the copies of weights that were asked for. A saved plan has its own.
+
+    original: bytes of the original's arena. Copies that only save time take less than that.
+    """
+    timing, in_ram = asked.clock.flash if asked.clock else None, asked.weights == "ram"
+    if asked.saved is not None or asked.weights == "flash" or not (in_ram or timing):
+        return plan
+    if in_ram:
+        found = with_copies(conversion, plan, UNLIMITED if limits.ram is None else limits.ram, None)
+    else:
+        room = plan.arena.total if limits.total is None else min(limits.total, original - 1)
+        found = with_copies(conversion, plan, max(plan.arena.total, room), timing)
+    return found if limits.admit(found.arena) and not limits.flash_missing(found.firmware) else plan
 
 
 def _no_slower(

@@ -18,7 +18,7 @@ from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC
-from tflm_memopt.options import complete
+from tflm_memopt.options import Weights, complete
 from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT
 from tflm_memopt.plan.search.spill import SlowCost
@@ -63,6 +63,8 @@ class Request:
     """Whether TFLM runs the rewritten model. Otherwise it becomes a C module."""
     if_worthwhile: bool = False
     """Whether a model is left unchanged if its rewrite costs more flash than it saves RAM."""
+    weights: Weights = "auto"
+    """Memory in which weights are read."""
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
         """Return the limits of tiled groups for a recompute factor."""
@@ -138,11 +140,11 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
         allow_ops=_allowed(said["allow_ops"], ops),
         input=where,
     )
-    whose, worthwhile = whose_kernels(said["kernels"], core_target), said["if_worthwhile"]
     cost = _cost(clock, table, core_known=core is not None or target != GENERIC) if ops != BUILTIN else "macs"
     return Request(
-        options, limits, without, said["int8_io"], abi, whose, table, clock, plan, cost, said["interpreter"], worthwhile
-    )
+        options, limits, without, said["int8_io"], abi, whose_kernels(said["kernels"], core_target), table, clock, plan,
+        cost, said["interpreter"], said["if_worthwhile"], said["weights"],
+    )  # fmt: skip
 
 
 def _limits(

@@ -46,6 +46,8 @@ class Flags(enum.IntFlag):
     """The second of two operands is the left one in the formula."""
     NIBBLES = 16
     """Weights of CONV and DEPTHWISE have four bits each. The first of two is in the lower half of a byte."""
+    COPIES = 32
+    """Weights of CONV are copied into the workspace when the group begins."""
 
 
 class FloatRange(enum.IntEnum):
@@ -219,3 +221,5 @@ class Part(enum.IntEnum):
     """Depthwise rows with nine taps in other shapes."""
     DSP_TAPS = 24
     """All other depthwise convolutions."""
+    COPIES = 25
+    """TMO_FLAG_COPIES."""

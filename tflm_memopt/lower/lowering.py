@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import InputPlace, RowLayout
 from tflm_memopt.format.limits import LINK_BASE
 from tflm_memopt.lower import operands
-from tflm_memopt.lower.pack import in_nibbles, pack
+from tflm_memopt.lower.pack import pack, plain_weights
 from tflm_memopt.lower.program import (
     ColumnWindowRecord,
+    CopiedWeights,
     NestRecord,
     Program,
     ProgramCores,
@@ -168,8 +173,8 @@ class _Lowering:
         op = _flat(op) if flat else as_counted(op, group)
         scales = operands.scales_in_order(op, stage.operands)
         packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None
-        nibbles = op.nibbles and not packed
-        stored = in_nibbles(op.weights) if nibbles and op.weights is not None else op.weights
+        weights = packed.weights if packed else plain_weights(op)
+        copied = self._copied(op, weights)
         sums = (stage.iterative and not op.scatters) or stage.nest.sums
         scratch = self.plan.find(Role.SCRATCH, self.step)
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
@@ -188,8 +193,9 @@ class _Lowering:
             iterative=stage.iterative,
             sums=stage.nest.sums,
             packing=packed.packing if packed else Packing.NONE,
-            nibbles=nibbles,
-            weights=packed.weights if packed else stored,
+            nibbles=op.nibbles and not packed,
+            weights=None if copied else weights,
+            copied=copied,
             scales=packed.scales if packed else None,
             bias=None if packed else op.bias,
             accumulator=place,
@@ -197,6 +203,17 @@ class _Lowering:
             **operands.in_order(op, stage.operands, packed=packed is not None),
             **_tiles(op, stage, nests),
         )
+
+    def _copied(self, op: RowOp, weights: NDArray[np.int8] | None) -> CopiedWeights | None:
+        """Return the record of weights that are copied into the workspace, or None. Raises PlanError for an operator
+        whose weights cannot be copied, and for a buffer of another size.
+        """
+        found = self.plan.find(Role.WEIGHTS, op.output)
+        if found is None:
+            return None
+        if not op.takes_copied_weights or weights is None or weights.nbytes != found[0].nbytes:
+            raise PlanError(f"the plan copies {found[0].nbytes} bytes of weights of {op.name}, which it does not have")
+        return CopiedWeights(weights.reshape(-1), found[1] - self.workspace.offset)
 
     def _output(self, op: RowOp, nests: Mapping[TensorId, LoopNest]) -> int:
         if op.sends:

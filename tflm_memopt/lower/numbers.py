@@ -84,7 +84,7 @@ def of_program(op: ProgramOp, program: Program) -> Numbers:
         multipliers, shifts = multipliers[[*order, 2]], shifts[[*order, 2]]
     constants = [program.tensors[t].constant for t in op.inputs if program.tensors[t].base == PROGRAM_BASE]
     return _numbers(
-        weights=op.weights, biases=op.bias, scales=op.scales, multipliers=multipliers, shifts=shifts,
+        weights=op.stored_weights, biases=op.bias, scales=op.scales, multipliers=multipliers, shifts=shifts,
         values=np.frombuffer(constants[0], np.int8) if constants else None,
         **_ranges(replace(op, input_zero_points=tuple(zeros[k] for k in order) if len(zeros) == len(order) else zeros)),
     )  # fmt: skip

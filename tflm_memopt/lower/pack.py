@@ -234,6 +234,11 @@ def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
     return values.astype(np.uint32).view(np.int32).reshape(-1)
 
 
+def plain_weights(op: RowOp) -> NDArray[np.int8] | None:
+    """Return the weights of an operator that is not packed, as its program stores them."""
+    return in_nibbles(op.weights) if op.nibbles and op.weights is not None else op.weights
+
+
 def in_nibbles(weights: NDArray[np.int8]) -> NDArray[np.int8]:
     """Return int4 weights two in a byte, the first one in the lower half.
 

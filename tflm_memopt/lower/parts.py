@@ -48,6 +48,8 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
         yield Part.ITERATIVE
     if op.nibbles:
         yield Part.NIBBLES
+    if op.copies:
+        yield Part.COPIES
     source, made = tensors[op.inputs[0]], tensors[op.output]
     if _is_pixel(op, made):
         yield Part.PIXELS

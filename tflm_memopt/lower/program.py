@@ -215,6 +215,24 @@ SCRATCH = {"scratch": "Packed: 4-aligned offset in the workspace."}
 
 
 @dataclass(frozen=True, slots=True)
+class CopiedWeights:
+    """Weights that are copied from the program into the workspace when their group begins."""
+
+    weights: Annotated[NDArray[np.int8], ArrayOffset("i1")] = field(compare=False)
+    """The weights in the program."""
+    place: U32
+    """16-aligned offset of the copy in the workspace."""
+
+    C_ORDER: ClassVar[str] = "weights bytes place"
+    DERIVED: ClassVar[Mapping[str, Type]] = {"bytes": Number("<u4")}
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the weights."""
+        return self.weights.nbytes
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramOp:
     """One operator. Its kind determines the content of its arrays (docs/program-format.md)."""
 
@@ -246,6 +264,8 @@ class ProgramOp:
     """SEND, RECEIVE: a tmo_message."""
     copy: Annotated[CopyRecord | None, TableOffset(CopyRecord), Over("weights")] = None
     """COPY: a tmo_copy."""
+    copied: Annotated[CopiedWeights | None, TableOffset(CopiedWeights), Over("weights")] = None
+    """TMO_FLAG_COPIES: a tmo_copied."""
     bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
     """int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned. float32: float[channels / 4]."""
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
@@ -268,11 +288,25 @@ class ProgramOp:
         "kind flags input_zero_point output_zero_point act_min act_max n_inputs input output tile kernel_h kernel_w "
         "stride_h stride_w dilation_h dilation_w pad_top pad_left"
     )
-    DERIVED: ClassVar[Mapping[str, Type]] = {"per_channel": Flag("flags", 1), "n_inputs": Number("u1")}
+    DERIVED: ClassVar[Mapping[str, Type]] = {
+        "per_channel": Flag("flags", 1),
+        "copies": Flag("flags", 5),
+        "n_inputs": Number("u1"),
+    }
 
     @property
     def n_inputs(self) -> int:
         return len(self.inputs)
+
+    @property
+    def copies(self) -> bool:
+        """Whether the weights are copied into the workspace."""
+        return self.copied is not None
+
+    @property
+    def stored_weights(self) -> NDArray[np.int8] | None:
+        """Weights in the program, whether they are copied or not."""
+        return self.copied.weights if self.copied else self.weights
 
     @property
     def per_channel(self) -> bool:
@@ -441,6 +475,7 @@ RECORDS: Mapping[str, type] = {
     "tmo_message": Message,
     "tmo_copy": CopyRecord,
     "tmo_move": MoveRecord,
+    "tmo_copied": CopiedWeights,
     "tmo_op": ProgramOp,
     "tmo_group": ProgramGroup,
     "tmo_unit": UnitRecord,

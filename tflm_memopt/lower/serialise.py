@@ -25,6 +25,7 @@ from tflm_memopt.lower.pack import constant_sizes
 from tflm_memopt.lower.parts import parts
 from tflm_memopt.lower.program import (
     ROLLING_BUFFER,
+    CopiedWeights,
     CopyRecord,
     Header,
     PoolRecord,
@@ -144,6 +145,13 @@ def _tensor_shapes(r: np.void, _: Any) -> Shapes:
 
 
 def _op_shapes(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
+    shapes = _shapes_of_kind(r, tensors)
+    if not r["flags"] & Flags.COPIES:
+        return shapes
+    return {**{name: shape for name, shape in shapes.items() if name != "weights"}, "copied": (1,)}
+
+
+def _shapes_of_kind(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
     kind, packing, n = Kind(r["kind"]), Packing(int(r["packing"])), int(r["n_inputs"])
     output, traits, kernel = tensors[r["output"]], KINDS[kind], (int(r["kernel_h"]), int(r["kernel_w"]))
     in_channels = tensors[r["input"][0]].channels // traits.reads
@@ -188,6 +196,7 @@ SHAPERS: Mapping[type, Shaper] = {
     ProgramTensor: _tensor_shapes,
     ProgramOp: _op_shapes,
     Access: lambda _, height: {"table": (height,)},
+    CopiedWeights: lambda r, _: {"weights": (int(r["bytes"]),)},
     CopyRecord: lambda r, _: {"moves": (int(r["n_moves"]),)},
     ProgramCores: lambda _, header: {"shares": (header.n_ops,)},
 }

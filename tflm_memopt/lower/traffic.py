@@ -1,23 +1,26 @@
 """Bytes per inference that a plan reads and writes in slow memory, and bytes of constants that it reads.
 
 plan/iteration/traffic.py defines what an iteration reads and writes. In addition, it reads the weights, biases and
-scales of its operator once, or those of its channel group. tests/counted_traffic.py counts the same bytes while a
-program runs.
+scales of its operator once, or those of its channel group. Weights that are copied to the arena are read once.
+tests/counted_traffic.py counts the same bytes while a program runs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tflm_memopt.lower.pack import in_nibbles, pack
+from tflm_memopt.lower.pack import pack, plain_weights
 from tflm_memopt.ops.kinds import Constants
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.iteration.traffic import bytes_read, bytes_written
 from tflm_memopt.plan.nest import Ints
+from tflm_memopt.plan.plan import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class BytesMoved:
     slow_read: int = 0
     slow_written: int = 0
     weights_read: int = 0
+    """Bytes of weights, biases and scales that are read where the program is stored, normally in flash."""
 
     def __add__(self, other: BytesMoved) -> BytesMoved:
         return BytesMoved(
@@ -45,19 +49,22 @@ def traffic(planned: Planned) -> BytesMoved:
             op, (_, fired) = member.op, group.trace.iterations_of(member.key)
             read = sum(bytes_read(member, k, fired) for k, tensor in enumerate(op.inputs) if tensor in slow)
             written = bytes_written(member, fired) if op.output in slow else 0
-            total += BytesMoved(read, written, _weights_read(member, fired))
+            copied = planned.plan.find(Role.WEIGHTS, op.output)
+            total += BytesMoved(read, written, _weights_read(member, fired, copied[0].nbytes if copied else 0))
     return total
 
 
-def _weights_read(member: Member, fired: Ints) -> int:
+def _weights_read(member: Member, fired: Ints, copied: int) -> int:
+    """Return the bytes of constants that these iterations read in flash. copied: bytes of weights that are copied."""
     op, nest = member.op, member.nest
     if op.traits.constants is Constants.ROWS:  # each iteration reads one row of a table
         return len(fired) * op.writes.row_bytes
-    nbytes, groups = _constant_bytes(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
+    arrays, groups = constants_of(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
+    nbytes = sum(array.nbytes for array in arrays if array is not None) - copied
     if groups == 1:
-        return nbytes * len(fired)
+        return copied + nbytes * len(fired)
     split = op.reads[0].c if nest.sums else op.writes.c
-    return shares(nbytes, split, -(-split // groups), member.units.channel_group[fired])
+    return copied + shares(nbytes, split, -(-split // groups), member.units.channel_group[fired])
 
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
@@ -69,10 +76,9 @@ def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
     return int((nbytes * channels // split).sum())
 
 
-def _constant_bytes(op: RowOp, *, packed: bool) -> int:
+def constants_of(op: RowOp, *, packed: bool) -> tuple[NDArray[Any] | None, ...]:
+    """Return the constants of an operator as its program stores them, weights first."""
     if packed:
         found = pack(op)
-        return sum(array.nbytes for array in (found.weights, found.scales) if array is not None)
-    weights = in_nibbles(op.weights) if op.nibbles and op.weights is not None else op.weights
-    arrays = (weights, op.bias, op.multipliers, op.shifts)
-    return sum(array.nbytes for array in arrays if array is not None)
+        return found.weights, found.scales
+    return plain_weights(op), op.bias, op.multipliers, op.shifts

@@ -302,6 +302,11 @@ class RowOp:
         return KINDS[self.kind]
 
     @property
+    def takes_copied_weights(self) -> bool:
+        """Whether its kernel can read its weights in the arena."""
+        return self.kind is Kind.CONV
+
+    @property
     def is_convolution(self) -> bool:
         """Whether each output channel sums a window of all int8 channels, which can be split into parts."""
         return self.traits.channels is Channels.SUMMED and self.element_bytes == 1

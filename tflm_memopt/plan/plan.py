@@ -37,6 +37,8 @@ class Role(str, enum.Enum):
     """Counters of the iterations of a group's operators, uint16 each."""
     SCRATCH = "scratch"
     """Scratch of an iteration: a kernel's tile, or external pixels that are converted to int8."""
+    WEIGHTS = "weights"
+    """Weights of an operator, copied from flash when its group begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Buffer:
 
     role: Role
     key: int
-    """TENSOR, ROLLING BUFFER: the tensor. ACCUMULATOR: the tensor that it sums up to. COUNTERS, SCRATCH: the step."""
+    """TENSOR, ROLLING BUFFER: the tensor. ACCUMULATOR: the tensor that it sums up to. COUNTERS, SCRATCH: the step.
+    WEIGHTS: the operator's output."""
     nbytes: int
     first: int = 0
     last: int = 0

@@ -58,6 +58,8 @@ def _name(graph: Graph, buffer: Buffer) -> str:
 def _kept(buffer: Buffer, rows: Mapping[TensorId, int]) -> str:
     if buffer.role is Role.ACCUMULATOR:
         return "int32 sums"
+    if buffer.role is Role.WEIGHTS:
+        return "copy of its maker's weights"
     if buffer.role in UNNAMED:
         return "of the running group"
     if buffer.column_windows:

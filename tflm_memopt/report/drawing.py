@@ -50,6 +50,7 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
     "accumulator": ("pink", True, "sums"),
     "counters": ("grey", False, "counters"),
     "scratch": ("red", True, "scratch"),
+    "weights": ("grey", True, "copied weights"),
 }
 """For each role of a buffer: colour, whether it is hatched, text of the legend."""
 DARK_ROLES = ("tensor", "output", "scratch")

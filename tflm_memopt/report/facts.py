@@ -30,6 +30,7 @@ def of_report(report: Report) -> list[Fact]:
     return [
         ("arena", _arena_change(report.original_arena, report.arena), report.conventions),
         *([_slow_memory(report.memories, report.time)] if report.memories and report.memories.slow else []),
+        *([_copies(report.memories)] if report.memories and report.memories.weights_copied else []),
         ("flash", size, ".tflite file"),
         ("F", f"{report.overhead:.2f}", work),
         *([("original", "does not run", report.original_refused)] if report.original_refused else []),
@@ -81,6 +82,11 @@ def arena_percent(before: Arena, after: Arena) -> str:
 def _arena_change(before: Arena, after: Arena) -> str:
     less = f" ({arena_percent(before, after)})" if before.exact else ""
     return f"{before.figure(before.total)} B -> {after.figure(after.total)} B{less}"
+
+
+def _copies(memories: MemoriesReport) -> Fact:
+    """Return the bytes of weights that are copied to the arena, and those that are read in flash."""
+    return ("copied", f"{memories.weights_copied:,} B", f"weights; {memories.weights_read:,} B are read in flash")
 
 
 def _slow_memory(memories: MemoriesReport, time: Time | None) -> Fact:

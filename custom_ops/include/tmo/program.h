@@ -97,6 +97,7 @@ enum {
   TMO_FLAG_SUMS = 4, /* Channel groups are summed in int32 accumulators. An additional pass writes the output. */
   TMO_FLAG_SWAPPED = 8, /* The second of two operands is the left one in the formula. */
   TMO_FLAG_NIBBLES = 16, /* Weights of CONV and DEPTHWISE have four bits each. The first of two is in the lower half of a byte. */
+  TMO_FLAG_COPIES = 32, /* Weights of CONV are copied into the workspace when the group begins. */
 };
 
 /* Codes of a group's loops. Each code runs an operator, or opens or closes a loop. A code n < NEAR runs operator n of the group. Numbers are little-
@@ -217,6 +218,7 @@ enum {
   TMO_PART_DSP_3X3 = 22, /* Depthwise rows with blocks of 3x3 taps. */
   TMO_PART_DSP_NINE = 23, /* Depthwise rows with nine taps in other shapes. */
   TMO_PART_DSP_TAPS = 24, /* All other depthwise convolutions. */
+  TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
 };
 
 typedef enum {
@@ -337,6 +339,13 @@ typedef struct {
   uint16_t period, shift;
 } tmo_move;
 
+/* Weights that are copied from the program into the workspace when their group begins. */
+typedef struct {
+  uint32_t weights; /* The weights in the program. */
+  uint32_t bytes; /* Bytes of the weights. */
+  uint32_t place; /* 16-aligned offset of the copy in the workspace. */
+} tmo_copied;
+
 /* One operator. Its kind determines the content of its arrays (docs/program-format.md). */
 typedef struct {
   uint8_t kind; /* tmo_op_kind */
@@ -387,6 +396,7 @@ typedef struct {
     uint32_t table; /* LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]. */
     uint32_t message; /* SEND, RECEIVE: a tmo_message. */
     uint32_t copy; /* COPY: a tmo_copy. */
+    uint32_t copied; /* TMO_FLAG_COPIES: a tmo_copied. */
   };
   union {
     uint32_t bias; /* int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned. float32: float[channels / 4]. */

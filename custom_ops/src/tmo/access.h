@@ -18,6 +18,11 @@ static inline const tmo_header *tmo_header_of(const void *program) { return (con
 
 static inline const void *tmo_constant(const void *program, uint32_t offset) { return (const uint8_t *)program + offset; }
 
+/* The record of an operator's weights, if they are copied. */
+static inline const tmo_copied *tmo_copied_of(const void *program, const tmo_op *op) {
+  return (const tmo_copied *)tmo_constant(program, op->weights);
+}
+
 static inline const tmo_tensor *tmo_tensors(const void *program) {
   return (const tmo_tensor *)tmo_constant(program, tmo_header_of(program)->tensors);
 }

@@ -102,6 +102,9 @@ static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >
 /* Whether an operator's weights have four bits each. */
 static inline bool tmo_has_nibbles(const tmo_op *op) { return tmo_has_part(TMO_PART_NIBBLES) && (op->flags & TMO_FLAG_NIBBLES) != 0; }
 
+/* Whether the weights are copied into the workspace when the group begins. */
+static inline bool tmo_copies_weights(const tmo_op *op) { return tmo_has_part(TMO_PART_COPIES) && (op->flags & TMO_FLAG_COPIES) != 0; }
+
 /* Whether this build has the kernel of an operator. */
 static inline bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);

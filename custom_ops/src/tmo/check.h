@@ -52,6 +52,9 @@ TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_
 /* Whether the program contains these bytes as a constant. Offset 0 means that there is none. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
+/* Whether the program contains the weights of an operator, which may be copied. alignment: at most TMO_ALIGNMENT. */
+TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment);
+
 /* Whether the program contains n words as a constant. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 

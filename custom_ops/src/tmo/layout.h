@@ -34,6 +34,8 @@ _Static_assert(sizeof(tmo_move) == 32 && offsetof(tmo_move, row) == 0 && offseto
                offsetof(tmo_move, source) == 8 && offsetof(tmo_move, source_step) == 12 && offsetof(tmo_move, phase_step) == 16 &&
                offsetof(tmo_move, target) == 20 && offsetof(tmo_move, target_step) == 24 && offsetof(tmo_move, period) == 28 &&
                offsetof(tmo_move, shift) == 30, "tmo_move");
+_Static_assert(sizeof(tmo_copied) == 12 && offsetof(tmo_copied, weights) == 0 && offsetof(tmo_copied, bytes) == 4 && offsetof(tmo_copied, place) == 8,
+               "tmo_copied");
 _Static_assert(sizeof(tmo_op) == 72 && offsetof(tmo_op, kind) == 0 && offsetof(tmo_op, flags) == 1 && offsetof(tmo_op, input_zero_point) == 2 &&
                offsetof(tmo_op, output_zero_point) == 6 && offsetof(tmo_op, act_min) == 7 && offsetof(tmo_op, act_max) == 8 &&
                offsetof(tmo_op, n_inputs) == 9 && offsetof(tmo_op, input) == 10 && offsetof(tmo_op, output) == 18 && offsetof(tmo_op, tile) == 20 &&
@@ -48,10 +50,11 @@ _Static_assert(sizeof(tmo_op) == 72 && offsetof(tmo_op, kind) == 0 && offsetof(t
                offsetof(tmo_op, select_form) == 40 && offsetof(tmo_op, transposed) == 40 && offsetof(tmo_op, tangent) == 40 &&
                offsetof(tmo_op, float_form) == 40 && offsetof(tmo_op, beta_bits) == 40 && offsetof(tmo_op, scale_bits) == 40 &&
                offsetof(tmo_op, identity) == 40 && offsetof(tmo_op, wide_tile) == 40 && offsetof(tmo_op, weights) == 44 &&
-               offsetof(tmo_op, table) == 44 && offsetof(tmo_op, message) == 44 && offsetof(tmo_op, copy) == 44 && offsetof(tmo_op, bias) == 48 &&
-               offsetof(tmo_op, curve) == 48 && offsetof(tmo_op, scales) == 48 && offsetof(tmo_op, multipliers) == 52 &&
-               offsetof(tmo_op, shifts) == 56 && offsetof(tmo_op, accumulator) == 60 && offsetof(tmo_op, scratch) == 60 &&
-               offsetof(tmo_op, channel_groups) == 64 && offsetof(tmo_op, group_channels) == 66 && offsetof(tmo_op, access) == 68, "tmo_op");
+               offsetof(tmo_op, table) == 44 && offsetof(tmo_op, message) == 44 && offsetof(tmo_op, copy) == 44 && offsetof(tmo_op, copied) == 44 &&
+               offsetof(tmo_op, bias) == 48 && offsetof(tmo_op, curve) == 48 && offsetof(tmo_op, scales) == 48 &&
+               offsetof(tmo_op, multipliers) == 52 && offsetof(tmo_op, shifts) == 56 && offsetof(tmo_op, accumulator) == 60 &&
+               offsetof(tmo_op, scratch) == 60 && offsetof(tmo_op, channel_groups) == 64 && offsetof(tmo_op, group_channels) == 66 &&
+               offsetof(tmo_op, access) == 68, "tmo_op");
 _Static_assert(sizeof(tmo_group) == 16 && offsetof(tmo_group, first_op) == 0 && offsetof(tmo_group, n_ops) == 2 &&
                offsetof(tmo_group, counters) == 4 && offsetof(tmo_group, stripes) == 8 && offsetof(tmo_group, loops) == 12, "tmo_group");
 _Static_assert(sizeof(tmo_unit) == 8 && offsetof(tmo_unit, stripe) == 0 && offsetof(tmo_unit, channel_group) == 2 && offsetof(tmo_unit, tile) == 4 &&

@@ -23,6 +23,12 @@ static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tens
   return (const int8_t *)(t->base == TMO_PROGRAM_BASE ? run->program : run->io[t->base - 1]); /* tmo_check(): programs are never written */
 }
 
+/* The weights, in the program or copied. */
+static TMO_ALWAYS_INLINE const int8_t *tmo_weights_of(const tmo_run_state *run, const tmo_op *op) {
+  if (!tmo_copies_weights(op)) return (const int8_t *)tmo_constant(run->program, op->weights);
+  return (const int8_t *)run->workspace + tmo_copied_of(run->program, op)->place;
+}
+
 static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t tensor) {
   const tmo_tensor *t = &tmo_tensors(run->program)[tensor];
   const tmo_view v = {t, tmo_base_of(run, t), t->channels};

@@ -1,0 +1,133 @@
+"""Copies of weights in the arena: same outputs, exact traffic, and only where they save time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from counted_traffic import counted
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.check.checker import check
+from tflm_memopt.convert.request import request
+from tflm_memopt.errors import PlanError
+from tflm_memopt.lower.program import CopiedWeights, Program
+from tflm_memopt.lower.rewrite import programs
+from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.lower.traffic import BytesMoved
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.plan.plan import Plan, Role
+from tflm_memopt.results import Optimized
+from tflm_memopt.runtime import guard, host, host_model
+
+
+@pytest.fixture(scope="module")
+def network() -> bytes:
+    """Return a network of convolutions with a dense layer."""
+    net = Net(4)
+    x = net.conv2d(net.input((1, 14, 12, 3)), 16, kernel=(3, 3))
+    x = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 24), kernel=(3, 3), stride=(2, 2)), 8)
+    return net.model(net.fully_connected(net.mean(x, (1, 2)), 5))
+
+
+def copies(made: Optimized) -> int:
+    assert made.plan
+    return sum(buffer.role is Role.WEIGHTS for buffer in made.plan.buffers)
+
+
+@pytest.mark.parametrize("target", ["generic", "cortex-m4", "cortex-m55", "rv32-v", "esp-nn"])
+def test_outputs_and_traffic(network: bytes, target: str) -> None:
+    plain, made = (tflm_memopt.optimize(network, target=target, weights=where) for where in ("flash", "ram"))
+    before, after = read(network), read(made.model)
+    rng = np.random.default_rng(1)
+    inputs = [rng.integers(-128, 128, (3, *before.graph.tensors[t].shape), np.int8) for t in before.graph.inputs]
+    expected, got = (host_model.run_model(m.graph, inputs, 3) for m in (before, after))
+    assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
+    done, problem = guard.guarded_runs(after, [[stack[r] for stack in inputs] for r in range(3)], seed=1)
+    assert done == 3, problem
+    memories, flash = made.report.memories, plain.report.memories
+    assert memories and flash and copies(made) >= 2
+    assert counted(after) == BytesMoved(0, 0, memories.weights_read)
+    assert memories.weights_copied < memories.weights_read < flash.weights_read
+    assert not flash.weights_copied
+    assert memories.fast <= plain.report.arena.total + memories.weights_copied + 16 * copies(made)
+
+
+def test_the_plan_can_be_saved(network: bytes) -> None:
+    made = tflm_memopt.optimize(network, weights="ram")
+    assert made.plan == Plan.from_json(made.plan.to_json())
+    assert tflm_memopt.optimize(network, plan=made.plan.to_json()).model == made.model
+
+
+def test_copies_that_save_time() -> None:
+    """Flash with wait states and a small cache is slow. The arena grows only up to an explicit limit."""
+    net = Net(5)
+    x = net.conv2d(net.conv2d(net.input((1, 16, 16, 6)), 24, kernel=(3, 3)), 8, kernel=(5, 5), stride=(4, 4))
+    x = net.conv2d(net.conv2d(net.unary("L2_NORMALIZATION", x), 16), 8, kernel=(3, 3))
+    network = net.model(x)
+    assert not copies(tflm_memopt.optimize(network))
+    on = {where: tflm_memopt.optimize(network, board="nucleo_l4r5zi", weights=where) for where in ("auto", "flash")}
+    assert on["auto"].report.arena.total == on["flash"].report.arena.total
+    assert on["auto"].report.memories.weights_read < on["flash"].report.memories.weights_read
+    limit = on["flash"].report.arena.total + 2_000
+    roomy = tflm_memopt.optimize(network, board="nucleo_l4r5zi", ram_limit=limit)
+    assert copies(roomy) > copies(on["auto"])
+    assert roomy.report.arena.total <= limit
+
+
+def test_the_checker_replays_copies(network: bytes) -> None:
+    made = request({}).conversion(network)
+    planned = made.saved(tflm_memopt.optimize(network, weights="ram").plan.to_json()).planned
+    plan, graph = planned.plan, planned.graph
+    check(plan, graph)
+    at = next(i for i, buffer in enumerate(plan.buffers) if buffer.role is Role.WEIGHTS)
+    other = next(o for b, o in plan.placed() if b.role is Role.ROLLING_BUFFER)
+    moved = tuple(other // 16 * 16 if i == at else o for i, o in enumerate(plan.offsets))
+    with pytest.raises(PlanError, match="overwritten"):
+        check(replace(plan, offsets=moved), graph)
+    odd = tuple(o + 4 if i == at else o for i, o in enumerate(plan.offsets))
+    with pytest.raises(PlanError, match="misaligned"):
+        check(replace(plan, offsets=odd), graph)
+    short = tuple(replace(b, nbytes=b.nbytes - 1) if i == at else b for i, b in enumerate(plan.buffers))
+    with pytest.raises(PlanError, match="bytes of weights"):
+        made.of(replace(plan, buffers=short))
+
+
+def damaged(change: Callable[[CopiedWeights], CopiedWeights]) -> Callable[[Program], Program]:
+    def change_first(program: Program) -> Program:
+        at = next(i for i, op in enumerate(program.ops) if op.copied)
+        op = program.ops[at]
+        assert op.copied
+        ops = (*program.ops[:at], replace(op, copied=change(op.copied)), *program.ops[at + 1 :])
+        return replace(program, ops=ops)
+
+    return change_first
+
+
+def depthwise(program: Program) -> Program:
+    """Let a depthwise convolution copy its weights."""
+    copied = next(op.copied for op in program.ops if op.copied)
+    ops = (replace(op, copied=copied, weights=None) if op.kind is Kind.DEPTHWISE else op for op in program.ops)
+    return replace(program, ops=tuple(ops))
+
+
+DAMAGED = {
+    "outside of the workspace": damaged(lambda c: replace(c, place=c.place + (1 << 20))),
+    "misaligned": damaged(lambda c: replace(c, place=c.place - 8)),
+    "too short": damaged(lambda c: replace(c, weights=c.weights[:-1])),
+    "not a convolution": depthwise,
+}
+
+
+@pytest.mark.parametrize("change", DAMAGED.values(), ids=DAMAGED)
+def test_the_executor_refuses(network: bytes, change: Callable[[Program], Program]) -> None:
+    graph = read(tflm_memopt.optimize(network, weights="ram").model).graph
+    (data,) = programs(graph)
+    sizes = [[graph.tensors[t].nbytes for t in tensors] for tensors in (graph.inputs, graph.outputs)]
+    assert pack(unpack(data)) == data
+    assert host.check(data, *sizes) is host.Status.OK
+    assert host.check(pack(change(unpack(data))), *sizes) is host.Status.OP

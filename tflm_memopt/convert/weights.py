@@ -1,0 +1,125 @@
+"""Choose the layers whose weights are copied from flash to the arena when their group begins.
+
+A layer whose weights are read in many iterations reads them that often in flash. A copy is placed in bytes of the arena
+that are free while the layer's group runs, so that nothing else moves. Only int8 convolutions and dense layers can read
+their weights there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tflm_memopt.analysis.timing import FlashTiming
+from tflm_memopt.convert.conversion import Conversion, Converted
+from tflm_memopt.lower.traffic import constants_of
+from tflm_memopt.plan.choices import BUILTIN
+from tflm_memopt.plan.iteration.planned import PlannedGroup
+from tflm_memopt.plan.plan import Buffer, Plan, Role
+
+ALIGN = 16
+COPY_CYCLES = 1.0
+"""Cycles to read and write a byte of a copy, without the waits of the flash."""
+
+Pays = Callable[["Layer", int], bool]
+"""Function that returns whether a copy saves time, given the bytes of constants of the group that stay in flash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """An operator whose weights can be copied."""
+
+    tensor: int
+    """Its output."""
+    nbytes: int
+    """Bytes of the weights."""
+    times: int
+    """Number of iterations that read all of them."""
+
+
+def with_copies(conversion: Conversion, chosen: Converted, most: int, timing: FlashTiming | None) -> Converted:
+    """Return a plan with copies of the weights for which they save time on a chip whose flash has this timing. Without
+    a timing, all weights that are read more than once are copied. most: limit of the arena in bytes.
+    """
+    plan = chosen.planned.plan
+    if plan.sharing or conversion.options.ops == BUILTIN:  # only one core copies
+        return chosen
+    head = plan.head + max(0, most - chosen.arena.total) // ALIGN * ALIGN
+    pays = _always if timing is None else _faster(timing)
+    copies = [copy for group in chosen.planned.groups.values() for copy in _copies(group, head, pays)]
+    if not copies:
+        return chosen
+    found = conversion.of(_with(plan, copies))
+    return found if found.arena.total <= most else chosen
+
+
+def _always(layer: Layer, _: int) -> bool:
+    return layer.times > 1
+
+
+def _faster(timing: FlashTiming) -> Pays:
+    """Return the test for a chip. Weights that stay in a cache are not copied. A cache that the constants of a group do
+    not fit into keeps nothing from one iteration to the next, since it replaces the least recently used line.
+    """
+    cached = timing.line_bytes * (timing.instruction_lines if timing.unified_ways else timing.data_lines)
+    wait = timing.wait_states / timing.line_bytes
+
+    def pays(layer: Layer, in_flash: int) -> bool:
+        return in_flash > cached and (layer.times - 1) * wait > COPY_CYCLES
+
+    return pays
+
+
+def _copies(group: PlannedGroup, head: int, pays: Pays) -> Iterator[tuple[Buffer, int]]:
+    """Yield the copies of a group's weights and their places below `head`. Weights that are read most often come
+    first, and the largest of these.
+    """
+    plan, number = group.plan, group.number
+    taken = [(plan.offsets[i], plan.offsets[i] + plan.buffers[i].nbytes) for i in plan.alive[number]]
+    layers, in_flash = _layers(group)
+    for layer in sorted(layers, key=lambda layer: (-layer.times, -layer.nbytes)):
+        at = _free(taken, layer.nbytes, head) if pays(layer, in_flash) else None
+        if at is not None:
+            taken.append((at, at + layer.nbytes))
+            in_flash -= layer.nbytes
+            yield Buffer(Role.WEIGHTS, layer.tensor, layer.nbytes, number, number + 1, ALIGN), at
+
+
+def _layers(group: PlannedGroup) -> tuple[list[Layer], int]:
+    """Return the layers whose weights can be copied, and the bytes of constants of all layers."""
+    found, total = [], 0
+    for member in group.trace.members:
+        op, nest = member.op, member.nest
+        weights, *others = constants_of(op, packed=member.stage.runs_packed(op))
+        nbytes = weights.nbytes if weights is not None else 0
+        total += nbytes + sum(array.nbytes for array in others if array is not None)
+        times = len(group.trace.iterations_of(member.key)[1]) // max(1, nest.channel_groups)
+        if op.takes_copied_weights and nbytes:
+            found.append(Layer(op.output, nbytes, times))
+    return found, total
+
+
+def _free(taken: Sequence[tuple[int, int]], nbytes: int, head: int) -> int | None:
+    """Return the place of `nbytes` bytes in the smallest gap between the taken ones, or None.
+
+    >>> _free([(0, 10), (40, 64), (96, 100)], 20, 200), _free([(0, 10)], 20, 30)
+    (16, None)
+    """
+    gaps, end = [], 0
+    for start, stop in [*sorted(taken), (head, head)]:
+        first = end + -end % ALIGN
+        if start - first >= nbytes:
+            gaps.append((start - first, first))
+        end = max(end, stop)
+    return min(gaps, default=(0, None))[1]
+
+
+def _with(plan: Plan, copies: Sequence[tuple[Buffer, int]]) -> Plan:
+    """Return the plan with these buffers."""
+    top = max(at + buffer.nbytes for buffer, at in copies)
+    return replace(
+        plan,
+        buffers=(*plan.buffers, *(buffer for buffer, _ in copies)),
+        offsets=(*plan.offsets, *(at for _, at in copies)),
+        head=max(plan.head, top),
+    )
