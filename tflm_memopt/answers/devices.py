@@ -130,7 +130,9 @@ class DevicesReport:
         found, alone = [], self.alone
         more = self.ram - alone.arena.total
         if more > 0:
-            rows = "because devices exchange whole rows" if self.stages else "to read inputs of layers that share weights"
+            rows = (
+                "because devices exchange whole rows" if self.stages else "to read inputs of layers that share weights"
+            )
             why = "for the state of its links" if more <= LINK_STATE else rows
             found.append(f"the largest device needs {more:,} B more RAM than one device alone, {why}")
         elif more == 0:

@@ -236,16 +236,20 @@ def filters(op: RowOp) -> NDArray[np.int8]:
     return op.weights if op.is_convolution else np.moveaxis(op.weights, -1, 0)[..., np.newaxis]
 
 
+def signed_sums(weights: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sums of the negative and of the positive weights of each output channel. weights: [out][..][in]."""
+    flat = weights.reshape(len(weights), -1)
+    return np.minimum(flat, 0).sum(axis=1, dtype=np.int64), np.maximum(flat, 0).sum(axis=1, dtype=np.int64)
+
+
 def folded_bias(op: RowOp) -> NDArray[np.int64]:
     """Return the bias with the input's zero point folded in, so that sums use the input's bytes directly."""
-    weights = filters(op).astype(np.int64)
-    zeros = op.input_zero_points[0] * weights.reshape(len(weights), -1).sum(axis=1)
+    negative, positive = signed_sums(filters(op))
+    zeros = op.input_zero_points[0] * (negative + positive)
     return np.asarray(-zeros if op.bias is None else op.bias.astype(np.int64) - zeros)
 
 
 def sum_range(op: RowOp) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the minimum and maximum sum of each output channel over all inputs."""
-    weights, bias = filters(op).astype(np.int64), folded_bias(op)
-    weights = weights.reshape(len(weights), -1)
-    most, least = np.where(weights > 0, 127, -128), np.where(weights > 0, -128, 127)
-    return bias + (weights * least).sum(axis=1), bias + (weights * most).sum(axis=1)
+    (negative, positive), bias = signed_sums(filters(op)), folded_bias(op)
+    return bias - 128 * positive + 127 * negative, bias + 127 * positive - 128 * negative

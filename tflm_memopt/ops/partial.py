@@ -21,6 +21,7 @@ from tflm_memopt.model.graph import Op, Tensor, TensorId
 from tflm_memopt.ops.constraints import limits
 from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext
 from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.packings import signed_sums
 from tflm_memopt.ops.parse import slide
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
@@ -36,9 +37,9 @@ Ints = NDArray[np.int64]
 
 def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
     """Return the minimum and maximum sum of each output channel for int8 inputs. weights: [out][..][in]."""
-    wide = weights.astype(np.int64).reshape(len(weights), -1)
-    ends = np.stack([wide * (n - zero_point) for n in (-128, 127)])
-    return np.minimum(ends.min(axis=0), 0).sum(axis=1), np.maximum(ends.max(axis=0), 0).sum(axis=1)
+    negative, positive = signed_sums(weights)
+    least, most = (n - zero_point for n in (-128, 127))
+    return positive * least + negative * most, positive * most + negative * least
 
 
 def bytes_of(low: int, high: int) -> int:

@@ -80,7 +80,8 @@ class Parts:
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]
-        data = np.take(data_of(self.graph, tensor), range(first, end), axis)
+        where = (slice(None),) * axis + (slice(first, end),)
+        data = data_of(self.graph, tensor)[where]
         q = whole.quantization
         if q is not None and len(q.scale) > 1:
             q = Quantization(q.scale[first:end], (q.zero_point * len(q.scale))[first:end], q.axis)
