@@ -1,10 +1,9 @@
-"""Parses operators with variables of their own into rows; one time step is one row.
+"""Parses operators with their own variables into rows; one time step is one row.
 
 SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs. It
-becomes a CONV and a DEPTHWISE over a state of rows. With filters of rank r, each output sums r filters; they are r
-pixels of a row, which the window covers.
-
-An LSTM (micro/kernels/lstm_eval.h) is one operator. Each iteration rewrites its two states.
+becomes a CONV, and a DEPTHWISE that reads a state of rows. With filters of rank r, each output sums r filters, which
+are r pixels of a row under the window. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose iterations rewrite
+its two states.
 """
 
 from __future__ import annotations
@@ -75,7 +74,9 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Weights are [out][gate][input, then hidden]; `bias` begins with the curve."""
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Weights are [out][gate][input, then hidden]. `bias` begins with the table of
+    the curve.
+    """
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     steps, units = _steps(context), hidden.elements
     zero_points = zero_point(x), zero_point(hidden)
@@ -102,12 +103,12 @@ def lstm(context: OperatorContext) -> RowOp:
 
 
 def _steps(context: OperatorContext) -> int:
-    """Return the number of time steps. The batch is 1, so either of the first two dimensions may be time."""
+    """Return the number of time steps. The batch is 1, so the first or the second dimension may be time."""
     return context.input().shape[0] * context.input().shape[1]
 
 
 def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Return weights [out][gate][input, then hidden] and biases [out][gate][of the input, of the hidden state]."""
+    """Return weights [out][gate][input, then hidden] and biases [out][gate][input's, hidden state's]."""
     of_input = np.stack([values(context.input(k)) for k in INPUT_WEIGHTS], 1)
     of_hidden = np.stack([values(context.input(k)) for k in HIDDEN_WEIGHTS], 1)
     biases = np.stack([values(context.input(k)) for k in BIASES], 1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""An operator in its graph: its tensors, their row layout as written by their producers, and the geometry of its
+"""An operator in its graph: its tensors, their row layouts as their producers write them, and the geometry of its
 window.
 """
 
@@ -15,14 +15,17 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Our own key of Op.options: (top, bottom, left, right), which replaces `padding` after a PAD operator was folded in.
+"""Key that we add to Op.options: the padding (top, bottom, left, right) that replaces `padding` after a PAD operator
+was folded in.
 """
 
 PIECE = "piece"
-"""Our own key of Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the only output in the input."""
+"""Key that we add to Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the only output within the
+input.
+"""
 
 STEPS = "steps"
-"""Our own key of Op.options of a data movement: the operators that it stands for, in order, including views."""
+"""Key that we add to Op.options of a data movement: the operators that it replaces, in order, including views."""
 
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 """Operators that read all their operands at run time."""
@@ -32,16 +35,16 @@ TWO_OPERANDS = (
     "ADD", "SUB", "MUL", "DIV", "FLOOR_DIV", "FLOOR_MOD", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU",
     "LOGICAL_AND", "LOGICAL_OR", *COMPARISONS,
 )  # fmt: skip
-"""Element-wise operators of two operands. The smaller operand is broadcast, and one of them may be a constant."""
+"""Element-wise operators with two operands. The smaller operand is broadcast. One operand may be a constant."""
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
-"""Operands that are an operator's own variables, which it reads and writes."""
+"""Operands that are the operator's own variables, which it reads and writes."""
 
 ONE_PIXEL = 1024
-"""One pixel in the positions of RESIZE_BILINEAR."""
+"""Size of one pixel in the positions of RESIZE_BILINEAR."""
 
 AXES = "axes"
-"""Our own key of Op.options of MEAN: the axes of its input, which replace the second operand."""
+"""Key that we add to Op.options of MEAN: the axes of its input, which replace the second operand."""
 
 
 def natural_rows(shape: tuple[int, ...]) -> Rows | None:
@@ -61,7 +64,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Return the natural rows. Other shapes are cut into `like` rows if their leading dimensions allow it.
+    """Return the natural rows. A shape without natural rows is cut into `like` rows if its leading dimensions allow it.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -123,9 +126,9 @@ class OperatorContext:
     graph: Graph
     op: Op
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
-    """For each view, the tensor whose bytes it shares."""
+    """For each view, the tensor that it shares bytes with."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
-    """Row layouts of the outputs of the row operators before this one."""
+    """Row layouts of the outputs of earlier row operators."""
 
     def tensor(self, k: int) -> Tensor | None:
         """Return operand k, or None if it is absent."""
@@ -142,9 +145,9 @@ class OperatorContext:
 
     @property
     def read(self) -> tuple[int, ...]:
-        """Numbers of the operands that are read at run time: usually 0. CONCATENATION, PACK, ADD and similar operators
-        read those that are not constant, GATHER the indices and a computed table, and custom operators what their
-        description reads.
+        """Numbers of the operands that are read at run time, usually only 0. CONCATENATION, PACK, ADD and similar
+        operators read all that are not constant, GATHER the indices and a computed table, and custom operators those in
+        their description.
         """
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind == "GATHER" and self.input(0).constant:
@@ -174,7 +177,7 @@ class OperatorContext:
     ) -> RowOp:
         """Return this operator as a row operator.
 
-        operands: numbers of the operands that it reads, by default the first ones. Zero points are 0 unless given.
+        operands: numbers of the operands that it reads; by default the first ones. Zero points are 0 by default.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}
@@ -182,7 +185,7 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return the row layout of operand k: as its producer writes it, or else from its shape."""
+        """Return the row layout of operand k: the one that its producer writes, or else one from its shape."""
         storage = self.storage(k)
         known = (
             self.written.get(storage)

@@ -44,17 +44,17 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""Conversions of TFLM's CAST (micro/kernels/cast.cc). Those that are not functions of CURVE_F32 have scale 1 and zero
-point 0.
+"""Conversions of TFLM's CAST (micro/kernels/cast.cc). Conversions that are not functions of CURVE_F32 have scale 1 and
+zero point 0.
 """
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
-"""Conversions of CAST that drop the upper bytes of each element, or none."""
+"""Conversions of CAST that drop the upper bytes of each element or keep all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
-"""Bits of an integer minus its zero point, including the sign."""
+"""Number of bits of an integer minus its zero point, including the sign."""
 
 
 def is_table(types: Types) -> bool:
-    """Return whether a table of bytes can convert these types."""
+    """Return whether a table of bytes can convert between these types."""
     return QUANTIZES.get(types) is Kind.LOOKUP
 
 
@@ -84,7 +84,7 @@ def cast(context: OperatorContext) -> RowOp:
 
 
 def _conversion(context: OperatorContext, kind: Kind, before: int = 0, after: int = 0) -> RowOp:
-    """Return a conversion of each element between these zero points, without scales."""
+    """Return an operator that converts each element between these zero points, without scales."""
     reads = context.producer_rows()
     return context.row_op(
         kind,

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""Function that returns a description's parameters for an OperatorContext, or None for a form it does not cover."""
+"""Function that returns a description's parameters for an OperatorContext, or None if the description does not cover
+the operator's form.
+"""
 
 
 class OwnOperator(NamedTuple):
@@ -15,9 +17,9 @@ class OwnOperator(NamedTuple):
 
     numbers: Numbers
     identify: Callable[[Mapping[str, int]], int]
-    """Function that returns the identity of the kernel for given channels and parameters."""
+    """Function that returns the identity of the kernel for given numbers of channels and parameters."""
     operands: int
-    """Number of tensors that it reads: the first operand, or the first two."""
+    """Number of operands that it reads: the first one, or the first two."""
 
 
 CUSTOM_OPERATORS: dict[str, OwnOperator] = {}
@@ -26,7 +28,7 @@ CUSTOM_OPERATORS: dict[str, OwnOperator] = {}
 
 @dataclass(frozen=True, slots=True)
 class OwnKernel:
-    """A description compiled for certain extents and parameters."""
+    """A description compiled for given extents and parameters."""
 
     identity: int
     channels: int
@@ -36,4 +38,4 @@ class OwnKernel:
 
 
 MADE: dict[int, OwnKernel] = {}
-"""Custom kernels needed by the models read so far, by identity."""
+"""Custom kernels that the models read so far need, by identity."""

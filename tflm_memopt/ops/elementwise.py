@@ -1,4 +1,4 @@
-"""Parses element-wise operators of two operands, one of which may be broadcast or constant: geometry and scales."""
+"""Parses geometry and scales of element-wise operators with two operands, one of which may be broadcast or constant."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Arithmetic(NamedTuple):
 
     kind: Kind
     factors: Callable[[float, float, float], Factors]
-    """Function from the scales of operand 0, operand 1 and output to multipliers."""
+    """Function that computes the multipliers from the scales of operand 0, operand 1 and output."""
     left_shift: int = 0
 
 
@@ -60,14 +60,14 @@ ARITHMETIC: Mapping[str, Arithmetic] = {
     ),
     "PRELU": Arithmetic(Kind.PRELU, _prelu),
 }
-"""Operators by TFLite's name."""
+"""Arithmetic by TFLite's operator name."""
 
 INT16: Mapping[str, Arithmetic] = {
     "ADD": Arithmetic(Kind.ADD_S16, _add_int16),
     "SUB": Arithmetic(Kind.SUB_S16, _add_int16),
     "MUL": Arithmetic(Kind.MUL_S16, _product),
 }
-"""Those that have int16 kernels; `param` is the activation range."""
+"""Arithmetic with int16 kernels, whose `param` is the activation range."""
 WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
 
 
@@ -97,12 +97,12 @@ def binary(context: OperatorContext) -> RowOp:
 
 
 UNLIMITED = ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU", "FLOOR_DIV", "FLOOR_MOD")
-"""Operators of float32 that limit nothing."""
+"""float32 operators whose output has no limits."""
 DIVISIONS = ("DIV", "FLOOR_DIV", "FLOOR_MOD")
 
 
 def float_binary(context: OperatorContext) -> RowOp:
-    """Parse an operator of two float32 operands (TMO_FUNCTION_ADD to TMO_FUNCTION_PRELU, and divisions)."""
+    """Parse an operator with two float32 operands (TMO_FUNCTION_ADD to TMO_FUNCTION_PRELU, and divisions)."""
     name = context.op.type
     activation = context.op.options.get("fusedActivationFunction", "NONE")
     limits = FloatRange.ALL if name in UNLIMITED else quant.FLOAT_RANGES[activation]
@@ -125,12 +125,14 @@ def comparison(context: OperatorContext) -> RowOp:
 
 
 def logical(context: OperatorContext) -> RowOp:
-    """Parse LOGICAL_AND and LOGICAL_OR, the smaller and the greater of two bytes that are 0 or 1."""
+    """Parse LOGICAL_AND and LOGICAL_OR as the minimum and maximum of two bytes that are 0 or 1."""
     return _function(context, Kind.MINIMUM if context.op.type == "LOGICAL_AND" else Kind.MAXIMUM, 0)
 
 
 def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int, int] = (0, 1)) -> RowOp:
-    """Return an operator of two operands without scales. order: the model's operands in the kernel's order."""
+    """Return an operator with two operands and no scales. order: numbers of the model's operands in the kernel's
+    order.
+    """
     reads, writes = _rows(context)
     read = [k for k in order if not context.input(k).constant]
     fixed = next((_constant(context, k, reads[k], order.index(k)) for k in order if k not in read), None)
@@ -159,7 +161,7 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """Return the rows of both operands and the output; equal shapes are laid out as the producer writes them."""
+    """Return the rows of both operands and the output. Equal shapes are laid out as the producer writes them."""
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     made = ITEM_BYTES[context.output.dtype]
     if shapes[0] == shapes[1]:
@@ -172,12 +174,12 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
 
 
 def _constant(context: OperatorContext, k: int, rows: Rows, position: int) -> Constant:
-    """Return constant operand k. position: its place among the kernel's operands."""
+    """Return constant operand k. position: its position among the kernel's operands."""
     return Constant(position, rows, constant_rows(context.input(k), context.input(k).shape, rows))
 
 
 def constant_rows(tensor: Tensor, shape: tuple[int, ...], rows: Rows) -> NDArray[np.int8]:
-    """Return the bytes of a constant as rows. shape: to which it is broadcast."""
+    """Return the bytes of a constant as rows. shape: the shape to which it is broadcast."""
     stored = np.ascontiguousarray(np.broadcast_to(values(tensor), shape), _STORED.get(tensor.dtype, "<i1"))
     return stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c)
 

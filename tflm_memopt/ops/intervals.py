@@ -2,8 +2,8 @@
 
 Each channel of every tensor has a lower and an upper bound over all rows and pixels, including the effect of padding.
 Every operator is monotone in each value that it reads, so the requantized ends of an interval are the ends of the
-result. This holds only if no int32 wraps; where one may wrap, the channel can take any value in the range of the
-activation. A channel whose bounds are equal is constant.
+result's interval. This holds only if no int32 wraps. Where one may wrap, the channel can take any value in the range of
+the activation. A channel whose bounds are equal is constant.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Range:
 
     @property
     def constant(self) -> Bools:
-        """The channels that hold the value `low` in every pixel for every input."""
+        """The channels that hold the value `low` in every pixel, whatever the input is."""
         return np.equal(self.low, self.high)
 
 
@@ -47,21 +47,21 @@ def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
 
 
 def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
-    """Return the ranges of an operator's inputs as it sees them. A state may also hold its fill value."""
+    """Return the ranges of an operator's inputs as the operator reads them. A state may also hold its fill value."""
     if op.older is not None:
         return tuple(_anything(rows.c) for rows in op.reads)
     return tuple(_seen(known.get(t), rows.c) for t, rows in zip(op.inputs, op.reads, strict=True))
 
 
 def meets_padding(op: RowOp) -> bool:
-    """Return whether a window of the operator reaches over an edge of its input."""
+    """Return whether a window of the operator extends beyond an edge of its input."""
     w, reads, writes = op.window, op.reads[0], op.writes
     bottom, right = w.reach_h(writes.h) - w.pad_top, w.reach_w(writes.w) - w.pad_left
     return w.pad_top > 0 or w.pad_left > 0 or bottom > reads.h or right > reads.w
 
 
 def _seen(made: Range | None, channels: int) -> Range:
-    """Return the range as a reader sees it, which may have other channels than the producer."""
+    """Return the range as a reader sees it. The reader may divide a row into other channels than the producer."""
     if made is None:
         return _anything(channels)
     if len(made.low) == channels:
@@ -78,7 +78,7 @@ def _anything(channels: int) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class _Int32:
-    """Bounds of int32 values. If `exact` is False, a value may have wrapped and the bounds are 0."""
+    """Bounds of int32 values. If `exact` is False, a value may have wrapped, and the bounds are 0."""
 
     low: Ints
     high: Ints
@@ -92,7 +92,7 @@ def _int32(low: Ints, high: Ints, exact: Bools | None = None) -> _Int32:
 
 
 def _rescaled(x: _Int32, multipliers: NDArray[np.int32] | np.int32, shifts: NDArray[np.int8] | np.int8) -> _Int32:
-    """Return the range after MultiplyByQuantizedMultiplier. Its left shift may wrap; the following steps cannot."""
+    """Return the range after MultiplyByQuantizedMultiplier. Its left shift may wrap; the steps after it cannot."""
     left = np.maximum(np.asarray(shifts, np.int64), 0)
     exact = _int32(x.low << left, x.high << left, x.exact).exact
     low, high = (fixed.rescale(np.where(exact, end, 0), multipliers, shifts) for end in (x.low, x.high))
@@ -187,7 +187,7 @@ def _extreme(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _pool(op: RowOp, x: Sequence[Range]) -> Range:
-    """Return the range of a pool. Average and maximum lie within the range of the values; padding does not count."""
+    """Return the range of a pool. Average and maximum are within the range of the values; padding is not counted."""
     return Range(np.clip(x[0].low, *op.activation), np.clip(x[0].high, *op.activation))
 
 
@@ -224,4 +224,4 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.LOOKUP: _lookup,
     Kind.GATHER: _gather,
 }
-"""Functions that bound the output of each kind. A missing kind, such as SOFTMAX, can output any value."""
+"""Functions that bound the output of each kind. Kinds that are not listed, such as SOFTMAX, can output any value."""

@@ -1,7 +1,7 @@
-"""Which of its kernels the C library selects for an operator, from sizes alone.
+"""Which of its kernels the C library selects for an operator, given only sizes.
 
 The functions mirror custom_ops/src. Programs list the parts of the library that they need (lower/parts.py), and tests
-remove all others; estimates (plan/iteration/work_loops.py) use the same functions.
+remove all other parts; estimates (plan/iteration/work_loops.py) use the same functions.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return the result of tmo_dsp_makes_outputs(): the DSP extension makes the outputs of four channels at once.
-    complete: iterations make outputs and not sums.
+    """Return the result of tmo_dsp_makes_outputs(): whether the DSP extension computes the outputs of four channels at
+    once. complete: iterations compute outputs instead of sums.
     """
     return complete and biased and out_channels >= LEAST_DEPTH
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether an unpacked convolution gathers the bytes of a window for the DSP extension (conv_small() of
-    tmo_conv_ref.c) if it makes four channels at once. rows: it reads whole rows.
+    """Return whether an unpacked convolution that computes four channels at once gathers the bytes of a window for the
+    DSP extension (conv_small() of tmo_conv_ref.c). rows: whether it reads whole rows.
     """
     most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
     nbytes = window.kernel_h * window.kernel_w * in_channels
@@ -66,14 +66,14 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def pads_rows(window: Window, in_channels: int) -> bool:
-    """Return whether a convolution packed for the DSP extension widens whole rows of a window, padding included, in
-    words (gather_short() of tmo_conv_dsp.c) if it reads whole rows.
+    """Return whether a convolution on whole rows, packed for the DSP extension, widens the rows of a window with their
+    padding in words (gather_short() of tmo_conv_dsp.c).
     """
     return window.dilation_w == 1 and -(-window.kernel_w * in_channels // QUAD) * QUAD <= SHORT_ROW
 
 
 def batches(packing: Packing, values: int, columns: int, *, wide: bool) -> Iterator[int]:
-    """Yield the numbers of pixels that a packed convolution computes at once, in order, to make so many columns."""
+    """Yield the numbers of pixels that a packed convolution computes at once, in order, for `columns` columns."""
     while columns > 0:
         n = packed_pixels(packing, values, columns, wide=wide)
         yield n

@@ -26,7 +26,7 @@ class Kind(enum.IntEnum):
     MEAN = 6
     SOFTMAX = 7
     LOOKUP = 8
-    """Maps each byte by a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
+    """Maps each byte with a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
     SUB = 9
     MUL = 10
     MAXIMUM = 11
@@ -34,23 +34,23 @@ class Kind(enum.IntEnum):
     SQUARED_DIFFERENCE = 13
     PRELU = 14
     SUMS = 15
-    """Convolution over some of the input channels; its int32 sums take `param` bytes each."""
+    """Convolution over some of the input channels. Its int32 sums take `param` bytes each."""
     ADD_SUMS = 16
-    """Adds such sums and rescales them like the convolution."""
+    """Adds partial sums of SUMS, and rescales the total like a convolution."""
     GATHER = 40
     """Copies a row of a constant table for each int32 index (embeddings)."""
     LOG_SOFTMAX = 41
     ARG_MAX = 42
-    """Returns the int32 index of a pixel's largest or smallest channel, four bytes."""
+    """Returns the int32 index of a pixel's largest or smallest channel."""
     COPY = 20
     """Copies bytes as `moves` describes: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
     RESIZE_BILINEAR = 21
     TRANSPOSE_CONV = 22
     BATCH_MATMUL = 23
     LSTM = 24
-    """One step from the input and two states, which it rewrites."""
+    """One step of an LSTM, from the input and two states that it rewrites."""
     SLIDING_SUM = 25
-    """Mean over a sliding window, from sums in a state: new rows are added and leaving rows subtracted."""
+    """Mean over a sliding window, from sums in a state. Each inference adds new rows and subtracts leaving rows."""
     CONV_S16 = 30
     """int16 activations, int8 weights. A channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
@@ -79,7 +79,7 @@ class Kind(enum.IntEnum):
     CLAMP_F32 = 29
     """RELU and RELU6."""
     CURVE_F32 = 46
-    """Functions of one operand of four bytes: LOGISTIC, SQRT and others, and the conversions to and from int32."""
+    """Functions of one operand with four bytes: LOGISTIC, SQRT and others, and conversions to and from int32."""
     SOFTMAX_F32 = 47
     BATCH_MATMUL_F32 = 48
     BINARY_32 = 49
@@ -87,12 +87,12 @@ class Kind(enum.IntEnum):
     COMPARE_32 = 60
     """Comparison of two float32 or int32 operands. The output is a byte, 1 for true and 0 for false."""
     ARG_MAX_ALONG = 61
-    """Returns for each channel the int32 index of the largest or smallest of the pixels under a window."""
+    """Returns, for each channel, the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
     """ARG_MAX_ALONG for float32."""
     GATHER_ND = 63
-    """Copies the pixel of operand 0 that each pixel of operand 1, a few int32 indices, selects. `bias` holds the pixels
-    that a step of each index skips.
+    """Copies the pixel of operand 0 that each pixel of operand 1 selects; such a pixel is a few int32 indices. `bias`
+    holds the number of pixels that a step of each index skips.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -100,7 +100,7 @@ class Kind(enum.IntEnum):
     """REDUCE_MIN."""
     RESIZE_BILINEAR_F32 = 67
     SELECT = 68
-    """Copies each element of operand 1 or, where operand 0 is 0, of operand 2."""
+    """Copies each element from operand 1 or, where operand 0 is 0, from operand 2."""
     QUANTIZE = 50
     """Converts float32 to int8."""
     QUANTIZE_S16 = 51
@@ -123,15 +123,15 @@ class Kind(enum.IntEnum):
 GATES = 4
 """Number of gates of an LSTM."""
 GATE_SCALES = 2 * GATES + 4
-"""Number of scales of an LSTM: for each gate, the input's and the hidden state's; both products that make the cells;
-the output; and the factor and right shift from cells to the curve's units.
+"""Number of scales of an LSTM: two for each gate, of the input and of the hidden state; one for each of the two
+products that make the cells; one for the output; and the factor and right shift from cells to the curve's units.
 """
 OPERAND_SCALES = 3
-"""Number of scales of a kind with one per operand and one for the output."""
+"""Number of scales of a kind that has one for each of two operands and one for the output."""
 
 
 class Constants(enum.Enum):
-    """Axes of `weights`."""
+    """Layouts of `weights`, given as axes."""
 
     NONE = ()
     FILTER = ("out", "kernel_h", "kernel_w", "in")
@@ -142,12 +142,12 @@ class Constants(enum.Enum):
 
     @property
     def kernel_axes(self) -> tuple[int, ...]:
-        """Positions of the axes of the kernel's rows and columns, or ()."""
+        """Positions of the axes for the kernel's rows and columns, or () if there are none."""
         return tuple(self.value.index(name) for name in ("kernel_h", "kernel_w") if name in self.value)
 
 
 class Channels(enum.Enum):
-    """The input channels from which an output channel is computed."""
+    """Rules for the input channels from which an output channel is computed."""
 
     OWN = enum.auto()
     """Channel c is computed from channel c of each input."""
@@ -156,7 +156,7 @@ class Channels(enum.Enum):
     SUMMED = enum.auto()
     """Each channel is a weighted sum of all channels."""
     ANY = enum.auto()
-    """No rule that anything uses."""
+    """Any other rule, which no code needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,31 +172,31 @@ class Traits:
     elementwise: bool = False
     """Each output element is computed from the corresponding element of each operand, which may be broadcast."""
     operands: int | None = 1
-    """Number of operands read in rows; None for one or more. Of two element-wise operands, one may be broadcast along
-    height, width or channels.
+    """Number of operands that are read in rows, or None for one or more. Of two element-wise operands, one may be
+    broadcast along height, width or channels.
     """
     has_access: bool = False
-    """The operator itself defines which rows it reads; they are not a window."""
+    """Whether the operator itself defines which rows it reads, instead of a window."""
     slides: bool = False
-    """It has a window of rows and columns, which may be a single pixel."""
+    """Whether it has a window of rows and columns, which may be a single pixel."""
     pools: bool = False
-    """Its window covers each channel separately, so that it can be summed one row at a time."""
+    """Whether its window covers each channel separately, so that it can be summed one row at a time."""
     runs_along: bool = False
-    """Its sums stay in a state; new rows are added, and rows that leave the window are subtracted."""
+    """Whether its sums stay in a state: new rows are added, and rows that leave the window are subtracted."""
     accumulators: int = 1
-    """Number of 32-bit accumulators of an output element, if the operator takes one input row at a time."""
+    """Number of 32-bit accumulators for each output element, if the operator processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers and shifts; None for one, or one per output channel."""
+    """Number of multipliers and of shifts. None means one, or one per output channel."""
     crosses: bool = False
-    """Its rows are sent to another device or received from one."""
+    """Whether its rows are sent to another device or received from one."""
     named: bool = False
-    """Its kernel belongs to the application; `param` identifies it."""
+    """Whether its kernel belongs to the application; `param` identifies the kernel."""
     biased: bool = False
-    """It may have a bias per output channel."""
+    """Whether it may have a bias per output channel."""
 
 
 WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
-"""Rows and columns of an input under one window, which are the same for all kinds with windows."""
+"""Rows and columns of an input under one window, for all kinds with windows."""
 
 
 _Derived = Callable[[], Traits]
@@ -210,7 +210,7 @@ def _generated(
 
 
 def _traits_of(kernel: KernelProgram, scales: int | None, constants: Constants, *, biased: bool) -> Traits:
-    """Return the traits that follow from a description's accesses, combined with what the executor needs."""
+    """Return the traits that follow from a description's accesses, together with the traits that the executor needs."""
     found = needs(kernel)
     inputs, writes = [*found.inputs.values()], found.output.type.nbytes
     reads = inputs[0].tensor.type.nbytes
@@ -239,17 +239,17 @@ def _channels(window: InputNeed) -> Channels:
 
 
 def _wide(narrow: _Derived) -> _Derived:
-    """Derive the traits of the int16 kind. No description has its 64-bit sums."""
+    """Derive the traits of an int16 kind from those of its int8 kind, because descriptions have no 64-bit sums."""
     return lambda: replace(narrow(), reads=2, writes=2)
 
 
 def _float(narrow: _Derived) -> _Derived:
-    """Derive the traits of the float32 kind, which has the same accesses and no scales."""
+    """Derive the traits of a float32 kind from those of its int8 kind, which has the same accesses."""
     return lambda: replace(narrow(), reads=4, writes=4, scales=0)
 
 
 class _Lazy(Mapping[Kind, Traits]):
-    """Traits by kind, which are derived when they are first asked for."""
+    """Traits by kind, derived on first use."""
 
     def __init__(self, rows: Mapping[Kind, Traits | _Derived]) -> None:
         self._rows = rows
@@ -273,7 +273,7 @@ _CONV = _generated(windows.conv, None, Constants.FILTER, biased=True)
 _DEPTHWISE = _generated(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True)
 _TRANSPOSED = _generated(windows.transpose_conv, None, Constants.FILTER, biased=True)
 _PLACE = Traits(writes=4, slides=True, pools=True, accumulators=2, scales=0)
-"""ARG_MAX: accumulators hold a value and its index."""
+"""Number of accumulators of ARG_MAX, for a value and its index."""
 
 _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.CONV: _CONV,
@@ -346,7 +346,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
 KINDS: Mapping[Kind, Traits] = _Lazy(_ROWS)
-"""Traits by kind. Elements, operands and accesses of described kinds follow from their descriptions."""
+"""Traits by kind. For kinds with a description, elements, operands and accesses follow from the description."""
 WIDE: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_S16,
     Kind.DEPTHWISE: Kind.DEPTHWISE_S16,
@@ -358,7 +358,7 @@ WIDE: Mapping[Kind, Kind] = {
     Kind.BATCH_MATMUL: Kind.BATCH_MATMUL_S16,
     Kind.SOFTMAX: Kind.SOFTMAX_S16,
 }
-"""Each int8 kind that has an int16 counterpart, and that counterpart."""
+"""The int16 kind for each int8 kind that has one."""
 FLOAT: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_F32,
     Kind.DEPTHWISE: Kind.DEPTHWISE_F32,
@@ -370,6 +370,6 @@ FLOAT: Mapping[Kind, Kind] = {
     Kind.LOG_SOFTMAX: Kind.LOG_SOFTMAX_F32,
     Kind.BATCH_MATMUL: Kind.BATCH_MATMUL_F32,
 }
-"""Each int8 kind that has a float32 counterpart, and that counterpart."""
+"""The float32 kind for each int8 kind that has one."""
 USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)
 """Kinds whose kernels call functions of the C library: expf and others."""

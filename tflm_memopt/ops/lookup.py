@@ -20,17 +20,17 @@ from tflm_memopt.ops.fixed import rescale as fixed_rescale
 Table = NDArray[np.int8]
 
 EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
-"""All inputs, in the table's order."""
+"""All int8 inputs, in the table's order."""
 MAX_SHIFT = 30
 """Limit of MultiplyByQuantizedMultiplier's left shift."""
 MAX_ROUNDED = 2.0**30
-"""Largest float that may be converted to an int32 before an addition."""
+"""Largest float that may be converted to an int32 before another number is added."""
 INTEGER_BITS = 4
-"""Integer bits of the inputs of LOGISTIC and TANH."""
+"""Number of integer bits in the inputs of LOGISTIC and TANH."""
 
 
 class OutOfRange(ValueError):
-    """The number is outside TFLM's arithmetic, or the result depends on the C library."""
+    """The number exceeds the range of TFLM's arithmetic, or the result depends on the C library."""
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
@@ -54,7 +54,7 @@ def requantized(source: Tensor, target: Tensor) -> Table:
 def compared(name: str, x: Quantization, constant: Quantization, value: int, *, first: bool) -> Table:
     """Return the table of a comparison of int8 with a constant (ComparisonWithScaling, reference/comparisons.h).
 
-    first: the constant is the first operand.
+    first: whether the constant is the first operand.
     """
     scaled = [
         _rescaled((values - q.zero_point[0]) << COMPARED_SHIFT, quant.quantize_multiplier(q.scale[0]))
@@ -75,7 +75,7 @@ COMPARISONS: Mapping[str, Callable[[Ints, Ints], NDArray[np.bool_]]] = {
 COMPARED_SHIFT = 8
 """Left shift of both operands of a comparison."""
 NEGATED: Table = (EVERY == 0).astype(np.int8)
-"""The table of LOGICAL_NOT."""
+"""Table of LOGICAL_NOT."""
 
 
 def _quantize(op: Op, source: Quantization, target: Quantization) -> Table:
@@ -109,7 +109,9 @@ def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of ABS (AbsEvalQuantized, micro/kernels/elementwise.cc), which keeps equal scales."""
+    """Return the table of ABS (AbsEvalQuantized, micro/kernels/elementwise.cc). It does not rescale if the scales are
+    equal.
+    """
     x = np.abs(_centred(source))
     if source.scale[0] != target.scale[0]:
         x = _rescaled(x, quant.rescale(source.scale[0], target.scale[0]))
@@ -127,7 +129,7 @@ def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """Apply a function of Q4 values; inputs beyond its radius give -128 or 127 (CalculateInputRadius)."""
+    """Apply a function of Q4 values. Inputs beyond its radius give -128 or 127 (CalculateInputRadius)."""
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not -31 <= shift <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
@@ -151,7 +153,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
     gate = _high_mul16(gate, to_unit)
     gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
     gate = (gate + (1 << 15)) >> 1
-    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # rounds towards zero, since the gate is not negative
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # rounds towards zero, as the gate is never negative
     return _output(_round_shift16(product, -to_output.shift), target)
 
 
@@ -210,7 +212,7 @@ def _centred(q: Quantization) -> Ints:
 
 
 def _rescaled(x: Ints, multiplier: quant.Multiplier) -> Ints:
-    """Return MultiplyByQuantizedMultiplier, whose left shift wraps in an int32."""
+    """Return MultiplyByQuantizedMultiplier, whose left shift wraps like an int32."""
     if multiplier.shift > MAX_SHIFT:
         raise OutOfRange(f"a rescaling by 2^{multiplier.shift}, at most 2^{MAX_SHIFT}")
     left = max(multiplier.shift, 0)

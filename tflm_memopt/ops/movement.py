@@ -1,8 +1,6 @@
-"""Parses operators that only move data into RowOps. Each applies its movement to an array of element numbers
-(moves.py).
-
-The functions rely on the constraints of their rows in opset.OPSET. An operator that contradicts its operands fails in
-NumPy or gives a size other than its output's; then it stays builtin.
+"""Parses operators that only move data into RowOps. Each function applies its movement to an array of element numbers
+(moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its operands, NumPy
+fails or the result's size differs from the output's. Such an operator stays builtin.
 """
 
 from __future__ import annotations
@@ -21,11 +19,11 @@ from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, n
 from tflm_memopt.ops.rowop import Access, Constant, Move, Moves, RowOp, Rows, StateRollingBuffer
 
 Transform = Callable[[OperatorContext, Sequence[Indices]], Indices]
-"""Function from the element numbers of an operator's inputs to those of its output."""
+"""Function that maps the element numbers of an operator's inputs to those of its output."""
 
 
 def moved(context: OperatorContext, transform: Transform) -> RowOp:
-    """Parse the operator as a COPY. Constant operands are one operand, the last one. Raises Irregular."""
+    """Parse the operator as a COPY. All constant operands together become its last operand. Raises Irregular."""
     fixed = [k for k in range(len(context.op.inputs)) if k not in context.read and context.op.type in EVERY_OPERAND]
     constant = _constants(context, fixed)
     reads = tuple(context.producer_rows(k) for k in context.read)
@@ -45,14 +43,14 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
 
 
 def _numbered(context: OperatorContext, fixed: Sequence[int]) -> list[Indices]:
-    """Return the element numbers of the operands, which count those of constants last."""
+    """Return the element numbers of the operands. The elements of constants are numbered last."""
     order = (*context.read, *fixed)
     found = dict(zip(order, numbered([context.input(k).shape for k in order]), strict=True))
     return [found[k] for k in sorted(order)]
 
 
 def _constants(context: OperatorContext, fixed: Sequence[int]) -> Constant | None:
-    """Return the values of constant operands one after the other, in a single row."""
+    """Return the values of all constant operands in order, in a single row."""
     if not fixed:
         return None
     values = b"".join(_stored(context.input(k)) for k in fixed)
@@ -71,7 +69,9 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return the form that makes one output row at a time, or the whole output at once. Raises Irregular."""
+    """Return the form that makes one output row per iteration, or the whole output in one iteration. Raises
+    Irregular.
+    """
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:
@@ -83,9 +83,9 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 
 
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows) -> _Form | None:
-    """Return the form that takes one input row at a time to its places in the only output row, or None.
+    """Return the form that copies one input row per iteration to its places in the only output row, or None.
 
-    There is none if the first row of the output does not need the whole input, or if bytes do not move regularly.
+    It exists only if the first row of the output needs the whole input and the bytes move regularly.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -100,7 +100,7 @@ def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows) -> _Fo
 
 
 def _ends(graph: Graph, tensor: TensorId) -> bool:
-    """Return whether a tensor leaves the model as a whole, possibly behind views and element-wise operators."""
+    """Return whether a tensor leaves the model as a whole, possibly through views and element-wise operators."""
     if tensor in graph.outputs:
         return True
     readers = graph.consumers(tensor)
@@ -108,11 +108,11 @@ def _ends(graph: Graph, tensor: TensorId) -> bool:
 
 
 _WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH", VIEW})
-"""Operators that pass on a whole tensor without a copy of their own."""
+"""Operators that pass on a whole tensor unchanged without copying it."""
 
 
 def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
-    """Return a KEEP of all rows of a tensor, which replace as many rows of a state."""
+    """Return a KEEP of all rows of a tensor, which replaces as many rows of a state."""
     rows = context.producer_rows()
     depth = context.graph.tensors[state].nbytes // rows.row_bytes
     return copy_to_state(
@@ -127,7 +127,7 @@ def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
 def copy_to_state(
     sources: tuple[int, ...], tensor: TensorId, rows: Rows, rolling_buffer: StateRollingBuffer, token: TensorId
 ) -> RowOp:
-    """Return the operator that puts the last rows of a tensor into a state, as many as exist or fit."""
+    """Return the operator that copies the last rows of a tensor into a state: as many as exist and fit."""
     count = min(rows.h, rolling_buffer.rows.h)
     access, moves = Access(rows.h - count), Moves((Move(0, 0, 0, 0, rows.row_bytes),))
     made = _copy("ASSIGN_VARIABLE", sources, (tensor,), token, (rows,), Rows(count, rows.w, 0), (access,), moves)
@@ -161,14 +161,14 @@ def one_below_the_other(
     reads: tuple[Rows, ...],
     taken: slice = slice(None),
 ) -> RowOp:
-    """Return a COPY that concatenates the rows of several tensors. taken: the range of these rows that is kept."""
+    """Return a COPY that concatenates the rows of several tensors and keeps the range `taken` of them."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     writes = replace(reads[0], h=len(index))
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 
 
 def lower_bytes(context: OperatorContext, item: int, kept: int) -> RowOp:
-    """Return a COPY of the first `kept` bytes of each element of `item` bytes."""
+    """Return a COPY of the first `kept` bytes of each element, which has `item` bytes."""
     tensor, reads = context.storage(), context.producer_rows()
     index = np.arange(reads.nbytes, dtype=np.int32).reshape(reads.h, reads.w, reads.c // item, item)[..., :kept]
     writes = replace(reads, c=reads.c // item * kept)
@@ -388,7 +388,7 @@ STEP: Mapping[str, Transform] = {
     "SLICE": slice_,
     "STRIDED_SLICE": strided_slice,
 }
-"""Movements of one tensor of any shape, which may be combined as steps of one operator. A PAD is the only movement."""
+"""Movements of one tensor of any shape, which may be combined as steps of one operator. A PAD cannot be combined."""
 
 
 # ---- shared ----

@@ -1,8 +1,8 @@
 """Turns the source of each output byte into row accesses and runs of bytes, for PAD, CONCATENATION, SLICE and others.
 
-NumPy itself describes an operator that only moves data: all elements of the inputs are numbered, and the operator is
-applied to the numbers; each element is one or more bytes. The resulting array determines the rows that each iteration
-reads and the runs of bytes that it moves. Irregular reports why they form no regular pattern.
+An operator that only moves data is described by NumPy: all elements of the inputs are numbered, and the operator is
+applied to the numbers. Each element is one or more bytes. The resulting array determines the rows that each iteration
+reads and the runs of bytes that it moves. Irregular reports why there is no regular pattern.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from numpy.typing import NDArray
 from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 
 FILL = -1
-"""Marks a byte of an index array that holds the fill value, not an input byte."""
+"""Mark for a byte of an index array that holds the fill value instead of an input byte."""
 MAX_MOVES = 256
-"""Limit of the moves of one operator; each takes 32 bytes of flash."""
+"""Limit of the number of moves of an operator. Each move takes 32 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
-"""Limit of the runs in one move: uint16_t of tmo_move."""
+"""Limit of the number of runs in a move, a uint16_t of tmo_move."""
 
 UNLIKE = "the rows of the output are made in different ways"
-"""Reason of Irregular."""
+"""Reason of an Irregular."""
 
 Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """The bytes do not move in a pattern that a program can express. The message completes "because ..."."""
+    """The bytes do not move in a pattern that a program can express. The message completes a sentence after
+    "because".
+    """
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
@@ -103,8 +105,8 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 def scattered(index: Indices, reads: Rows) -> Moves:
     """Return the moves of each input row to its places in a single output row. Raises Irregular.
 
-    An input row is made of output bytes as an output row of input bytes, so these are the inverse's moves with their
-    ends exchanged. index: for each output byte, the number of its input byte, each of which occurs once.
+    These are the moves of the inverse operation, with source and target exchanged. index: for each output byte, the
+    number of its input byte, each of which occurs once.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -114,7 +116,7 @@ def scattered(index: Indices, reads: Rows) -> Moves:
 
 
 def _exchanged(move: Move) -> Move:
-    """Return the move in the other direction. Its targets ascend, as those of all moves."""
+    """Return the move in the opposite direction. Its targets ascend, as in all moves."""
     last = (move.count - 1) if move.source_step < 0 else 0
     sign = -1 if last else 1
     return replace(
@@ -127,14 +129,14 @@ def _exchanged(move: Move) -> Move:
 
 
 class _Slot(NamedTuple):
-    """One row that an iteration reads: the targets and sources of its bytes at phase 0, and their change per phase."""
+    """One row that an iteration reads: targets and sources of its bytes at phase 0, and the change per phase."""
 
     operand: int
     tap: int
     targets: Ints
     sources: Ints
     step: int
-    """Added to the sources in each further phase."""
+    """Number added to the sources in each further phase."""
     period: int
     shift: int
 
@@ -159,7 +161,9 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield accesses that may give these first rows: a whole step per row, or one step every few rows."""
+    """Yield accesses that may give these first rows. They advance by whole rows per iteration, or by one step every few
+    iterations.
+    """
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:
@@ -201,7 +205,8 @@ def _by_tap(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            if min(ends) < 0 or max(ends) >= rows.row_bytes:  # out of the row, in a phase in which the row is not read
+            # the byte is outside the row in a phase in which the row is not read
+            if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield np.flatnonzero(targets), first, step, period, shift
         else:
@@ -216,13 +221,13 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # all within one period, or one in which the first rows are not read
+    if not len(back):  # all rows are within one period, or within one whose first rows are not read
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # one whole period, or none
+        else:  # there is one whole period, or none
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period
@@ -233,7 +238,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, channels: int) -> Sequence[Move]:
-    """Return the moves along the whole row or, if that is shorter, those of one pixel, repeated."""
+    """Return the moves along the whole row or, if there are fewer, the moves of one pixel, repeated."""
     along = list(_runs(slot))
     per_pixel = np.flatnonzero(slot.targets >= channels)
     n = int(per_pixel[0]) if len(per_pixel) else 0
@@ -255,7 +260,7 @@ def _fewest_runs(slot: _Slot, channels: int) -> Sequence[Move]:
 
 
 def _runs(slot: _Slot) -> Iterator[Move]:
-    """Yield runs of consecutive bytes. Runs of equal length at equal distances are one move."""
+    """Yield runs of consecutive bytes. Runs of equal length at equal distances become one move."""
     target, source = slot.targets, slot.sources
     if not len(target):
         return

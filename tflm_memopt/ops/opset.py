@@ -1,6 +1,7 @@
-"""The operators that run row by row. One row states an operator's constraints and how it becomes a RowOp.
+"""The operators that run row by row. Each row of the table states an operator's constraints and its parse function,
+which returns a RowOp.
 
-To add an operator, add a row here with its constraints and parse function, and a kernel in custom_ops.
+To add an operator, add a row with its constraints and parse function, and a kernel in custom_ops.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operator."""
+    """An operator that runs row by row."""
 
     constraints: tuple[Constraint, ...]
     """The constraints in the order of checking, which stops at the first failure."""
@@ -39,7 +40,7 @@ class Unsupported:
     code: str
     """Name of the constraint, which is stable across versions."""
     reason: str
-    """The constraint as text."""
+    """Text of the constraint."""
     detail: str
     hint: str
 
@@ -113,7 +114,7 @@ def _looked_up() -> Row:
 
 
 def _curve(*scales: Constraint) -> Row:
-    """LOGISTIC or TANH."""
+    """Return the row of LOGISTIC or TANH."""
     alike = common.batch_one, common.same_shape
     return _row(parse.curve, _ONE, *_INTEGER, *alike, *scales, arithmetic.curve_scales, arithmetic.tabulated)
 
@@ -353,7 +354,7 @@ _TYPES = {
     common.int8_or_int16: common.float_activations,
     weighted.int8_filter: weighted.float_filter,
 }
-"""Constraints on types, with those of float32 in their place."""
+"""Constraints on types, with the float32 constraint that replaces each."""
 _OF_INTEGERS = frozenset(
     """
     quantized symmetric_filter int32_bias bias_scale dense_int4_scale pool_keeps_scale same_quantization add_scales
@@ -361,11 +362,13 @@ _OF_INTEGERS = frozenset(
     log_softmax_scale tabulated resized_inside
     """.split()  # noqa: SIM905
 )
-"""Names of the constraints on scales and tables, which float32 does not have."""
+"""Names of the constraints on scales and tables, which do not apply to float32."""
 
 
 def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:
-    """Return the row of an operator of float32 from that of integers. parse_: its own parse function, if it has one."""
+    """Return the row of a float32 operator, given the row of its integer form. parse_: its own parse function, if it
+    has one.
+    """
     kept = (constraint for constraint in row.constraints if constraint.__name__ not in _OF_INTEGERS)
     return Row(tuple(_TYPES.get(constraint, constraint) for constraint in kept), parse_ or row.parse)
 
@@ -392,7 +395,9 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _MAPPED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Rows of operators with a float32 output by TFLite's operator name; moves of float32 have the rows of OPSET."""
+"""Rows of operators with a float32 output, by TFLite's operator name. Operators that only move float32 use the rows of
+OPSET.
+"""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
@@ -441,9 +446,9 @@ def refusal(context: OperatorContext) -> Unsupported | None:
 
 
 def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
-    """Return the refusal of the operator's types, if there is one: it says more than any other refusal."""
+    """Return the refusal of the operator's types, if there is one, because it explains more than any other refusal."""
     types = [one for one in row.constraints if one in common.TYPES]
-    with suppress(LookupError):  # an operand or the output is missing
+    with suppress(LookupError):  # an operand or the output may be missing
         return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)
     return None
 

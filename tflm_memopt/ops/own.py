@@ -46,9 +46,9 @@ TENSORS = (("x", "y"), ("x", "other", "y"))
 
 
 def operator(name: str, numbers: Numbers = lambda context: {}) -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Return a decorator that registers a description for all operators of a TFLite name.
+    """Return a decorator that registers a description for all operators with a TFLite name.
 
-    numbers: returns the description's parameters for one operator.
+    numbers: function that returns the description's parameters for one operator.
     """
 
     def described(describe: Callable[[Builder], None]) -> KernelProgram:
@@ -85,7 +85,9 @@ def _is_of_pixels(program: KernelProgram) -> None:
 
 
 def _made(program: KernelProgram, values: Mapping[str, int]) -> OwnKernel:
-    """Return the compiled kernel, created once for the same values. Raises KernelError for inconsistent values."""
+    """Return the compiled kernel, which is created once for equal values. Raises KernelError for inconsistent
+    values.
+    """
     missing = sorted({*program.extents, *program.parameters} ^ values.keys())
     if missing:
         raise KernelError(

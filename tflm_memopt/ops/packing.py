@@ -12,7 +12,7 @@ from tflm_memopt.format.limits import ESP_TILE, MVE_PIXELS, MVE_TILE, PACKED_PIX
 
 
 class Packing(enum.IntEnum):
-    """Layout of an operator's constants. The values are TMO_PACKING_*."""
+    """Layouts of an operator's constants. The values are TMO_PACKING_*."""
 
     NONE = 0
     DSP_CONV = 1
@@ -24,28 +24,28 @@ class Packing(enum.IntEnum):
     MVE_DEPTHWISE = 4
     """Sixteen channels at a time, with all constants in one stream."""
     DSP_ADD = 5
-    """ADD with its three scalings prepared."""
+    """ADD whose three scalings are prepared."""
     DSP_DENSE = 6
     """Three pairs of output channels at once, for a single pixel."""
     RVV_CONV = 7
-    """All output channels side by side, for each value that is read."""
+    """For each value that is read, the weights of all output channels are adjacent."""
     RVV_DEPTHWISE = 8
-    """All channels side by side, for each tap."""
+    """For each tap, the weights of all channels are adjacent."""
     ESP_CONV = 9
     """The values of an output channel, padded to a multiple of 16, for a dot product of ESP-NN."""
     ESP_DEPTHWISE = 10
-    """All channels side by side, for each tap, as ESP-NN reads them."""
+    """For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads."""
 
 
 class Family(enum.IntEnum):
-    """Cores that run the same packed programs. The values are TMO_TARGET_*."""
+    """Families of cores that run the same packed programs. The values are TMO_TARGET_*."""
 
     GENERIC = 0
-    """Nothing is packed, so that any core can run the program."""
+    """Any core, since no operator is packed."""
     DSP = 1
     """Armv7E-M and Armv8-M with the DSP extension."""
     MVE = 2
-    """Helium, which also runs programs for DSP."""
+    """Helium, which also runs programs that are packed for DSP."""
     RVV = 3
     """RISC-V with vectors, Zve32x or more."""
     ESP = 4
@@ -78,10 +78,12 @@ def family(target: str) -> Family:
 
 
 LAYOUT = "hwc"
-"""Layout of all rolling buffers, for any target."""
+"""Alignment of all rolling buffers, for any target."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Padding: kernel rows to QUAD, all values to OCTET; for Helium all values to VECTOR, with QUAD channels at once."""
+"""Multiples to which values are padded: kernel rows to QUAD, all values to OCTET; for Helium all values to VECTOR. QUAD
+is also the number of channels at once.
+"""
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 """Packings of convolutions that multiply bytes directly."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
@@ -91,7 +93,9 @@ ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
 """Packings whose kernels copy rows that do not begin at a multiple of VECTOR."""
 LEAST_DEPTH = 4
-"""Minimum number of channels with the DSP extension. With Helium it is VECTOR, except for windows of 3x3 taps."""
+"""Minimum number of channels with the DSP extension. With Helium the minimum is VECTOR, except for windows of 3x3
+taps.
+"""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:
@@ -109,7 +113,7 @@ def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> i
 
 
 def tile_limit(packing: Packing) -> int:
-    """Return the maximum of K."""
+    """Return the maximum of K for a packing."""
     return MVE_TILE if packing in OF_BYTES else PACKED_TILE
 
 
@@ -125,7 +129,7 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
     """Return the number of pixels that a packed convolution computes at once if `columns` are left.
 
-    With the DSP extension a single last pixel is avoided. wide: the scratch has room for any number of values.
+    With the DSP extension, a single last pixel is avoided. wide: whether the scratch has room for any number of values.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]
@@ -156,7 +160,9 @@ def esp_channels(kernel: tuple[int, int], channels: int) -> int:
 
 
 def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, columns: int) -> int:
-    """Return ESP-NN's scratch of a depthwise convolution of `columns` columns: its own, and a call's data."""
+    """Return the scratch of a depthwise convolution of `columns` columns in ESP-NN: its own, and a call's input and
+    output.
+    """
     padded = esp_channels(kernel, channels)
     taps = kernel[0] * kernel[1] * padded
     image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded

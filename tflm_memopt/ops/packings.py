@@ -1,6 +1,6 @@
-"""Conditions under which a target's fast kernels may run an operator: under them they compute exactly as TFLM does.
+"""Conditions under which a target's fast kernels compute an operator exactly as TFLM does.
 
-Generic kernels run the other operators; programs normally mix both.
+Generic kernels run all other operators; most programs have both.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Refusal = Callable[[RowOp], str | None]
 HALF = 1 << 30
 """The multiplier 1/2."""
 SUM_LIMIT = 1 << 23
-"""Limit of sums, below which 256 * B + A fits an int32."""
+"""Limit of sums that ensures that 256 * B + A fits an int32."""
 LARGE_SUM_LIMIT = 1 << 29
-"""Limit of sums, below which a sum plus a rounding constant fits an int32."""
+"""Limit of sums that ensures that a sum plus a rounding constant fits an int32."""
 
 
 def packing(op: RowOp, wanted: Family) -> Packing:
@@ -44,7 +44,7 @@ def packing(op: RowOp, wanted: Family) -> Packing:
 
 
 def alignment(ops: Iterable[RowOp]) -> int:
-    """Return the alignment that the kernels of these operators want for rows, in bytes."""
+    """Return the alignment of rows, in bytes, that the kernels of these operators prefer."""
     return VECTOR if any(op.packing in OF_VECTORS for op in ops) else 1
 
 
@@ -172,7 +172,7 @@ DSP_CONV: tuple[Refusal, ...] = (
     *SCALES,
     sums_fit,
 )
-"""Functions that return why they refuse an operator, or None. The first is a precondition of the others."""
+"""Functions that return why they refuse an operator, or None. The first one is a precondition of the others."""
 DSP_DENSE: tuple[Refusal, ...] = (*DSP_CONV, is_dense)
 DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
 

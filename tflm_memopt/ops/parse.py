@@ -26,7 +26,7 @@ from tflm_memopt.ops.rowop import FLOAT_BYTES, UNIT, Access, RowOp, Rows, Window
 INDEX_BYTES = 4
 """Bytes of an int32 index: TMO_INDEX_BYTES."""
 TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
-"""Access needs of the kernels that read rows without a window."""
+"""Required accesses of the kernels that read rows without a window."""
 
 
 def conv(context: OperatorContext) -> RowOp:
@@ -44,7 +44,9 @@ def depthwise(context: OperatorContext) -> RowOp:
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
-    """Parse FULLY_CONNECTED as a convolution over all that the producer wrote, or pixel by pixel for a batch."""
+    """Parse FULLY_CONNECTED as a convolution over everything that the producer wrote or, for a batch, as one over each
+    pixel.
+    """
     filter_ = values(context.input(1))
     units, depth = filter_.shape
     rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
@@ -105,7 +107,9 @@ def gather(context: OperatorContext) -> RowOp:
 
 
 def gather_nd(context: OperatorContext) -> RowOp:
-    """Parse GATHER_ND, and GATHER along the first axis from a computed tensor. What a few indices select is a pixel."""
+    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. The part that one vector of indices
+    selects is a pixel.
+    """
     params, indices = context.input(0), context.input(1)
     depth = indices.shape[-1] if context.op.type == "GATHER_ND" else 1
     item, count = ITEM_BYTES[params.dtype], indices.elements // depth
@@ -166,7 +170,7 @@ def transpose_conv(context: OperatorContext) -> RowOp:
 
 
 def batch_matmul(context: OperatorContext) -> RowOp:
-    """Parse BATCH_MATMUL. The right matrix is resident; a batch of matrices lies one below the other."""
+    """Parse BATCH_MATMUL. The right matrix is resident. The matrices of a batch are stacked as rows."""
     left, right, out = context.input(0).shape, context.input(1).shape, context.output.shape
     matrices, transposed = math.prod(left[:-2]), int(bool(context.op.options["adjY"]))
     first = np.repeat(np.arange(matrices) * right[-2], out[-2])
@@ -220,7 +224,9 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX and ARG_MIN. Along int8 channels, a pixel becomes an index; other dimensions are a window."""
+    """Parse ARG_MAX and ARG_MIN. Along int8 channels, a pixel becomes an index; along other dimensions they have a
+    window.
+    """
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:
@@ -290,7 +296,9 @@ def curve(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
-    """Return the input as rows. A pixel is its last dimension, or `size` elements if dimensions of 1 follow."""
+    """Return the input as rows whose pixels are the last dimension, or `size` elements if it is followed by dimensions
+    of 1.
+    """
     channels = context.input().shape[-1] if size is None else size
     rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)
@@ -301,7 +309,7 @@ class Geometry(NamedTuple):
     reads: Rows
     writes: Rows
     swapped: bool = False
-    """Height and width are exchanged: the columns of a one-row tensor become its rows."""
+    """Change of axes that exchanges height and width: the columns of a one-row tensor become its rows."""
 
 
 def slide(context: OperatorContext) -> Geometry:
@@ -345,7 +353,7 @@ def _is_float(context: OperatorContext) -> bool:
 
 
 def _kind(context: OperatorContext, kind: Kind) -> Kind:
-    """Return the kind of the same operator for the output's type."""
+    """Return the kind of an operator for the output's type."""
     return {"INT16": WIDE, "FLOAT32": FLOAT}.get(context.output.dtype, {}).get(kind, kind)
 
 
@@ -355,11 +363,12 @@ def _channels(context: OperatorContext, rows: Rows) -> Rows:
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """Return a window as large as what is reduced. To reduce channels, every channel is its own pixel."""
+    """Return a window as large as the reduced part. To reduce channels, every channel becomes a pixel."""
     run, made = context.run(), _channels(context, context.producer_rows())
-    if run and run[0] == 1 < made.h and run[1:] == (made.h * made.w, made.c):  # all pixels that the producer wrote
+    # all pixels that the producer wrote are reduced
+    if run and run[0] == 1 < made.h and run[1:] == (made.h * made.w, made.c):
         return Geometry(Window(made.h, made.w, made.h, made.w), made, Rows(1, 1, made.c))
-    if run is not None and not context.is_image():  # general case: leading dimensions are rows, trailing ones channels
+    if run is not None and not context.is_image():  # otherwise leading dimensions are rows, and trailing ones channels
         before, along, behind = run
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *context.input().shape)[-3:]
@@ -375,7 +384,7 @@ def _reduction(context: OperatorContext) -> Geometry:
 
 
 def _float_reduced(context: OperatorContext, kind: Kind) -> RowOp:
-    """Return a reduction of float32, which limits nothing."""
+    """Return a float32 reduction, whose output has no limits."""
     return replace(_reduced(context, kind, _reduction(context), ()), param=FloatRange.ALL)
 
 
@@ -384,7 +393,7 @@ def _reduced(context: OperatorContext, kind: Kind, g: Geometry, multipliers: Seq
 
 
 def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writes: Rows, **fields: Any) -> RowOp:
-    """Return a RowOp of rows that count elements. `param` is the activation range of int16 and float32."""
+    """Return a RowOp whose rows count elements. `param` is the activation range of int16 and float32."""
     activation, item = context.op.options.get("fusedActivationFunction", "NONE"), ITEM_BYTES[context.output.dtype]
     if _is_float(context):
         fields["param"] = quant.FLOAT_RANGES[activation]
@@ -411,7 +420,7 @@ def _row_op(
     multipliers: Sequence[Multiplier] = (),
     **fields: Any,
 ) -> RowOp:
-    """Return a RowOp with the fields that all kinds take from the model."""
+    """Return a RowOp with the fields that all kinds take from the model's operator."""
     return context.row_op(
         kind,
         reads=reads,

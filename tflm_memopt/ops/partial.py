@@ -1,8 +1,8 @@
-"""SUMS and ADD_SUMS: the parts of a layer whose input channels are split over devices, as they appear in device models.
+"""SUMS and ADD_SUMS, the parts of a layer whose input channels are split over devices, in the models of devices.
 
 Each device computes partial sums of the output from its input channels (SUMS). The sums are sent to the devices that
-need the output, which add and rescale them (ADD_SUMS). In the model both are custom operators. A sum is signed and
-little-endian, with as many bytes as its bounds need; tensors of sums are int8 with that many channels per channel.
+need the output, which add and rescale them (ADD_SUMS). Both are custom operators. A sum is signed and little-endian,
+with as many bytes as its bounds require. A tensor of sums is int8, with one channel for each byte of a sum.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 """Custom codes of the operators."""
 _BITS = 4
-"""Bits per entry of ADD_SUMS's param: bytes of each operand's sums and of the output's (tmo_sum_bytes())."""
+"""Number of bits per entry of ADD_SUMS's param, which holds the bytes of each operand's sums and of the output's
+(tmo_sum_bytes()).
+"""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -59,13 +61,15 @@ def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS. operands, made: bytes of each sum; made is 0 for rescaled values."""
+    """Return the custom options of ADD_SUMS. operands, made: bytes of an input sum and of an output sum; `made` is 0
+    for rescaled values.
+    """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
 
 
 def weights_of(op: Op) -> tuple[TensorId, ...]:
-    """Return the filter of SUMS, the bias of ADD_SUMS if there is one, and () for other operators."""
+    """Return the filter of SUMS or the bias of ADD_SUMS, if there is one, and () for other operators."""
     code = op.options.get("custom_code")
     if code == SUMS:
         return op.inputs[1:]
@@ -77,12 +81,12 @@ def _param(nbytes: Sequence[int]) -> int:
 
 
 def _bytes(param: int) -> list[int]:
-    """Return the bytes of the operands' sums and of the output's."""
+    """Return the bytes of each operand's sums and of the output's."""
     return [param >> _BITS * k & (1 << _BITS) - 1 for k in range(MAX_INPUTS + 1)]
 
 
 def bytes_made(param: int) -> int:
-    """Return the bytes of the sums that ADD_SUMS outputs, or 0 if it outputs rescaled values."""
+    """Return the bytes of a sum that ADD_SUMS outputs, or 0 if it outputs rescaled values."""
     return _bytes(param)[MAX_INPUTS]
 
 
@@ -108,7 +112,7 @@ def _parsed(context: OperatorContext) -> RowOp | None:
 
 
 def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
-    """Parse SUMS as a convolution, or for single pixels as a dense layer."""
+    """Parse SUMS as a convolution or, for single pixels, as a dense layer."""
     x, weights, made = context.input(0), context.input(1).data, context.output
     if weights is None or weights.ndim != 4 or weights.dtype != np.int8 or x.quantization is None:
         return None
@@ -148,7 +152,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """Parse ADD_SUMS. The rows are those that are sent; tensors of height 1 are one row."""
+    """Parse ADD_SUMS. Its rows are those that were sent. A tensor of height 1 is one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

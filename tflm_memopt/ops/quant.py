@@ -1,8 +1,8 @@
 """TFLM's arithmetic constants, bit by bit.
 
-Scales are float32 in the model. The last bit depends on whether a product or quotient is computed in float32 or double,
-so each function follows the TFLM function that it names (tensorflow/lite/kernels/internal/quantization_util.cc unless
-stated otherwise).
+The model's scales are float32. The last bit of a multiplier depends on whether a product or quotient is computed in
+float32 or double, so each function follows the TFLM function that it names
+(tensorflow/lite/kernels/internal/quantization_util.cc unless stated otherwise).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ SOFTMAX_INTEGER_BITS = 5
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
 POWER_TOLERANCE = 1e-3
-"""Distance of a logarithm from an integer up to which TFLM takes a scale for a power of two."""
+"""Largest distance of a logarithm from an integer at which TFLM takes the scale for a power of two."""
 
 
 class Multiplier(NamedTuple):
-    """The real factor value * 2**(shift - 31); value is 0 or in [2**30, 2**31), except where MEAN divides it."""
+    """The real factor value * 2**(shift - 31). The value is 0 or in [2**30, 2**31), except after MEAN's division."""
 
     value: int
     shift: int
 
 
 def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
-    """Return multipliers as the fields `multipliers` and `shifts` of a RowOp; no fields if there are none."""
+    """Return multipliers as the fields `multipliers` and `shifts` of a RowOp, or no fields if there are none."""
     value, shift = ([m.value for m in multipliers], [min(m.shift, 127) for m in multipliers])
     return {"multipliers": np.array(value, np.int32), "shifts": np.array(shift, np.int8)} if multipliers else {}
 
@@ -149,8 +149,8 @@ def softmax_int16_factor(beta: float, scale_in: float) -> float:
 
 
 def log2(scale: float) -> tuple[int, float]:
-    """Return the nearest integer to a scale's logarithm, and the distance from it, in float32 as in CheckedLog2
-    (kernels/internal/quantization_util.cc), which takes a distance below 1e-3 for none.
+    """Return the nearest integer to a scale's logarithm, and the distance from it, in float32 like CheckedLog2
+    (kernels/internal/quantization_util.cc), which ignores a distance below 1e-3.
     """
     log = np.float32(np.log(np.float32(scale))) * (np.float32(1) / np.float32(np.log(np.float32(2))))
     nearest = round_away(float(log))
@@ -158,9 +158,9 @@ def log2(scale: float) -> tuple[int, float]:
 
 
 def curve(scale_in: float, exact: Iterable[int]) -> Multiplier:
-    """Return the factor and the shift to the right that take an int16 input of LOGISTIC and TANH to units of
-    1 / 12288 (micro/kernels/logistic_common.cc and tanh.cc). exact: the powers of two of the scale, from 2^-12
-    up, that need no shift.
+    """Return the factor and right shift that convert an int16 input of LOGISTIC and TANH to units of 1 / 12288
+    (micro/kernels/logistic_common.cc and tanh.cc). exact: powers of two of the scale, from 2^-12 up, for which no
+    factor is needed.
     """
     power, distance = log2(scale_in)
     if distance < POWER_TOLERANCE and power + 12 in exact:
@@ -189,7 +189,7 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
 
 
 def bounds_fit(scale: float) -> bool:
-    """Return whether an activation's bounds fit an int32 in units of the scale, as TFLM's Quantize() needs."""
+    """Return whether an activation's bounds in units of the scale fit an int32, as TFLM's Quantize() requires."""
     return float32_quotient(6.0, scale) < 2**31
 
 
@@ -219,7 +219,7 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:
-    """Return limits and function of a float32 operator, encoded as `param` (program.h)."""
+    """Return the limits and function of a float32 operator, encoded as `param` (program.h)."""
     return limits | function << 4
 
 

@@ -1,8 +1,8 @@
-"""The row operator: the form in which planner and executor know an operator.
+"""The row operator: an operator as planner and executor see it.
 
 Iteration y of an operator produces output row y and reads the rows [first(y), first(y) + extent) of each input, clipped
 to the tensor. The accesses of windows follow from the kernel descriptions; other operators define them by Access.
-Numbers (weights, multipliers) are only used by lowering; the planner uses the geometry.
+Weights and multipliers are only used by lowering; the planner uses only the geometry.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 FLOAT_BYTES = 4
 """Bytes of a float32."""
 INT16_BYTES = 2
-"""Bytes of an int16, whose sums of products have 64 bits and are not kept."""
+"""Bytes of an int16. Its sums of products have 64 bits and are never kept between calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ STRIDE_W = {
     "scale_w": "RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel.",
     "rows_out": "RESIZE_BILINEAR_F32: rows of the output.",
 }
-"""Field used instead of the stride by kinds without one."""
+"""A field that replaces the stride for kinds without a stride."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Kernel geometry, with the parameters of kernels/descriptions/windows.py. Padding is given at the top and left;
-    that at the bottom and right follows from the sizes.
+    """Kernel geometry, with the parameters of kernels/descriptions/windows.py. Only the padding at the top and left is
+    stored; the padding at the bottom and right follows from the sizes.
     """
 
     kernel_h: U16 = 1
@@ -77,9 +77,9 @@ class Window:
     pad_left: U16 = 0
 
     rows: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
-    """Input rows that an output row needs, before clipping."""
+    """Number of input rows that an output row needs, before clipping."""
     columns: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
-    """Input columns that an output column needs, before clipping."""
+    """Number of input columns that an output column needs, before clipping."""
 
     def __post_init__(self) -> None:
         for name, steps in zip(("rows", "columns"), _steps(self), strict=True):
@@ -92,12 +92,12 @@ class Window:
 
     @property
     def extent_h(self) -> int:
-        """Input rows from the first to the last that an iteration reads, both included."""
+        """Number of input rows from the first to the last that an iteration reads, both included."""
         return self.rows.extent
 
     @property
     def extent_w(self) -> int:
-        """Input columns from the first to the last under one window, both included."""
+        """Number of input columns from the first to the last under one window, both included."""
         return self.columns.extent
 
     def reach_h(self, rows: int) -> int:
@@ -128,8 +128,8 @@ NO_ROW = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Rows of one operand that iteration y reads without a window: [first, first + extent), clipped to the operand.
-    first = floor((y * mul + add) / div), or table[y].
+    """Rows of one operand that iteration y reads, for operators without a window: [first, first + extent), clipped to
+    the operand. first = floor((y * mul + add) / div), or table[y].
     """
 
     add: I32 = 0
@@ -137,7 +137,7 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """uint16_t[height of the output], TMO_NONE for iterations that read no row; 0: none."""
+    """uint16_t[height of the output], with TMO_NONE for iterations that read no row; 0 if there is no table."""
 
     def first(self, y: Ints, height: int) -> Ints:
         """Return the first row, or `height` if no row is read."""
@@ -167,17 +167,17 @@ class Move:
 
     operand: int
     tap: int
-    """The row is first(y) + tap. If the input has no such row, nothing is moved."""
+    """Number of the row relative to first(y). If the input has no such row, nothing is moved."""
     source: int
     """Byte of the input row where the first run starts."""
     target: int
-    """Byte of the output row where the first run goes."""
+    """Byte of the output row where the first run is written."""
     nbytes: int
     count: int = 1
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """Added to `source` phase(y) times."""
+    """Number that is added to `source` phase(y) times."""
     period: int = 1
     shift: int = 0
 
@@ -191,14 +191,16 @@ class Moves:
 
     moves: tuple[Move, ...]
     fill: int | None = None
-    """Value of bytes without a move, or None if all bytes are moved."""
+    """Value of bytes that no move writes, or None if moves write all bytes."""
     scattered: bool = False
-    """Each iteration moves one input row to its places in the only output row; `phase_step` is added to `target`."""
+    """Whether each iteration moves one input row to its places in the only output row; `phase_step` is then added to
+    `target`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An operand in flash."""
+    """An operand stored in flash."""
 
     position: int
     """Position among the kernel's operands."""
@@ -208,7 +210,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class StateRollingBuffer:
-    """Rows that outlive an inference and have their own bytes: the newest rows that were kept."""
+    """Rows that outlive an inference: the newest rows that were kept, in bytes of their own."""
 
     tensor: TensorId
     """The tensor as operators read it, oldest row first."""
@@ -222,9 +224,9 @@ class Message:
     """A tensor that one device sends to another."""
 
     identity: U32
-    """Equal in the programs that belong together, and in no others."""
+    """Number that is equal in all programs that belong together, and in no others."""
     step: U16
-    """Number of the tensor among all that cross."""
+    """Number of the tensor among all tensors that are sent."""
     sender: Annotated[int, Number("u1", 1, "from")]
     receiver: Annotated[int, Number("u1", 1, "to")]
 
@@ -241,7 +243,7 @@ class RowOp:
     name: str
     """The model's operator type, for messages: CONV_2D, FULLY_CONNECTED, RELU6."""
     sources: tuple[int, ...]
-    """Indices of the model's operators that this one replaces."""
+    """Op.index of the model's operators that this one replaces."""
     inputs: tuple[TensorId, ...]
     output: TensorId
     reads: tuple[Rows, ...]
@@ -253,48 +255,49 @@ class RowOp:
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
     """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out]. LOOKUP:
-    the table, entry x + 128 for x. float32 has four bytes for each index of the last axis.
+    the table, whose entry x + 128 is for x. For float32, the last axis counts bytes, four per value.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Biases. For int16 activations they have 64 bits each, lower half first; those of float32 are given by their bits.
+    """Biases. For int16 activations they have 64 bits each, lower half first. float32 biases are stored as their
+    bits.
     """
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Q31 multipliers: one, or one per output channel. ADD, SUB, SQUARED_DIFFERENCE: of operand 0, operand 1 and
-    output. PRELU, LEAKY_RELU: of positive and of negative values.
+    """Q31 multipliers: one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have those of operand 0, operand
+    1 and output; PRELU and LEAKY_RELU those of positive and of negative values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
-    """Exponents of two that belong to `multipliers`; positive shifts left."""
+    """Exponents of two for each multiplier; positive ones shift left."""
     param: int = 0
     """ADD, SUB, SQUARED_DIFFERENCE: the left shift. int16: the activation range. SOFTMAX: diff_min. GATHER: rows of the
     table. ARG_MAX: 1 for the smallest. DSP_CONV: 1 for a wide tile. QUANTIZE, DEQUANTIZE: the bits of the float32
     scale. float32 kinds: limits and function (quant.float_form), or the bits of SOFTMAX's beta.
     """
     constant: Constant | None = None
-    """The operand that is a constant and not in `inputs`."""
+    """The constant operand, which is not in `inputs`."""
     access: tuple[Access, ...] = ()
-    """The rows of each operand that are read, for operators without a window."""
+    """The rows of each operand that an iteration reads, for operators without a window."""
     moves: Moves | None = field(default=None, compare=False)
     """The moves of a COPY."""
     nibbles: bool = False
-    """Weights are int4 in the model, and unless they are packed, in the program."""
+    """Whether the weights are int4 in the model. In the program they are int4, too, unless they are packed."""
     packing: Packing = Packing.NONE
-    """Packing of the constants, used where the operator runs whole windows of all channels."""
+    """Packing of the constants. It applies where the operator runs whole windows of all channels."""
     macs: int = 0
     """Multiply-accumulates of the whole operator, including padding, as the original model executes them."""
     older: TensorId | None = None
     """The state whose rows precede row 0 of the input: its last row is row -1. These rows are not padding."""
     recalls: bool = False
-    """An input is a state."""
+    """Whether an input is a state."""
     state_write: StateRollingBuffer | None = None
     """The state that receives the output rows in place of its oldest rows; the output has no bytes in the arena."""
     updates: tuple[StateRollingBuffer, ...] = ()
     """One-row states updated in place."""
     second: int = 0
-    """With two cores, bytes from the first core's counter to the second core's; 0 with one core."""
+    """Bytes from the first core's counter to the second core's, or 0 with one core."""
     message: Message | None = None
     """The message of SEND or RECEIVE. SEND's output and RECEIVE's input have no bytes in the arena."""
     again: bool = False
-    """The operator recomputes an earlier result (rowgraph/rematerialisation.py)."""
+    """Whether the operator recomputes an earlier result (rowgraph/rematerialisation.py)."""
 
     @property
     def traits(self) -> Traits:
@@ -358,8 +361,8 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """Whether it makes one output row from all input rows and can take one input row at a time: into accumulators
-        of int32 or float32 in the order of a whole window (msf-CNN, section 7), or into the output.
+        """Whether it makes one output row from all input rows and can process one input row at a time: into
+        accumulators of int32, or of float32 in the order of a whole window (msf-CNN, section 7), or into the output.
         """
         if self.scatters:
             return True
@@ -372,7 +375,9 @@ class RowOp:
 
     @property
     def needs_order(self) -> bool:
-        """Whether results depend on the order of a window's pixels: float32 sums and extremes, and indices."""
+        """Whether results depend on the order of a window's pixels, as for float32 sums and extremes, and for
+        indices.
+        """
         return self.traits.slides and (self.element_bytes == FLOAT_BYTES or self.traits.accumulators > 1)
 
     @property
@@ -389,18 +394,18 @@ class RowOp:
         return (*self.reads[:at], self.constant.rows, *self.reads[at:])
 
     def seen(self) -> Iterator[tuple[TensorId, Rows]]:
-        """Yield every tensor with the operator's view of its rows."""
+        """Yield every tensor with its rows as the operator sees them."""
         yield from zip(self.inputs, self.reads, strict=True)
         yield self.output, self.writes
 
     @property
     def accumulator_bytes(self) -> int:
-        """Bytes of the 32-bit accumulators if the operator takes one input row at a time."""
+        """Bytes of the 32-bit accumulators if the operator processes one input row at a time."""
         return 0 if self.scatters else 4 * self.traits.accumulators * (self.writes.row_bytes // self.traits.writes)
 
     @property
     def cuts_columns(self) -> bool:
-        """Whether the executor can compute some columns of a row from the pixels under them."""
+        """Whether the executor can compute some columns of a row from only the pixels under these columns."""
         if self.access or self.traits.constants is Constants.ROWS:
             return False
         return self.has_window or self.is_binary or all(rows.w == self.writes.w for rows in self.reads)
@@ -417,7 +422,9 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """The inputs that may be overwritten in this way: not broadcast, with elements that are not smaller."""
+        """The inputs that may be overwritten in place: they are not broadcast and their elements are not smaller than
+        the output's.
+        """
         if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
@@ -436,17 +443,17 @@ class RowOp:
     def ends_late(self) -> bool:
         """Whether an iteration writes the last byte of its output after it has read all inputs.
 
-        That byte may overlap them. It is False on two cores, since neither knows what the other has read.
+        That byte may overlap the inputs. This is False on two cores, since neither core knows what the other has read.
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.second
 
     @property
     def wide_tile(self) -> bool:
-        """Whether the scratch of a packed convolution has room for as many pixels as are computed at once."""
+        """Whether the scratch of a packed convolution has room for all pixels that are computed at once."""
         return self.packing is Packing.DSP_CONV and self.param == 1
 
     def scratch_bytes(self, columns: int) -> int:
-        """Return the bytes of scratch on one core if the kernel is packed and an iteration makes `columns` columns."""
+        """Return the bytes of scratch on one core if the kernel is packed. columns: columns that an iteration makes."""
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing is Packing.ESP_DEPTHWISE:
             return esp_depthwise_bytes(kernel, self.window.stride_w, self.reads[0].c, columns)
@@ -460,7 +467,7 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """Whether it may be part of a tiled group: it reads windows of tensors that are in the arena."""
+        """Whether it may be part of a tiled group: it must read windows of tensors in the arena."""
         return not self.access and not self.stateful
 
     @property
@@ -489,12 +496,12 @@ class RowOp:
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the rows of input k that iterations y read, empty if end <= start."""
+        """Return half-open ranges of the rows of input k that iterations y read. A range is empty if end <= start."""
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent
         else:
-            first, extent = np.minimum(w.rows.first(y), height - 1), w.rows.extent  # row 0 of a broadcast input
+            first, extent = np.minimum(w.rows.first(y), height - 1), w.rows.extent  # a broadcast input has only row 0
         return np.maximum(0, first), np.minimum(height, first + extent)
 
     def rows_read(self, k: int, y: int) -> tuple[int, int]:

@@ -1,8 +1,7 @@
-"""Means over a sliding window from sums in a state: new rows are added and leaving rows subtracted.
-
-The sums cover the rows that a state keeps: before an inference, the older rows of its window; afterwards, those of the
-next window. A reset fills both with zeros. int32 sums are exact under addition and subtraction. Rows that depend on
-padding are not kept; each inference adds them to its output only.
+"""Computes means over a sliding window from sums in a state, by adding new rows and subtracting leaving rows. The sums
+cover the rows that a state keeps: the older rows of the window before an inference, and those of the next window after
+it. A reset fills sums and rows with zeros. Addition and subtraction of int32 sums are exact. Rows that depend on
+padding are not kept; each inference adds them only to its output.
 """
 
 from __future__ import annotations
@@ -26,9 +25,10 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 
 
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
-    """Return the sliding mean over these operands: tensor, its rows, and number of rows read.
+    """Return the sliding mean over these operands, each given as tensor, rows, and number of rows read.
 
-    They are the new rows, the buffer whose oldest rows leave, rows that depend on padding if any, and the sums.
+    The operands are the new rows, the buffer whose oldest rows leave, the rows that depend on padding if there are any,
+    and the sums.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

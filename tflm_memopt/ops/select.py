@@ -1,4 +1,4 @@
-"""Parses SELECT_V2: its operands may be broadcast or constant, and two constants become one operand."""
+"""Parses SELECT_V2. Its operands may be broadcast or constant; two constants become one operand."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, Constant, RowOp, Rows
 
 OPERANDS = 3
-"""The condition and both choices."""
+"""Names of the condition and both choices."""
 ROW = 3
-"""Mask of the row's number in the form of an operand (SelectForm)."""
+"""Mask of the row number in the form of an operand (SelectForm)."""
 BYTES_AT, FORM_BITS = 12, 4
 
 
 def select(context: OperatorContext) -> RowOp:
-    """Parse SELECT_V2. Each iteration reads a row of each operand; rows of two constants lie one after the other."""
+    """Parse SELECT_V2. Each iteration reads a row of each operand. The rows of two constants alternate in one
+    operand.
+    """
     items = [ITEM_BYTES[context.input(k).dtype] for k in range(OPERANDS)]
     rows, writes = _rows(context, items)
     fixed = [k for k in range(OPERANDS) if context.input(k).constant]
@@ -49,7 +51,7 @@ def select(context: OperatorContext) -> RowOp:
 
 
 def in_order(form: int, first: Sequence[int]) -> int:
-    """Return the form for operands in another order. first: the number of the row that each of its rows becomes."""
+    """Return the form for operands in another order. first: new number of each row."""
     for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
         row = form >> shift & ROW
         form += first[row] - row << shift
@@ -57,7 +59,7 @@ def in_order(form: int, first: Sequence[int]) -> int:
 
 
 def without_rows(form: int) -> int:
-    """Return the form without the numbers of rows."""
+    """Return the form without row numbers."""
     return form & ~sum(ROW << FORM_BITS * k for k in range(OPERANDS))
 
 
@@ -81,7 +83,7 @@ def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], R
 
 
 def _constant(context: OperatorContext, fixed: Sequence[int], rows: Sequence[Rows], position: int) -> Constant:
-    """Return the constant operands as one, whose rows alternate."""
+    """Return the constant operands as one operand whose rows alternate."""
     shape = np.broadcast_shapes(*(context.input(k).shape for k in fixed))
     values = [constant_rows(context.input(k), shape, own) for k, own in zip(fixed, rows, strict=True)]
     joined = np.stack(values, axis=1).reshape(-1, *values[0].shape[1:])

@@ -49,28 +49,28 @@
 #define TMO_MANY_CHANNELS 16 /* Minimum number of output channels for which CONV gathers larger windows in whole rows. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's first byte. */
 
-/* Cores that run the same packed programs. The values are TMO_TARGET_*. */
+/* Families of cores that run the same packed programs. The values are TMO_TARGET_*. */
 enum {
-  TMO_TARGET_GENERIC = 0, /* Nothing is packed, so that any core can run the program. */
+  TMO_TARGET_GENERIC = 0, /* Any core, since no operator is packed. */
   TMO_TARGET_DSP = 1, /* Armv7E-M and Armv8-M with the DSP extension. */
-  TMO_TARGET_MVE = 2, /* Helium, which also runs programs for DSP. */
+  TMO_TARGET_MVE = 2, /* Helium, which also runs programs that are packed for DSP. */
   TMO_TARGET_RVV = 3, /* RISC-V with vectors, Zve32x or more. */
   TMO_TARGET_ESP = 4, /* Espressif's chips, with ESP-NN's vector kernels on ESP32-S3 and P4. */
 };
 
-/* Layout of an operator's constants. The values are TMO_PACKING_*. */
+/* Layouts of an operator's constants. The values are TMO_PACKING_*. */
 enum {
   TMO_PACKING_NONE = 0,
   TMO_PACKING_DSP_CONV = 1, /* Pairs of output channels for SMLAD, as int16 256 * B + A. */
   TMO_PACKING_DSP_DEPTHWISE = 2, /* Groups of four channels, with all constants in one stream. */
   TMO_PACKING_MVE_CONV = 3, /* Four output channels, 16 values at a time, for VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* Sixteen channels at a time, with all constants in one stream. */
-  TMO_PACKING_DSP_ADD = 5, /* ADD with its three scalings prepared. */
+  TMO_PACKING_DSP_ADD = 5, /* ADD whose three scalings are prepared. */
   TMO_PACKING_DSP_DENSE = 6, /* Three pairs of output channels at once, for a single pixel. */
-  TMO_PACKING_RVV_CONV = 7, /* All output channels side by side, for each value that is read. */
-  TMO_PACKING_RVV_DEPTHWISE = 8, /* All channels side by side, for each tap. */
+  TMO_PACKING_RVV_CONV = 7, /* For each value that is read, the weights of all output channels are adjacent. */
+  TMO_PACKING_RVV_DEPTHWISE = 8, /* For each tap, the weights of all channels are adjacent. */
   TMO_PACKING_ESP_CONV = 9, /* The values of an output channel, padded to a multiple of 16, for a dot product of ESP-NN. */
-  TMO_PACKING_ESP_DEPTHWISE = 10, /* All channels side by side, for each tap, as ESP-NN reads them. */
+  TMO_PACKING_ESP_DEPTHWISE = 10, /* For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads. */
 };
 
 /* Order of a whole tensor's rows in memory. A reversed group counts them from the last row. */
@@ -304,19 +304,19 @@ typedef struct {
   uint8_t reserved_10[2];
 } tmo_column_window;
 
-/* Rows of one operand that iteration y reads without a window: [first, first + extent), clipped to the operand. first = floor((y * mul + add) / div),
- * or table[y]. */
+/* Rows of one operand that iteration y reads, for operators without a window: [first, first + extent), clipped to the operand. first = floor((y * mul
+ * + add) / div), or table[y]. */
 typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  uint32_t table; /* uint16_t[height of the output], TMO_NONE for iterations that read no row; 0: none. */
+  uint32_t table; /* uint16_t[height of the output], with TMO_NONE for iterations that read no row; 0 if there is no table. */
 } tmo_access;
 
 /* A tensor that one device sends to another. */
 typedef struct {
-  uint32_t identity; /* Equal in the programs that belong together, and in no others. */
-  uint16_t step; /* Number of the tensor among all that cross. */
+  uint32_t identity; /* Number that is equal in all programs that belong together, and in no others. */
+  uint16_t step; /* Number of the tensor among all tensors that are sent. */
   uint8_t from, to;
 } tmo_message;
 

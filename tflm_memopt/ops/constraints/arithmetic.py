@@ -11,16 +11,17 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, activations, h
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 SOFTMAX_TOLERANCE = 0.00099
-"""Relative error of the output scale of SOFTMAX of int16 that TFLM certainly accepts (micro/kernels/softmax_common.cc).
+"""Relative error of the output scale of an int16 SOFTMAX up to which TFLM certainly accepts it
+(micro/kernels/softmax_common.cc).
 """
 BORDER = 1e-5
-"""Error of float32 logarithms: a C library decides which side of a limit a nearer scale is on."""
+"""Error of float32 logarithms. For a scale that is closer to a limit, the result depends on the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
-"""Limits of the scaling of LOGISTIC and TANH of int16: products and halves fit an int32."""
+"""Limits of the scaling of LOGISTIC and TANH of int16 within which products and halves fit an int32."""
 SELECTED = ("INT8", "INT16", "FLOAT32")
-"""Types of SELECT_V2."""
+"""Element types that SELECT_V2 supports."""
 MAX_INT16_FACTOR = 1 << 15
-"""Limit of an int16 factor: an int16 shifted by that much still fits an int32."""
+"""Limit of the shift of an int16 factor, so that the shifted int16 fits an int32."""
 
 
 @hint(QUANTIZE)
@@ -39,7 +40,9 @@ def constant_operand(context: OperatorContext) -> str | None:
 
 @hint("expand the smaller operand before the conversion, to at most four dimensions with batch size 1")
 def broadcast(context: OperatorContext) -> str | None:
-    """Operands must have the output's shape, or 1 in some of its dimensions: at most four, the first of four is 1"""
+    """Each dimension of an operand must be the output's or 1, and broadcast operands must have at most four dimensions,
+    with batch size 1
+    """
     shapes = [*(context.input(k).shape for k in range(len(context.op.inputs))), context.output.shape]
     padded = [(1,) * (4 - len(shape)) + shape for shape in shapes if len(shape) <= 4]
     dimensions = list(zip(*padded, strict=True)) if len(padded) == len(shapes) else [(0,) * len(shapes)]
@@ -49,7 +52,9 @@ def broadcast(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def select_types(context: OperatorContext) -> str | None:
-    """SELECT_V2 must choose by a bool between int8, int16 or float32 values, of which two may be constants"""
+    """SELECT_V2 must choose between int8, int16 or float32 values by a bool, and at most two operands may be
+    constants
+    """
     types = [context.input(k).dtype for k in range(3)]
     if types[0] != "BOOL" or {*types[1:], context.output.dtype} != {types[1]} or types[1] not in SELECTED:
         return f"{context.output.dtype} of {', '.join(types)}"
@@ -71,7 +76,7 @@ def add_scales(context: OperatorContext) -> str | None:
 
 @hint("reduce height, width or channels, by axes that are written in the model: axis=(1, 2)")
 def reduced_axes(context: OperatorContext) -> str | None:
-    """It must reduce constant axes: any of height, width and channels, or dimensions side by side"""
+    """It must reduce along constant axes: any of height, width and channels, or adjacent dimensions"""
     given = context.tensor(1)
     if AXES not in context.op.options and (given is None or given.data is None or given.dtype != "INT32"):
         return "its axes are not a constant int32 tensor"
@@ -86,7 +91,7 @@ def reduced_axes(context: OperatorContext) -> str | None:
 
 @hint("transpose the left matrix before this operator, and give both matrices the same batch")
 def plain_matrices(context: OperatorContext) -> str | None:
-    """Two matrices, or as many pairs of them: the left one not transposed, none of them broadcast"""
+    """It must multiply two matrices or as many pairs of matrices, the left one not transposed, and none broadcast"""
     a, b, out, options = context.input(0).shape, context.input(1).shape, context.output.shape, context.op.options
     if options["adjX"]:
         return "adj_x is set"
@@ -187,7 +192,9 @@ def one_axis(context: OperatorContext) -> str | None:
 
 @hint("compare float32 or int32 tensors, or an int8 tensor with a constant")
 def compared_types(context: OperatorContext) -> str | None:
-    """It must compare two float32 or int32 tensors, or int8 with one constant, both of scales below 1"""
+    """It must compare two float32 or int32 tensors, or an int8 tensor with one constant, where both scales are below
+    1
+    """
     types = {context.input(k).dtype for k in range(2)}
     if context.output.dtype != "BOOL" or len(types) > 1 or not types <= {"FLOAT32", "INT32", "INT8"}:
         return f"{context.output.dtype} of {' and '.join(sorted(types))}"
@@ -237,7 +244,9 @@ def curve_scales(context: OperatorContext) -> str | None:
 
 @hint("replace it by other operators in the model")
 def tabulated(context: OperatorContext) -> str | None:
-    """Scales must be within TFLM's fixed point, and no output may depend on a C library's last bits"""
+    """Scales must be within the range of TFLM's fixed point, and no output may depend on the last bits of a C library's
+    functions
+    """
     if context.output.dtype == "INT16":
         return None
     try:

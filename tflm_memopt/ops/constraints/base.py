@@ -1,7 +1,7 @@
 """Constraints: functions whose docstrings are the messages that users read.
 
-A constraint returns None if it holds, and otherwise the detail: the tensor or field, and its value. The constraints of
-a row of opset.OPSET are checked in order, so each may rely on those before it.
+A constraint returns None if it holds. Otherwise it returns the detail: the tensor or field, and its value. The
+constraints in a row of opset.OPSET are checked in order, so each may rely on the previous ones.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def quantization(tensor: Tensor) -> Quantization:
 
 
 def zero_point(tensor: Tensor) -> int:
-    """Return the tensor's only zero point; 0 for float32."""
+    """Return the tensor's only zero point, or 0 for float32."""
     return 0 if tensor.dtype == "FLOAT32" else quantization(tensor).zero_point[0]
 
 

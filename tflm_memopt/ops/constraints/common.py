@@ -1,4 +1,4 @@
-"""Constraints of operators of every family: operands, options, types, shapes, quantization."""
+"""Constraints on operands, options, types, shapes and quantization, for operators of every family."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 
 MAX_DIMENSION = 0xFFFF
-"""Limit of the uint16_t fields of tmo_tensor and tmo_op."""
+"""Limit of the fields of tmo_tensor and tmo_op, which are uint16_t."""
 
 
 def executable(op: RowOp) -> str | None:
@@ -32,13 +32,13 @@ def executable(op: RowOp) -> str | None:
         return f"a window of {w.kernel_h} rows, at most {MAX_KERNEL_H}"
     if w.kernel_h * w.kernel_w > MAX_POOL_AREA:
         return f"a window of {w.kernel_h}x{w.kernel_w}, at most {MAX_POOL_AREA} pixels"
-    there = 0 if op.older is None else w.pad_top  # rows above row 0 that come from a state
+    there = 0 if op.older is None else w.pad_top  # rows above row 0 come from a state
     heights = (w.kernel_h, w.stride_h, w.dilation_h, w.pad_top - there, reads.h + there, op.writes.h)
     widths = (w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, reads.w, op.writes.w)
     return None if _reaches(*heights) and _reaches(*widths) else "a window lies wholly in the padding"
 
 
 def _reaches(kernel: int, stride: int, dilation: int, before: int, size: int, output: int) -> bool:
-    """Return whether both the first and the last window overlap the input."""
+    """Return whether the first and the last window both overlap the input."""
     extent = (kernel - 1) * dilation + 1
     return extent < MAX_EXTENT and before < extent and (output - 1) * stride < size + before

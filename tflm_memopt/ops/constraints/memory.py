@@ -1,4 +1,4 @@
-"""Constraints of operators with variables of their own: SVDF and LSTM."""
+"""Constraints on SVDF and LSTM, which have their own variables."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, qu
 from tflm_memopt.ops.context import VARIABLES, OperatorContext
 
 INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)
-"""Operands of an LSTM for its forget, input, cell and output gate (micro/kernels/lstm_shared.h)."""
+"""Operand numbers of an LSTM for its forget, input, cell and output gates (micro/kernels/lstm_shared.h)."""
 HIDDEN, CELLS = 18, 19
-"""Operands of an LSTM that are variables: its hidden state and its cells."""
+"""Operand numbers of an LSTM's variables: its hidden state and its cells."""
 LSTM_OPERANDS = 24
 CURVE_POWER = 12
-"""The curve of cells takes units of 2^-12."""
+"""Unit of the curve's argument for cells, as a power of two: 2^-12."""
 LEAST_SHIFT, MOST_SHIFT = -15, 14
 """Range of the shift from the cells' scale to the curve's (check_lstm() of custom_ops/src/tmo_check_kind.c)."""
 BIAS_TOLERANCE = 1e-5
-"""Tolerance of TFLM for the scale of an SVDF's bias (PrepareSvdf, micro/kernels/svdf_common.cc)."""
+"""Tolerance of TFLM for the bias scale of an SVDF (PrepareSvdf, micro/kernels/svdf_common.cc)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class SvdfSizes:
     units: int
     rank: int
     memory: int
-    """Number of steps that an output is computed from, including the current one."""
+    """Number of steps, including the current one, that an output is computed from."""
 
     @property
     def filters(self) -> int:
@@ -97,7 +97,7 @@ def int8_svdf(context: OperatorContext) -> str | None:
     )
     if faults:
         return faults[0]
-    state = context.input(4)  # versions of TFLM saturate differently with another zero point
+    state = context.input(4)  # with another zero point, versions of TFLM saturate differently
     shift = quantization(state).zero_point[0]
     return f"{name(state)} has zero point {shift}" if shift else None
 

@@ -7,7 +7,7 @@ from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_rows
 
 MAX_MOVED = 1 << 24
-"""Limit of the moved bytes. The moves are found with an array of byte numbers, for each part of a SPLIT."""
+"""Limit of the moved bytes. Moves are found with an array of byte numbers, one for each part of a SPLIT."""
 
 
 def constant_operands(*which: int) -> Constraint:
@@ -126,7 +126,9 @@ def selected(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def selection(context: OperatorContext) -> str | None:
-    """GATHER_ND must have an index for each of the first dimensions, and the output what they select"""
+    """GATHER_ND must index the first dimensions of its operand, and the output must have the shape of the selected
+    parts
+    """
     source, positions, out = context.input(0).shape, context.input(1).shape, context.output.shape
     depth = positions[-1]
     if 1 <= depth <= len(source) and out == (*positions[:-1], *source[depth:]):

@@ -15,11 +15,11 @@ from tflm_memopt.ops.constraints.base import (
 from tflm_memopt.ops.context import OperatorContext
 
 SUMS_OF_BIAS_TYPE = ("CONV_2D", "FULLY_CONNECTED")
-"""Operators whose int16 kernels choose the type of their sums by quantizedBiasType if they have no bias."""
+"""Operators whose int16 kernels choose the type of their sums by quantizedBiasType if there is no bias."""
 INT32 = 2
-"""TensorType.INT32 of the schema."""
+"""Value of TensorType.INT32 in the schema."""
 MAX_STEP = 0x7FFF
-"""Limit of strides, dilations and paddings, which are int16 in TFLM (kernels/internal/types.h, ConvParams)."""
+"""Limit of strides, dilations and paddings, which TFLM stores as int16 (kernels/internal/types.h, ConvParams)."""
 
 
 @hint(QUANTIZE)
