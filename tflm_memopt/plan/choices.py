@@ -11,7 +11,7 @@ OPS: tuple[Ops, ...] = get_args(Ops)
 PER_REGION, PER_GROUP, BUILTIN = OPS
 
 MOVES = ("PAD", "SLICE", "CONCATENATION")
-"""Operators that `--ops builtin` may add when it splits others (`--allow-ops`)."""
+"""Operators that `--ops builtin` may add when it divides others into parts (`--allow-ops`)."""
 
 SWITCHES: Mapping[str, str] = {
     "stripes": "stripes of more than one row",
@@ -19,7 +19,7 @@ SWITCHES: Mapping[str, str] = {
     "channel-groups": "channel groups",
     "cache": "keeping the overlap of stripes",
     "recompute": "computing anything again: the overlap of stripes, rematerialised operators",
-    "rematerialisation": "operators that run twice, instead of a whole tensor that waits for a reduction of itself",
+    "rematerialisation": "operators that run twice, to avoid keeping a whole tensor for its own reduction",
     "overlap": "a group's output in the bytes that its input leaves",
     "reorder": "other orders than the model's own",
     "reverse": "groups that run from the last row to the first",

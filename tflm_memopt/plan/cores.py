@@ -2,9 +2,10 @@
 
 Both cores run through the iterations of a group in the same order. Rows are split by columns or by channels, so neither
 rolling buffers nor whole tensors grow; only scratch and counters exist twice. A barrier is needed before an iteration
-that touches bytes which the other core has written since the last barrier, or writes bytes which it has read. Placing
-it directly before that iteration gives the fewest barriers for a given order and split, since each ends a longest run
-of iterations without such a pair. The cores are devices that share their memory (Stahl, thesis, chapter 5).
+that accesses bytes that the other core has written since the last barrier, or writes bytes that it has read. Placing it
+directly before that iteration gives the fewest barriers for a given order and split, since each barrier ends the
+longest possible run of iterations without a conflict. The cores are devices that share their memory (Stahl, thesis,
+chapter 5).
 """
 
 from __future__ import annotations
@@ -27,28 +28,30 @@ from tflm_memopt.plan.plan import Plan, Role, Share, Sharing
 
 CORES = 2
 EVEN = (1.0, 1.0)
-"""Both cores give all of their time to the inference."""
+"""Speeds if both cores give all of their time to the inference."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
-"""Channels are split at multiples of these numbers; operators with other packings are not split."""
+"""Multiples at which channels are split, by packing. Operators with other packings are not split."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a packed kernel computes at once; a smaller number takes as long."""
+"""Number of pixels that a packed kernel computes at once. Fewer pixels take as long."""
 LEAST_PACKED = 4
 """Minimum number of channels for a packed kernel."""
 AWKWARD = 4
-"""Number of columns that no core may get of a wider packed row, since its scratch has room for three at once."""
+"""Number of columns that no core may get of a wider packed row, because its scratch has room for three columns at
+once.
+"""
 MOST_ALONE = 0.2
-"""Limit of the fraction of iterations that core 0 makes alone because the cores would disturb each other."""
+"""Largest fraction of iterations that core 0 may make alone because the cores would disturb each other."""
 LABELS = 1000
 """Resolution of core 0's time in the choice of splits."""
 TOGETHER = 64
-"""Number of operators whose splits are chosen together; a longer group is processed piece by piece."""
+"""Number of operators whose splits are chosen together. A longer group is processed in pieces."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
-"""Multiply-accumulates that take about as long as writing one output byte."""
+"""Number of multiply-accumulates that take about as long as writing one output byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Bytes [first, end) of each of `pixels` pixels, with `pitch` bytes from one pixel to the next."""
+    """Bytes [first, end) of each of `pixels` pixels, whose starts are `pitch` bytes apart."""
 
     start: int
     pixels: int
@@ -57,7 +60,7 @@ class Patch:
     end: int
 
     def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return these bytes of an array of all bytes."""
+        """Return the marks of these bytes."""
         whole = marks[self.start : self.start + self.pixels * self.pitch]
         view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
         return view
@@ -87,14 +90,14 @@ class _Marks:
                 patch.of(marks[core])[:] = value
 
     def meets(self, core: int, touched: Touched) -> bool:
-        """Return whether a core touches bytes that the other has written, or writes bytes that it has read."""
+        """Return whether a core accesses bytes that the other core has written, or writes bytes that it has read."""
         read, written = self.read[1 - core], self.written[1 - core]
         both = any(patch.of(written).any() for patch in (*touched.reads, *touched.writes))
         return both or any(patch.of(read).any() for patch in touched.writes)
 
 
 class _Group:
-    """The iterations of a group, and the bytes that they touch."""
+    """The iterations of a group, and the bytes that they access."""
 
     def __init__(self, group: PlannedGroup) -> None:
         self.step, self.group, self.trace = group.number, group.step, group.trace
@@ -107,7 +110,7 @@ class _Group:
         """Tensors in slow memory, whose addresses follow those of the arena."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
-        """Return a core's bytes of scratch or counters; those of core 1 start `behind` bytes after core 0's."""
+        """Return a core's bytes of scratch or counters. Those of core 1 start `behind` bytes after core 0's."""
         found = self.own.get((role, self.step))
         return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 
@@ -121,7 +124,7 @@ class _Group:
         return start + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
 
     def touched(self, share: Share, core: int, y: int) -> Touched:
-        """Return the bytes that a core touches in iteration y of an operator."""
+        """Return the bytes that a core accesses in iteration y of an operator."""
         member = self.members[share.op]
         op = member.op
         if share.how <= Sharding.CORE_1 and share.how != core:
@@ -185,13 +188,15 @@ class _Possible:
 
     share: Share
     alone: tuple[int, ...]
-    """Iterations of the group that core 0 must make alone."""
+    """Number of iterations of the group that core 0 must make alone."""
     times: tuple[float, float]
-    """Each core's time, in units of work of a core that is fully available."""
+    """Time of each core, in units of work of a core that is fully available."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits that give core 0 about this fraction of the work, with the fraction that both cores repeat."""
+    """Yield splits that give core 0 about the fraction `first` of the work, each with the fraction that both cores
+    repeat.
+    """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return
@@ -211,7 +216,7 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """Return the fraction of work per pixel that both cores repeat when they split its channels, roughly."""
+    """Return roughly the fraction of work per pixel that both cores repeat when they split its channels."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)
@@ -245,7 +250,9 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the splits with few iterations made alone or, if there are none, those with one core only."""
+    """Return the splits in which core 0 makes few iterations alone. If there are none, return the splits on one core
+    only.
+    """
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -270,8 +277,9 @@ def _balanced(
 ) -> tuple[list[_Possible], tuple[float, float]]:
     """Choose a split for each operator so that the later core finishes early. Returns the splits and both end times.
 
-    before: the cores' start times. Rows of a group's operators alternate, so one operator can make up for another's
-    imbalance. Of labels with similar times of core 0 one is kept; at equal ends, core 1 gets the least work.
+    before: the cores' start times. Rows of a group's operators alternate, so one operator can compensate for another's
+    imbalance. Of labels with similar times of core 0, only one is kept. If end times are equal, core 1 gets the least
+    work.
     """
     if len(candidates) > TOGETHER:
         chosen, times = _balanced(candidates[:TOGETHER], before)
@@ -303,7 +311,7 @@ def fraction(share: Share, writes: Rows) -> float:
 
 
 def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
-    """Yield the iterations of the group in which a core touches what the other writes in the same iteration."""
+    """Yield the iterations of the group in which a core accesses bytes that the other writes in the same iteration."""
     for number, (key, y) in enumerate(group.iterations):
         if key != share.op:
             continue
@@ -317,7 +325,9 @@ def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
 def _barriers(
     group: _Group, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Yield the iterations that need a barrier. enters: other iterations of the same run precede the group's first."""
+    """Yield the iterations that need a barrier. enters: whether other iterations of the same run precede the group's
+    first.
+    """
     for number, (key, y) in enumerate(group.iterations):
         share = Share(key, Sharding.CORE_0) if number in alone else shares[key]
         touched = [group.touched(share, core, y) for core in range(CORES)]

@@ -1,4 +1,4 @@
-"""Loads CP-SAT on first use, since its import is slow and `verify` never needs it, and configures its solver."""
+"""Loads CP-SAT on first use, because its import is slow and `verify` never needs it, and configures its solver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 WORKERS = 1
-"""Threads of a search. With deterministic time and a fixed seed, the same version gives the same plans everywhere."""
+"""Number of threads of a search. With deterministic time and a fixed seed, the same version gives the same plans on any
+machine.
+"""
 
 
 def load() -> None:
@@ -46,6 +48,6 @@ def solver(seconds: float, seed: int) -> cp_model.CpSolver:
     made.parameters.num_workers = WORKERS
     made.parameters.random_seed = seed
     made.parameters.catch_sigint_signal = (
-        False  # it would restore the default action, so that Ctrl-C no longer cleans up
+        False  # CP-SAT would restore the default action, and Ctrl-C would then skip all clean-up
     )
     return made

@@ -1,8 +1,8 @@
 """Search budgets in counted work, not in time, so that a plan does not depend on the machine or its load.
 
-Work is counted in seconds on a core of about 2.6 GHz, derived from the compared buffer pairs of a layout, the entries
-of a group's trace, and CP-SAT's deterministic time. The constants were measured; they need only the right magnitude. A
-search that has spent its budget returns the best result so far.
+Work is counted in seconds on a core of about 2.6 GHz. It is derived from the number of compared buffer pairs of a
+layout, the entries of a group's trace, and CP-SAT's deterministic time. The constants were measured, but only their
+magnitude matters. A search that has spent its budget returns the best result so far.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: budget of a conversion, minimum for its search, and estimate per operator for the rest."""
+"""Seconds at normal effort: the whole budget of a conversion, the minimum for its search, and an estimate per operator
+for the rest.
+"""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
-"""Fractions of a search for orders, for finding groups, and for placing single groups; the layout gets the rest."""
+"""Fractions of a search's budget: for orders, for finding groups, and for placing single groups. The layout gets the
+rest.
+"""
 FIRST = 0.75
-"""Fraction of the budget for the first of several orders, since the others are compared with its result."""
+"""Fraction of the budget for the first of several orders, which is larger because the others are compared with its
+result.
+"""
 GENEROUS = 4
 """Multiple of its fair share that one of many consumers may spend."""
 NORMAL = "normal"
@@ -28,7 +34,7 @@ LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 LAYOUTS = 2.4
 """Seconds of work that a plan takes after its groups are found, per second of its exact layouts."""
 EXACT = 0.5
-"""Limit of one exact layout of a whole model at normal effort, in CP-SAT's deterministic seconds."""
+"""Limit of one exact layout of a whole model at normal effort, in seconds of CP-SAT's deterministic time."""
 
 
 def factor(effort: float | str) -> float:
@@ -100,7 +106,7 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Remaining seconds; negative if the last piece of work took more."""
+        """Remaining seconds. They are negative if the last piece of work took more than was left."""
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def share(self, seconds: float) -> Budget:
@@ -108,11 +114,13 @@ class Budget:
         return Budget(min(seconds, self.left), self.log, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return a part for the next of `waiting` consumers: a multiple of its fair share, since most take less."""
+        """Return a part for the next of `waiting` consumers. It is a multiple of a fair share, since most consumers
+        take less.
+        """
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return a part for the next of `waiting` consumers, the first of which matters most."""
+        """Return a part for the next of `waiting` consumers. The first of them matters most."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:
@@ -124,7 +132,7 @@ class Budget:
             self.log.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether `seconds` more may be spent; if not, record the part as cut short."""
+        """Return whether `seconds` more may be spent. If not, record that the part was cut short."""
         if self.left > seconds:
             return True
         self.log.cut[part] = None
@@ -132,4 +140,4 @@ class Budget:
 
 
 UNBOUNDED = Budget()
-"""A budget that is never spent."""
+"""A budget that cannot be exhausted."""

@@ -1,8 +1,8 @@
 """The order of a group's iterations as nested loops, which the program stores and the executor runs.
 
 The converter simulates every iteration of a group. The sequence repeats from stripe to stripe, and within a stripe from
-column to column. `loops_of` writes it as loops, smallest period first, until nothing repeats. A few hundred bytes
-describe a hundred thousand iterations.
+column to column. `loops_of` converts it to loops, smallest period first, until it has no repetitions. A few hundred
+bytes describe a hundred thousand iterations.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tflm_memopt.plan.nest import Ints
 MAX_TIMES = 0xFFFF
 """Limit of the repetitions of one loop."""
 LONGEST_PERIOD = 1024
-"""Longest sequence for which an immediate repetition is searched."""
+"""Length of the longest sequence for which an immediate repetition is searched."""
 REPEAT_BYTES = 4
 """Bytes of a loop in the program, without its body."""
 SKIP_BYTES = 5
@@ -33,7 +33,7 @@ class Iteration:
     stage: int
     """Position of the stage in the group."""
     skips: int = 0
-    """Number of stripes that the stage skips first, since recomputed rows are made only when needed."""
+    """Number of stripes that the stage skips before the iteration, since recomputed rows are made only when needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class _Finder:
         return len(self.items) - 1
 
     def shortened(self, left: Ints) -> Ints:
-        """Return a shorter sequence of item numbers with the same iterations."""
+        """Return a shorter sequence of item numbers that stands for the same iterations."""
         period = 1
         while period <= min(LONGEST_PERIOD, len(left) // 2):
             shorter = self._folded(left, period)
@@ -126,7 +126,7 @@ class _Finder:
         return left
 
     def _folded(self, left: Ints, period: int) -> Ints:
-        """Return the sequence with repetitions of `period` items as loops where that takes fewer bytes."""
+        """Return the sequence with repetitions of `period` items replaced by loops where that takes fewer bytes."""
         same = left[period:] == left[:-period]
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         parts: list[Ints] = []
@@ -143,7 +143,7 @@ class _Finder:
         return np.concatenate([*parts, left[done:]]) if parts else left
 
     def _repeat(self, times: int, body: tuple[int, ...]) -> int | None:
-        """Return the number of a loop, or None if it would be too deep or not smaller than its iterations."""
+        """Return the number of a loop, or None if it would be nested too deeply or not smaller than its iterations."""
         nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
         if depth > LOOP_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:
             return None

@@ -1,7 +1,6 @@
-"""Memory map over time: addresses and lifetimes of the buffers in the arena's head, as data for the report.
-
-Time is counted in moments: one for each operator that TFLM runs, and several for a group of the plan, whose operators
-alternate. Addresses are bytes from the start of the arena.
+"""Data for the report's memory map over time: addresses and lifetimes of the buffers in the arena's head. Time is
+counted in moments. An operator that TFLM runs takes one moment. A group of the plan, whose operators alternate, takes
+several. Addresses are bytes from the start of the arena.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from tflm_memopt.tflm.lifetimes import ScratchRequest
 from tflm_memopt.tflm.structs import Abi
 
 INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
-"""Roles of buffers in the original model. Those of a plan's buffers are the values of Role."""
+"""Roles of buffers in the original model. The roles in a plan are the values of Role."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """An operator of the model or a group of the plan, which runs for some moments."""
+    """An operator of the model or a group of the plan. It runs for some moments."""
 
     name: str
     ops: tuple[int, ...]
-    """Operators of the original model that it replaces."""
+    """Numbers of the original model's operators that it replaces."""
     operators: tuple[str, ...]
     moments: int
     group: bool = False
@@ -36,7 +35,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A period [first, last) of the plan's moments in which bytes [bottom, top) of a buffer are live."""
+    """A period [first, last) of the plan's moments in which the bytes [bottom, top) of a buffer are live."""
 
     first: int
     last: int
@@ -46,7 +45,9 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer: a rectangle of the map. It is reserved for the moments [first, last) and filled in `stretches`."""
+    """A buffer, which is a rectangle of the map. It is reserved for the moments [first, last); `stretches` are its live
+    bytes.
+    """
 
     name: str
     role: str
@@ -57,7 +58,7 @@ class MappedBuffer:
     first: int
     last: int
     kept: str
-    """The part of the tensor that it holds."""
+    """The part of the tensor that the buffer holds."""
     stretches: tuple[Stretch, ...]
 
 
@@ -69,11 +70,11 @@ class MemoryMap:
     phases: tuple[Phase, ...]
     buffers: tuple[MappedBuffer, ...]
     live: tuple[int, ...]
-    """Live bytes at each moment."""
+    """Number of live bytes at each moment."""
     head: int
     tail: int
     bound: int
-    """Maximum of the live bytes: no layout of these buffers has a lower head."""
+    """Maximum of the live bytes. No layout of these buffers has a lower head."""
 
     def __repr__(self) -> str:
         return f"<MemoryMap {self.title!r}: {len(self.buffers)} buffers, head {self.head:,} B, tail {self.tail:,} B>"
@@ -95,7 +96,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
 
 
 def _live(buffers: Sequence[MappedBuffer], moments: int) -> list[int]:
-    """Return the bytes reserved at each moment, for buffers that are full while they are reserved."""
+    """Return the bytes reserved at each moment, for buffers whose bytes are live while they are reserved."""
     change = [0] * (moments + 1)
     for b in buffers:
         change[b.first] += b.nbytes
@@ -123,7 +124,7 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
 
 
 def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryMap:
-    """Return the map of several models in one arena, one after the other."""
+    """Return the map of several models that run one after the other in one arena."""
     phases: list[Phase] = []
     buffers: list[MappedBuffer] = []
     live: list[int] = []

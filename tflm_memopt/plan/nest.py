@@ -17,10 +17,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
-    """Stripe m makes output rows [lo_m, hi_m) with hi_m = m * advance + end, clipped to the tensor's height.
+    """The stripes of an operator.
 
-    rows == advance: every row is made once ("cache"), and lo_m = hi_(m-1). rows > advance: lo_m = m * advance + end -
-    rows, clipped, and the overlap of two stripes is made again ("recompute").
+    Stripe m makes output rows [lo_m, hi_m) with hi_m = m * advance + end, clipped to the tensor's height. If rows ==
+    advance, every row is made once ("cache"), and lo_m = hi_(m-1). If rows > advance, lo_m = m * advance + end - rows,
+    clipped, and the overlap of two stripes is made again ("recompute").
     """
 
     advance: int = 1
@@ -29,10 +30,10 @@ class LoopNest:
     tile: int = 0
     """Number of columns, or 0 for all."""
     channel_groups: int = 1
-    """Number of channel groups; each processes the stripe once and makes its channels of every pixel."""
+    """Number of channel groups. Each processes the stripe once and makes its own channels of every pixel."""
     sums: bool = False
-    """Each channel group adds to int32 sums of all channels (the projection of FDT), and one more pass over the stripe
-    writes the pixels when the previous operators are done with their inputs.
+    """Whether each channel group adds to int32 sums of all channels (the projection of FDT). One more pass over the
+    stripe then writes the pixels when the previous operators have finished with their inputs.
     """
 
     @property
@@ -41,7 +42,7 @@ class LoopNest:
 
     @property
     def splits(self) -> bool:
-        """Whether a pixel inside the group has the channels of one channel group only."""
+        """Whether a pixel inside the group holds the channels of only one channel group."""
         return self.channel_groups > 1 and not self.sums
 
     @property
@@ -50,7 +51,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Row from which the periods of rows that are made once count, so that a stripe ends with a period."""
+        """Row from which the periods of rows that are made once are counted, so that a stripe ends with a period."""
         return -(-self.end % self.advance)
 
 
@@ -59,7 +60,7 @@ BY_ROWS = LoopNest()
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """All units of a loop nest in order, and a lookup of units."""
+    """All units of a loop nest in order, with a lookup by position."""
 
     nest: LoopNest
     stripe: Ints
@@ -78,7 +79,9 @@ class Units:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe in which a reader finds this row: its own if rows are recomputed, else its maker's."""
+        """Return the stripe in which a reader finds this row. It is the reader's own stripe if rows are recomputed, and
+        otherwise the stripe that makes the row.
+        """
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:

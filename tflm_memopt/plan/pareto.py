@@ -13,7 +13,7 @@ def undominated(options: Iterable[T], costs: Callable[[T], tuple[Any, ...]], gra
     """Return the options whose second cost is lower than that of all options with at most their first cost.
 
     costs: function that returns both costs, and further figures that break ties. grain: amount by which the second cost
-    must be lower than the last kept one's.
+    must be below that of the last option kept.
 
     >>> undominated([(1, 9), (2, 9), (3, 7)], lambda costs: costs)
     [(1, 9), (3, 7)]

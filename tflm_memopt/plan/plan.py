@@ -1,5 +1,5 @@
-"""The plan: the schedule of groups, and the place of every buffer. Plain data, the same in memory and in
-NAME.plan.json.
+"""The plan: the schedule of groups, and the place of every buffer. It is plain data, with the same fields in memory and
+in NAME.plan.json.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Role(str, enum.Enum):
     """Contents of a buffer."""
 
     TENSOR = "tensor"
-    """A whole tensor: at a group's border, or of a builtin operator."""
+    """A whole tensor, at a group's border or of a builtin operator."""
     ROLLING_BUFFER = "rolling_buffer"
     """The last `depth` rows of a tensor inside one group."""
     ACCUMULATOR = "accumulator"
     """int32 sums of an operator that processes one input row at a time."""
     COUNTERS = "counters"
-    """Counters of the iterations of a group's operators, uint16 each."""
+    """uint16 counters of the iterations of a group's operators."""
     SCRATCH = "scratch"
     """Scratch of an iteration: a kernel's tile, or external pixels that are converted to int8."""
     WEIGHTS = "weights"
@@ -43,7 +43,7 @@ class Role(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnWindow:
-    """`rows` rows of each stripe in a rolling buffer of `depth` pixels (plan/iteration/column_windows.py)."""
+    """`rows` rows of each stripe, in a rolling buffer of `depth` pixels (plan/iteration/column_windows.py)."""
 
     rows: int
     depth: int
@@ -51,7 +51,7 @@ class ColumnWindow:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A byte range of the arena, live in the steps [first, last), or a buffer of a group that has no place yet."""
+    """A byte range of the arena that is live in the steps [first, last), or a buffer of a group without an address."""
 
     role: Role
     key: int
@@ -64,7 +64,7 @@ class Buffer:
     depth: int = 0
     """Number of rows of a ROLLING BUFFER in a row-wise group."""
     column_windows: tuple[ColumnWindow, ...] = ()
-    """Column windows of a ROLLING BUFFER in a tiled group, one after the other."""
+    """Column windows of a ROLLING BUFFER in a tiled group, in the order of their bytes."""
 
     def overlaps(self, other: Buffer) -> bool:
         """Return whether both are live in some step."""
@@ -72,21 +72,21 @@ class Buffer:
 
 
 INDEX_BYTES = 2
-"""Bytes of the uint16 index of a state's oldest row, which is 0 after a reset."""
+"""Bytes of the uint16 index of a state's oldest row. The index is 0 after a reset."""
 
 
 WINDOW: TensorId = -1
-"""PlacedState.tensor of the counter of inferences until a sliding window is full, which has no bytes of rows."""
+"""PlacedState.tensor of the counter of inferences until a sliding window is full. It has no rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedState:
-    """A rolling buffer that outlives the inference: the row that was kept as number t is in slot t mod depth."""
+    """A rolling buffer that outlives the inference. Row number t, counting all kept rows, is in slot t mod depth."""
 
     tensor: int
-    """The tensor as operators read it, or WINDOW."""
+    """The tensor that operators read, or WINDOW."""
     offset: int
-    """Bytes from the start of the region's state, which is not part of the arena's head."""
+    """Offset in the region's state, which is not part of the arena's head."""
     depth: int
     row_bytes: int
     advance: int
@@ -101,11 +101,11 @@ class PlacedState:
 
 @dataclass(frozen=True, slots=True)
 class SlowTensor:
-    """A whole tensor in slow memory, live in the steps [first, last)."""
+    """A whole tensor in slow memory that is live in the steps [first, last)."""
 
     tensor: TensorId
     offset: int
-    """Bytes from the start of slow memory."""
+    """Offset in slow memory."""
     nbytes: int
     first: int
     last: int
@@ -121,10 +121,10 @@ class Stage:
     """Inputs in the order in which their rows are demanded."""
     iterative: bool = False
     nest: LoopNest = BY_ROWS
-    """Loop nest over the output, or over the input if the operator is iterative."""
+    """Loop nest over the output or, if the operator is iterative, over the input."""
 
     def runs_packed(self, op: RowOp) -> bool:
-        """Return whether the kernel of its operator's packing runs it."""
+        """Return whether the kernel for its operator's packing runs it."""
         return op.packing is not Packing.NONE and not self.iterative and self.nest.channel_groups == 1
 
 
@@ -133,18 +133,18 @@ class Group:
     """A group: consecutive operators whose iterations are interleaved."""
 
     region: int
-    """Number of the region; consecutive groups of one region share a custom operator."""
+    """Number of the region. Consecutive groups of one region share a custom operator."""
     stages: tuple[Stage, ...]
     sinks: tuple[int, ...]
-    """Operators (keys) all of whose rows are requested, in the order of demand."""
+    """Keys of operators whose rows are all requested, in the order of demand."""
     iterations: int
     macs: int
     stripes: int = 0
     """Number of stripes, or 0 if the group runs row by row."""
     is_reversed: bool = False
-    """The group counts the rows of all its tensors in reverse (plan/search/reverse.py)."""
+    """Whether the group counts the rows of all its tensors in reverse (plan/search/reverse.py)."""
     loops: Loops = ()
-    """The order of its iterations, which a finished plan has."""
+    """Loops with the order of its iterations. Only a finished plan has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Share:
     op: int
     how: Sharding
     cut: int = 0
-    """Number of columns or channels of the first core."""
+    """Number of columns or channels that the first core computes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +165,9 @@ class Sharing:
     shares: tuple[Share, ...]
     """Splits in the order of the group's stages."""
     barriers: tuple[int, ...]
-    """Iterations before which the cores wait for each other, as they do around each custom operator."""
+    """Iterations before which the cores wait for each other. They also wait before and after each custom operator."""
     alone: tuple[int, ...] = ()
-    """Iterations that the first core makes alone, whatever the split of their operator."""
+    """Iterations that the first core makes alone, regardless of the split of their operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Builtin:
 
     op: int
     macs: int = 0
-    """Multiply-accumulates, counted only if all operators are builtin."""
+    """Number of multiply-accumulates, which is counted only if all operators are builtin."""
 
 
 Step = Group | Builtin
@@ -198,32 +198,32 @@ def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan. `offsets[i]` is where `buffers[i]` starts in the arena's head, which has `head` bytes."""
+    """A plan. `offsets[i]` is the start of `buffers[i]` in the arena's head, which has `head` bytes."""
 
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     offsets: tuple[int, ...]
     head: int
     lower_bound: int
-    """Maximum of the live bytes; no layout of these groups can be lower."""
+    """Maximum of the live bytes. No layout of these groups can be lower."""
     proven: bool
-    """No layout of these buffers is lower than `head`."""
+    """Whether no layout of these buffers is lower than `head`."""
     target: str = GENERIC
     """The target for whose kernels the operators are packed."""
     passes: tuple[Rematerialisation, ...] = ()
-    """Rematerialisations. Copied operators are numbered in this order, from the first unused number."""
+    """Rematerialisations. The copied operators are numbered in this order, from the first unused number on."""
     tilings: tuple[Tiling, ...] = ()
-    """Builtin operators that run in parts, which are numbered in this order."""
+    """Builtin operators that run in parts. The parts are numbered in this order."""
     states: tuple[PlacedState, ...] = ()
-    """Data that outlives an inference, in the order of the indices before it."""
+    """States. Their order is that of the indices at the start of the state."""
     pauses: tuple[int, ...] = ()
-    """Numbers of iterations after which the plan pauses for other models, in ascending order."""
+    """Numbers of completed iterations at which the plan pauses for other models, in ascending order."""
     sharing: tuple[Sharing, ...] = ()
     """Split of each group between two cores, or () for one core."""
     wide: bool = False
-    """Packed convolutions have scratch for as many pixels as they compute at once."""
+    """Whether packed convolutions have scratch for as many pixels as they compute at once."""
     slow: tuple[SlowTensor, ...] = ()
-    """Tensors in slow memory, which have no bytes in the arena."""
+    """Tensors in slow memory, which take no bytes of the arena."""
 
     @property
     def slow_bytes(self) -> int:
@@ -251,7 +251,7 @@ class Plan:
 
     @cached_property
     def alive(self) -> tuple[tuple[int, ...], ...]:
-        """For each step, the indices of the buffers that exist in it, in ascending order."""
+        """For each step, the indices of the buffers that are live in it, in ascending order."""
         found: list[list[int]] = [[] for _ in self.steps]
         for i, buffer in enumerate(self.buffers):
             for number in range(max(0, buffer.first), min(buffer.last, len(self.steps))):
@@ -310,7 +310,7 @@ _hints = cache(get_type_hints)
 
 
 def _decoded(kind: Any, value: Any) -> Any:
-    """Return a value of this type from its JSON, whose other fields are ignored."""
+    """Return a value of this type from JSON. Unknown fields are ignored."""
     if kind == Loops:
         return loop_nests.from_json(value)
     if isinstance(kind, UnionType):

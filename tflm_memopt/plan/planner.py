@@ -33,15 +33,15 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph, tens
 from tflm_memopt.rowgraph.slow import may_be_slow
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
-"""Work (effort.py) for a draft, its iterations, each pair of its buffers, and each constraint in a layout."""
+"""Work (effort.py) for a draft, each of its iterations, each pair of its buffers, and each constraint in a layout."""
 ORDER_SECONDS = 1e-3
-"""Minimum work for each operator of another order; less leads nowhere."""
+"""Minimum work per operator for another order. A search with less would find nothing."""
 PLANNING = 1 - ORDERING - SEARCH
-"""Fraction of a search that a plan may spend after its groups are found."""
+"""Fraction of a search's budget that a plan may spend after its groups are found."""
 SPILL_TRIES = 4
-"""Layouts that are tried with tensors in slow memory, each with a lower limit for single groups."""
+"""Number of layouts to try with tensors in slow memory, each with a lower limit for single groups."""
 TAIL_BYTES = 64
-"""Approximate tail bytes of one more custom operator with its tensors (32-bit pointers)."""
+"""Approximate bytes of tail for one more custom operator with its tensors (32-bit pointers)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +49,29 @@ class Options:
     """Options of planning."""
 
     ops: Ops = PER_REGION
-    """Operators of the rewritten model. With a custom operator per group, every tensor between groups is TFLM's."""
+    """Operators of the rewritten model. With a custom operator per group, TFLM places every tensor between groups."""
     seconds: float = EXACT
-    """Limit of the exact layout of the whole model in deterministic seconds, which all orders share."""
+    """Limit of the exact layout of the whole model in deterministic seconds. All orders share it."""
     overlap: bool = True
-    """Whole tensors of one group may share bytes: its output may grow into bytes that its input frees."""
+    """Whether whole tensors of one group may share bytes: its output may grow into bytes that its input frees."""
     reorder: bool = True
-    """Try other orders than the model's own (plan/schedule/operator_order.py)."""
+    """Whether to try other orders than the model's own (plan/schedule/operator_order.py)."""
     target: str = GENERIC
     """Target for whose kernels operators are packed (ops/packing.py)."""
     rematerialisation: bool = True
-    """Operators may run twice if the compute budget allows it (rowgraph/rematerialisation.py)."""
+    """Whether operators may run twice if the compute budget allows it (rowgraph/rematerialisation.py)."""
     reverse: bool = True
-    """Groups may run in reverse (plan/search/reverse.py)."""
+    """Whether groups may run in reverse (plan/search/reverse.py)."""
     effort: float = 1.0
-    """Factor of the search budget (plan/effort.py), which all orders share."""
+    """Factor of the search budget (plan/effort.py). All orders share the budget."""
     tiles: Settings | None = NO_RECOMPUTE
-    """Techniques and recomputation allowed in tiled groups, or None for row-wise groups only."""
+    """Techniques and recomputation that tiled groups may use, or None for row-wise groups only."""
     low: bool = False
-    """Prefer few live bytes at every moment to few groups, where the peak leaves a choice (for pauses)."""
+    """Whether to prefer few live bytes at every moment (for pauses) to few groups, if the peak leaves a choice."""
 
 
 class Planner:
-    """Plans one row graph in one order for any compute budget. Later plans reuse groups that are known."""
+    """Plans one row graph in one order for any compute budget. Later plans reuse known groups."""
 
     def __init__(
         self,
@@ -80,7 +80,9 @@ class Planner:
         like: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """like: a planner with other tiled groups, whose other results are reused. searching: shared budget."""
+        """like: a planner with other limits of tiled groups, whose other results are reused. searching: budget shared
+        with other planners.
+        """
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -100,12 +102,12 @@ class Planner:
             like._reversed_chain if like else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
         )
         self.allowance = allowance(len(graph.model.ops), options.effort)
-        """Work budget in seconds (plan/effort.py) for finding groups once, and for one plan."""
+        """Work budgets in seconds (plan/effort.py): for finding groups once, and for one plan."""
         self._searching = searching or Budget(SEARCH * self.allowance)
         self.log = self._searching.log
         self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
-        """Plans by the groups of each chain."""
+        """Finished plans by the groups of each chain."""
         self._rows: Mapping[int, RowGroups] = (
             like._rows if like else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
@@ -120,10 +122,10 @@ class Planner:
             cuts.add_single()
             cuts.add_nests()
         self.macs = graph.macs
-        """Multiply-accumulates of all row operators, each output counted once."""
+        """Multiply-accumulates of all row operators if each output is computed once."""
 
     def _cuts_of(self, number: int, rows: RowGroups, like: Cuts | None) -> Cuts:
-        """Return the cuts of a chain. like: the cuts that another planner knows."""
+        """Return the cuts of a chain. like: cuts of the same chain that another planner knows."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
         place, reverse = partial(self._place, number), partial(self._reverse, number)
         return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, like=like)
@@ -134,7 +136,9 @@ class Planner:
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """Return the chains with the highest needs, and those that need at least `least` bytes, with their bytes."""
+        """Return the chains with the highest needs, and the chains that need at least `least` bytes, with their
+        bytes.
+        """
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
@@ -149,7 +153,7 @@ class Planner:
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
-        """Return the plan of lowest head within `macs`, not checked yet, or a known plan that it cannot beat."""
+        """Return the unchecked plan of lowest head within `macs`, or a known plan that it cannot beat."""
         budget = budget or Budget(PLANNING * self.allowance, self.log)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
@@ -163,8 +167,8 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recomputation whose head is at most `limit`, with the least cost of slow memory; or
-        None if none was found.
+        """Return the plan without recomputation and with a head of at most `limit` that has the least cost of slow
+        memory; None if none was found.
         """
         self._placing = Budget(PLANNING * self.allowance, self.log)
         allowed = may_be_slow(self._graph)
@@ -185,7 +189,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # another cut
+            room = min(room - (plan.head - limit), worst - 1)  # try another cut with less room
         return None
 
     def _plan_without(
@@ -196,7 +200,7 @@ class Planner:
         limit: int,
         budget: Budget,
     ) -> Plan:
-        """Return the plan of these steps with some tensors in slow memory. A head of up to `limit` is good enough."""
+        """Return the plan of these steps with some tensors in slow memory. Any head up to `limit` is good enough."""
         fast = [without(draft, slow) for draft in drafts]
         found, backward = self._laid_out(fast, {}, budget), dict[int, Draft]()
         if self._options.reverse and found.head > limit:
@@ -211,7 +215,7 @@ class Planner:
         return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """Return the steps with these groups, and for each step the number of the chain, and the group."""
+        """Return the steps with these groups. For each step, also return the number of its chain and its group."""
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}
@@ -225,7 +229,7 @@ class Planner:
         return drafts, groups
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether no layout of these steps, reversed or not, is better than `other` in anything."""
+        """Return whether `other` is at least as good in every figure as any layout of these steps, reversed or not."""
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
@@ -238,7 +242,7 @@ class Planner:
         return not self._options.reverse or loses(self._reversibles(groups))
 
     def _reversibles(self, groups: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
-        """Return the reversed drafts of the steps that can be reversed."""
+        """Return the drafts of the steps that can be reversed, in reversed form."""
         return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
 
     def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
@@ -254,7 +258,7 @@ class Planner:
         return {}
 
     def _with_loops(self, step: Step) -> Step:
-        """Return the step of a finished plan."""
+        """Return the step with the loops of a finished plan."""
         if isinstance(step, Builtin):
             return step
         if step not in self._loops:
@@ -262,7 +266,7 @@ class Planner:
         return replace(step, loops=self._loops[step])
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether reversed groups might lower the top: no step needs that much in both forms."""
+        """Return whether reversed groups might lower the top: no step needs that many bytes in both forms."""
         for i, draft in enumerate(drafts):
             if self._placer.bound(draft) >= top:
                 backward = self._reversed(groups[i][0], groups[i][1].geometry) if i in groups else None
@@ -286,7 +290,7 @@ class Planner:
         )  # fmt: skip
 
     def _new_reversed(self, number: int, group: Candidate) -> Draft | None:
-        """Return the draft of a reversed group with the same buffers, or None if there is no use for it."""
+        """Return the draft of a reversed group with the same buffers, or None if reversing it has no benefit."""
         draft = self._draft(number, group)
         if not any(buffer.role is Role.TENSOR for buffer in draft.buffers):
             return None
@@ -303,7 +307,7 @@ class Planner:
         return self._reversed_chain(number, group.stripes > 0).group(group, settings, limit, self._searching)
 
     def _reverse(self, number: int, group: Candidate, limit: int) -> Candidate | None:
-        """Return the group with the bytes of its reversed form, or None unless they are below the limit."""
+        """Return the group with the bytes of its reversed form, or None if these are not below the limit."""
         if not self._options.reverse or not self._searching.allows(SearchPart.REVERSED_GROUPS):
             return None
         draft = self._reversed(number, group.geometry) if self._reversed_form(number, group, limit - 1) else None
@@ -316,7 +320,7 @@ class Planner:
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_builtin_draft(self, number: int) -> Draft:
-        """Return the draft of a builtin operator, whose output may grow into inputs without later readers."""
+        """Return the draft of a builtin operator. Its output may grow into inputs that are not read later."""
         node, sizes = self._graph.nodes[number], self._placer.sizes
         if not isinstance(node, BuiltinNode):
             raise TypeError(f"node {number} is not a builtin operator")
@@ -356,7 +360,7 @@ class Planner:
 
 
 def planners(graph: RowGraph, options: Options = Options(), log: Log | None = None) -> tuple[Planner, ...]:
-    """Return a planner for each order worth trying, the model's own first. log: record of the work."""
+    """Return a planner for each order worth trying, beginning with the model's own. log: record of the work."""
     log = log or Log()
     total = allowance(len(graph.model.ops), options.effort)
     budget = Budget(ORDERING * total, log)
@@ -382,18 +386,19 @@ def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> It
 
 
 def plan(graph: RowGraph, options: Options = Options()) -> Plan:
-    """Return the plan of lowest head without recomputation, not checked yet (check/checker.py)."""
+    """Return the unchecked plan of lowest head without recomputation (check/checker.py checks it)."""
     tried = planners(graph, options)
     return min(plans(tried, tried[0].macs), key=cost)
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the states, region by region: the indices of the oldest rows, then the rows."""
+    """Return the states, region by region: first the indices of the oldest rows, then the rows."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
         kept = [(op, state) for i in region.ops for op in (graph.ops[i],) for state in op.rolling_buffers]
-        window = graph.window if region.number in last else None  # the window's counter is updated after all others
+        # the window's counter is updated after all other states
+        window = graph.window if region.number in last else None
         at = INDEX_BYTES * (len(kept) + bool(window))
         for op, state in kept:
             rows = state.rows
@@ -409,7 +414,9 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return the cost of a plan: head bytes plus approximate tail bytes of its operators, then multiply-accumulates."""
+    """Return the cost of a plan: first head bytes plus approximate tail bytes of its operators, then
+    multiply-accumulates.
+    """
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 
 
@@ -421,7 +428,7 @@ def stored(graph: RowGraph) -> RowGraph:
         return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
 
     def fills(tensor: TensorId) -> TensorId | None:
-        """Return the tensor that a tensor fills completely, or None."""
+        """Return the tensor of which this tensor takes all bytes, or None."""
         if tensor not in parts:
             return tensor
         whole = parts[tensor].storage
@@ -447,9 +454,9 @@ class _Lives:
     """Lifetimes of a graph's tensors, in nodes."""
 
     made: Mapping[TensorId, int]
-    """First node that writes a tensor, or -1 for an input of the model."""
+    """Number of the first node that writes a tensor, or -1 for an input of the model."""
     read: Mapping[TensorId, int]
-    """Last node that reads a tensor, or the number of nodes for an output of the model."""
+    """Number of the last node that reads a tensor, or the number of nodes for an output of the model."""
 
     def before(self, tensor: TensorId, number: int) -> bool:
         """Return whether a tensor exists when a node begins."""
@@ -471,7 +478,7 @@ def _lives(graph: RowGraph) -> _Lives:
 
 
 def _across(graph: RowGraph, lives: _Lives) -> list[tuple[TensorId, ...]]:
-    """For each node, return the tensors that live through it; inputs without readers are live at the start."""
+    """For each node, return the tensors that live through it. Inputs without readers are live only at the start."""
     found: list[list[TensorId]] = [[] for _ in graph.nodes]
     for t, first in lives.made.items():
         for number in range(first + 1, lives.read.get(t, 0)):
@@ -494,10 +501,11 @@ def _chain(graph: RowGraph, number: int, across: int, lives: _Lives) -> Chain:
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors from other devices whose last rows no iteration requests; they must still be received."""
+    """Return tensors from other devices whose last rows no iteration requests. These rows must still be received."""
     if not any(op.receives for op in ops):
         return set()
-    asked: dict[TensorId, int] = {}  # bytes from each tensor's start, since readers of a view see other rows
+    # end of the requested bytes of each tensor; bytes are counted since readers of a view see other rows
+    asked: dict[TensorId, int] = {}
     for op in reversed(ops):
         whole = op.output in outside or op.leaves
         rows = op.writes.h if whole else -(-asked.get(op.output, 0) // op.writes.row_bytes)
@@ -508,7 +516,7 @@ def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[Ten
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
-    """Return the settings of the search for tiled groups with the chain's input counted correctly."""
+    """Return the settings of the search for tiled groups, in which the chain's input is counted correctly."""
     if tiles is None or chain.source is None:
         return tiles
     return replace(tiles, input=Input.STREAMED if chain.source.pushed else Input.FREE, pushed=chain.source.pushed)

@@ -1,1 +1,1 @@
-"""The iterations of a group: their trace, and which bytes are live at each."""
+"""The iterations of a group: their trace, and the live bytes at each of them."""

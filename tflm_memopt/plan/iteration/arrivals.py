@@ -17,7 +17,9 @@ from tflm_memopt.plan.nest import Ints
 
 
 def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
-    """Return the external bytes converted to int8 at once: for a row or, in a tiled group, for one output pixel."""
+    """Return the external bytes that are converted to int8 at once: for a row or, in a tiled group, for one output
+    pixel.
+    """
     source, op, total = trace.source, member.op, 0
     if source is None or source.pushed or op.element_bytes > 1:
         return 0
@@ -35,13 +37,13 @@ class Arrivals:
     """The pushes of rows that a group requests, each as late as possible."""
 
     depth: int
-    """Maximum number of rows before the newest ones that must be kept."""
+    """Maximum number of older rows that must be kept besides the newest ones."""
     pushed: Ints
     """Positions in the trace at which rows are pushed, without the first push."""
     last: int
-    """Position of the last read."""
+    """Position of the last read in the trace."""
     all_rows: bool
-    """Whether the last row is requested; otherwise it is pushed after the group."""
+    """Whether an iteration requests the last row. Otherwise it is pushed after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:
@@ -61,7 +63,7 @@ def arrivals(trace: Trace) -> Arrivals | None:
 
 
 def _readings(trace: Trace, tensor: TensorId) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Return positions of reads in the trace, with the half-open range of rows that each reads."""
+    """Return the positions of reads in the trace, with the half-open range of rows that each reads."""
     for member, k in trace.readers(tensor):
         at, iteration = trace.iterations_of(member.key)
         first, end = member.rows(k, iteration)

@@ -1,10 +1,10 @@
 """Places of the pixels of a tiled group's inner tensors, and their lifetimes.
 
-The rows of a stripe are divided into column windows: consecutive rows that later stripes need for equally long. A
-column window is a rolling buffer of pixels in the order in which a stripe makes them, column by column. Rows that no
-later stripe needs get a window of a few columns, others one or several whole lines (vMCU's and msf-CNN's line buffers,
-exact to the pixel). Depths are not estimated: the write and the last read of every pixel come from the trace, and two
-live pixels never share a slot.
+The rows of a stripe are divided into column windows, each of consecutive rows that later stripes need for equally long.
+A column window is a rolling buffer of pixels in the order in which a stripe makes them, column by column. For rows that
+no later stripe needs, it holds a few columns; for other rows, it holds one or several whole lines (vMCU's and msf-CNN's
+line buffers, exact to the pixel). Depths are not estimated: the trace gives the write and the last read of every pixel,
+and two live pixels never share a slot.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def lives(trace: Trace, producer: Member) -> Lives:
 
 def _lives(trace: Trace, producer: Member) -> Lives:
     written, executed = trace.iterations_of(producer.key)
-    if producer.iterative:  # the last unit makes all pixels
+    if producer.iterative:  # the last iteration makes all pixels
         written, executed = written[-1:], executed[-1:]
     u = producer.units
     read = np.full(len(u), -1, dtype=np.int64)
@@ -48,7 +48,7 @@ def _lives(trace: Trace, producer: Member) -> Lives:
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> list[int]:
-    """Return offsets into a window that hit every tile under it."""
+    """Return offsets into a window such that every tile under the window contains one of them."""
     width = int((c1 - c0).max(initial=0))
     return list(range(width)) if producer.nest.tile else [0][:width]
 
@@ -70,7 +70,7 @@ def column_windows_of(producer: Member, life: Lives) -> tuple[ColumnWindow, ...]
 
 
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
-    """Return the slot, in pixels over all column windows, where each iteration unit writes its first pixel."""
+    """Return the slot where each iteration writes its first pixel, in pixels over all column windows."""
     lap, residue, _ = _laps(producer, life)
     result, first, start = np.zeros(len(life.unit), dtype=np.int64), 0, 0
     for column_window in column_windows:
@@ -82,7 +82,9 @@ def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow])
 
 
 def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
-    """Return for each unit how often the column windows were filled before it, and its row in them; and their rows."""
+    """Return for each iteration how often the column windows were filled before it and its row in them, and the rows of
+    the windows.
+    """
     nest, u = producer.nest, producer.units
     period = nest.rows if nest.recomputes else nest.advance
     row, stripe = u.row[life.unit], u.stripe[life.unit]
@@ -98,7 +100,9 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return index, write and last read of all pixels of a column window. base: index of column 0 per unit."""
+    """Return index, write and last read of all pixels of a column window. base: index of column 0 for each
+    iteration.
+    """
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
     length = x1 - x0

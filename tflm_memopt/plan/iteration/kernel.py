@@ -1,4 +1,4 @@
-"""Live ranges of a builtin operator's buffers during the steps of its kernel."""
+"""Live ranges of a builtin operator's buffers while its kernel runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def kernel_ranges(
 ) -> Iterator[LiveRange]:
     """Yield the live ranges of inputs that the output may overwrite, of the output, and of the scratch.
 
-    The first moment precedes the kernel. All bytes of an input are live then, since TFLM keeps scratch off them.
+    The first moment precedes the kernel. All bytes of an input are live then, since TFLM's scratch must not overlap
+    them.
     """
     steps = 0
     for tensor, order in dying.items():
@@ -35,18 +36,18 @@ def kernel_ranges(
 
 
 def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
-    """Return the range of bytes that are still read after each step."""
+    """Return the range of bytes that is still to be read after each step."""
     at = np.arange(len(last))
     lowest, highest = np.full(steps + 1, len(last)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, last, np.where(last < 0, len(last), at))
     np.maximum.at(highest, last, np.where(last < 0, 0, at + 1))
-    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # includes the step's own reads
+    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # a step's own reads count as still to be read
     top = np.maximum.accumulate(highest[::-1])[::-1]
     return bottom, top
 
 
 def _written(first: Ints, steps: int) -> tuple[Ints, Ints]:
-    """Return the range of bytes that are written after each step."""
+    """Return the range of bytes that is written after each step."""
     at = np.arange(len(first))
     lowest, highest = np.full(steps + 1, len(first)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, first + 1, at)

@@ -1,10 +1,10 @@
-"""Live ranges of a group's buffers at every iteration, and the minimum distance between buffers that follows.
+"""Live ranges of a group's buffers at every iteration, and the minimum distances between buffers that follow from them.
 
 The live bytes of a buffer at an iteration are one range: a whole input shrinks from its bottom, a whole output grows at
-its top, and a rolling buffer or accumulator is either empty or counts whole. These ranges give the bytes that are live
-at once (the lower bound) and the distance between any two buffers. For one input and one output the distance is vMCU's
-min(b_In - b_Out) (section 4); here it applies to any group and any pair. An iteration writes before it reads unless its
-operator works in place.
+its top, and a rolling buffer or accumulator is either empty or live as a whole. These ranges give the bytes that are
+live at once (a lower bound of the head) and the distance between any two buffers. For one input and one output the
+distance is vMCU's min(b_In - b_Out) (section 4); here it applies to any group and any pair. An iteration writes before
+it reads unless its operator works in place.
 """
 
 from __future__ import annotations
@@ -23,22 +23,26 @@ from tflm_memopt.plan.plan import Buffer, Role
 
 COUNTER_BYTES = 2
 TILED_COUNTER_BYTES = 8
-"""Bytes of the counters of stripe, channel group, tile and row."""
+"""Bytes of an operator's counters of stripe, channel group, tile and row."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRange:
-    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end; none if top <= bottom."""
+    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end. No byte is live if top <=
+    bottom.
+    """
 
     buffer: Buffer
     bottom: Ints
     top: Ints
     before: Ints
-    """`top` at the iteration's last read: before its writes if it works in place, but not below where it writes."""
+    """Value of `top` at the iteration's last read: before the iteration's writes if it works in place, but not below
+    where it writes.
+    """
     replaces: frozenset[TensorId] = frozenset()
-    """Tensors whose rows the buffer's writer may overwrite in place."""
+    """Tensors whose rows may be overwritten in place by the operator that writes this buffer."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Tensors that the last byte of an iteration may overlap although the iteration reads them."""
+    """Tensors that the last byte of an iteration may overlap even if the iteration reads them."""
 
     def from_the_end(self) -> LiveRange:
         """Return this range with bytes counted in reverse."""
@@ -46,7 +50,7 @@ class LiveRange:
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """Return a whole tensor with all bytes live throughout the group, so that nothing may overlap it."""
+        """Return a whole tensor's range with all bytes live throughout the group, so that nothing may overlap it."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)
@@ -66,7 +70,7 @@ class GroupBorder:
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
-    """Return the buffer that keeps an operator's output inside a group: rows, or pixels in a tiled group."""
+    """Return the buffer that keeps an operator's output inside a group. It holds rows or, in a tiled group, pixels."""
     tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
@@ -79,7 +83,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 def live_ranges(
     trace: Trace, rolling_buffers: Mapping[TensorId, Buffer], border: GroupBorder, sizes: Mapping[TensorId, int]
 ) -> tuple[LiveRange, ...]:
-    """Return the live ranges of a group's buffers, without tensors that only live through it."""
+    """Return the live ranges of a group's buffers, except tensors that only live through the group."""
     moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
@@ -138,7 +142,9 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the bytes that an operator of a row-wise group adds at and before each iteration. None: a whole output."""
+    """Yield, for each new buffer of an operator in a row-wise group, the bytes that it adds at and before each
+    iteration. They are None for a whole output.
+    """
     moments = trace.end
     before, after = written_bytes(trace, member)
     if rolling_buffer is None:
@@ -159,11 +165,13 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use at each moment, with and without an in-place writer's writes."""
+    """Return whether a rolling buffer is in use at each moment, including and excluding the writes of an in-place
+    operator.
+    """
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
-        in_use = (top > dead) | (top > before)  # unread data is also written
+        in_use = (top > dead) | (top > before)  # data that nothing reads is written, too
         still = before > dead if writer.op.in_place else in_use
         return in_use.astype(np.int64), still.astype(np.int64)
     life, length = lives(trace, writer), len(trace) + 2
@@ -176,9 +184,9 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 
 
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
-    """Return the bytes of a rolling buffer below the pixel that an in-place writer writes at each moment.
+    """Return the bytes of a rolling buffer below the pixel that an in-place operator writes at each moment.
 
-    Without them, nothing would keep the pixel of an empty buffer away from the middle of the pixel that is read.
+    Without them, the pixel of an empty buffer might overlap the middle of the pixel that is read.
     """
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:
@@ -209,9 +217,10 @@ def _ends_on(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]
 
 
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return the tensors that a writer may overwrite in place, never the streamed input, which moves.
+    """Return the tensors that an operator may overwrite in place.
 
-    In a column window, a unit's pixels may wrap around, so that the first one is not below the last one read.
+    The streamed input is never one, since it moves. In a column window, an iteration's pixels may wrap around, so that
+    the first one is not below the last one read.
     """
     if not writer.op.in_place:
         return frozenset()
@@ -222,12 +231,14 @@ def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId
 
 
 def most_alive(ranges: Iterable[LiveRange]) -> int:
-    """Return the maximum of the live bytes over all iterations; no layout can be lower."""
+    """Return the maximum of the live bytes over all iterations. No layout can be lower."""
     return int(sum((np.maximum(c.before - c.bottom, 0) for c in ranges), np.zeros(1, dtype=np.int64)).max(initial=0))
 
 
 def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
-    """Return, for (lower, upper), how far `upper` must start above `lower`, for both orders of each live pair."""
+    """Return the minimum distance from the start of `lower` to the start of `upper`, by (lower, upper), for both orders
+    of each pair that is live at once.
+    """
     result: dict[tuple[int, int], int] = {}
     for u, a in enumerate(ranges):
         for v, b in enumerate(ranges[:u]):
@@ -239,8 +250,8 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
 def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     """Return the minimum distance from the start of `lower` to the start of `upper`.
 
-    An in-place writer reads each byte before it overwrites it, so a place at or below the replaced row is safe. For
-    other writers that end late, only the last byte of an iteration may overlap what the iteration reads.
+    An in-place operator reads each byte before it overwrites it, so a place at or below the replaced row is safe. For
+    other operators that end late, only the last byte of an iteration may overlap bytes that the iteration reads.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces

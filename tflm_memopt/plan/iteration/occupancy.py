@@ -1,7 +1,7 @@
 """Live bytes of every buffer of a finished plan over time, for the memory map.
 
-The iterations of each group are merged into a few moments; each moment has the widest range of each buffer and the
-maximum of the live bytes.
+The iterations of each group are merged into a few moments. For each moment, the widest range of each buffer and the
+maximum of the live bytes are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""Limit of the moments of one group, finer than a screen can show."""
+"""Limit of the moments of one group; more would be finer than a screen can show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def occupancy(planned: Planned) -> Occupancy:
 
 
 def _in_memory(group: PlannedGroup) -> Mapping[int, LiveRange]:
-    """Return the live ranges of a group's buffers with the bytes of whole tensors counted from their start."""
+    """Return the live ranges of a group's buffers, where the bytes of whole tensors are counted from their start."""
     reverses = group.step.is_reversed
     ranges = group.live_ranges.items()
     return {i: r.from_the_end() if reverses and r.buffer.role is Role.TENSOR else r for i, r in ranges}
@@ -79,7 +79,7 @@ def _groups(count: int) -> list[slice]:
 
 
 def _append(stretches: list[Stretch], new: Stretch) -> None:
-    """Append a stretch, merged with the previous one if they are equal."""
+    """Append a stretch, or merge it with the previous one if both are equal."""
     old = stretches[-1] if stretches else None
     if old and (old.last, old.bottom, old.top) == (new.first, new.bottom, new.top):
         stretches[-1] = Stretch(old.first, new.last, new.bottom, new.top)

@@ -1,4 +1,6 @@
-"""Chooses the iterations between which a model pauses for others: at bounded distances, where few bytes are live."""
+"""Chooses the iterations between which a model pauses for other models: at bounded distances, and where few bytes are
+live.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.nest import Ints
 
 LEVELS = 3
-"""Number of limits of live bytes at pauses that are tried."""
+"""Number of limits for the live bytes at pauses that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +26,11 @@ class Moments:
     """Number of completed iterations of the whole plan."""
     step: Ints
     iteration: Ints
-    """Number of the step's next iteration."""
+    """Number of the next iteration within its step."""
     time: NDArray[np.float64]
     """Time until the pause, in the unit of the costs."""
     alive: Ints
-    """Live bytes that must stay."""
+    """Number of live bytes that must stay during the pause."""
     total: float
     """Time of the whole plan."""
 
@@ -38,7 +40,7 @@ class Moments:
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits of the live bytes, smallest first, that leave pauses at most `apart` apart."""
+        """Return limits of the live bytes, smallest first, under which pauses are at most `apart` apart."""
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
             return ()
@@ -52,7 +54,9 @@ class Moments:
         return float(np.diff(self.time[self.alive <= alive], prepend=0.0, append=self.total).max())
 
     def chosen(self, apart: float, alive: int) -> Ints:
-        """Return the fewest pauses, at most `apart` apart and with at most `alive` live bytes, as indices."""
+        """Return the indices of the fewest pauses that are at most `apart` apart and have at most `alive` live
+        bytes.
+        """
         may = np.flatnonzero(self.alive <= alive)
         found: list[int] = []
         now = 0.0
@@ -82,7 +86,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
 
 
 def live_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
-    """Return, by buffer number, the bytes that must stay at these pauses."""
+    """Return the bytes that must stay at these pauses, by buffer number."""
     live: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
         waits = found.iteration[chosen][found.step[chosen] == number]

@@ -59,7 +59,7 @@ class PlannedGroup:
 
     @cached_property
     def live_ranges(self) -> Mapping[int, LiveRange]:
-        """The live ranges by the buffer's number in the plan, without tensors that live through the group."""
+        """Live ranges by the buffer's number in the plan, except tensors that only live through the group."""
         trace, plan, number, source = self.trace, self.plan, self.number, self.graph.source
         alive = [plan.buffers[i] for i in plan.alive[number]]
         whole = {b.key: b for b in alive if b.role is Role.TENSOR}
@@ -79,7 +79,7 @@ class PlannedGroup:
 
     @cached_property
     def placed(self) -> Mapping[int, LiveRange]:
-        """The live ranges as layouts use them: a reversed group frees and fills whole rows or pixels."""
+        """Live ranges as layouts use them. In a reversed group, whole rows or pixels are written and freed at once."""
         if not self.step.is_reversed:
             return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)

@@ -22,11 +22,11 @@ from tflm_memopt.plan.plan import Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
 SCRATCH_ALIGN = 4
-"""Alignment of the scratch of each core."""
+"""Alignment of each core's scratch."""
 OUTSIDE = -1
-"""Trace.op of a demand from outside the group."""
+"""Value of Trace.op for a demand from outside the group."""
 EXECUTE = -1
-"""Trace.slot of an iteration; operands and tensors count from 0."""
+"""Value of Trace.slot for an iteration. Operands and tensors are numbered from 0."""
 _SLOTS = 32
 """Number of bits of Trace.entry below the operator's key."""
 
@@ -54,7 +54,7 @@ class Member:
 
     @cached_property
     def units(self) -> Units:
-        """The units that it runs, in order."""
+        """The iterations that it runs, in order."""
         iterated = self.op.reads[0] if self.iterative else self.op.writes
         return units(self.nest, self.stripes or iterated.h, iterated.h, iterated.w)
 
@@ -64,7 +64,7 @@ class Member:
 
     @cached_property
     def sum_bytes(self) -> int:
-        """Bytes of the int32 sums: of all outputs, or of those of a stripe that is processed by channel groups."""
+        """Bytes of the int32 sums of all outputs or, with channel groups, of the outputs of one stripe."""
         if self.nest.sums:
             u = self.units
             return 4 * int((u.hi - u.lo).max()) * self.op.writes.row_bytes
@@ -72,7 +72,7 @@ class Member:
 
     @cached_property
     def scratch_bytes(self) -> int:
-        """Bytes of scratch of its kernel."""
+        """Bytes of its kernel's scratch."""
         packed = not self.iterative and self.nest.channel_groups == 1
         return self.op.scratch_bytes(self.nest.tile or self.op.writes.w) if packed else 0
 
@@ -92,7 +92,7 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that these iterations process, without the pass that only writes sums."""
+        """Return the number of pixels that these iterations process. The pass that only writes sums is not counted."""
         u = self.units
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -100,11 +100,11 @@ class Member:
             (u.x1 - u.x0)[iteration[u.channel_group[iteration] < self.nest.channel_groups - self.nest.sums]].sum()
         )
 
-    # values for all units, cached because they are needed repeatedly while a group grows
+    # values for all iterations, cached because they are needed repeatedly while a group grows
 
     @cached_property
     def rows_wanted(self) -> Sequence[Ints]:
-        """For each input the end of the rows that each unit reads; 0 if it reads none."""
+        """For each input, the end of the rows that each iteration reads, or 0 if it reads none."""
         return [np.where(end > start, end, 0) for start, end in self._rows]
 
     @cached_property
@@ -112,7 +112,7 @@ class Member:
         u, found = self.units, []
         for k in range(len(self.op.inputs)):
             start, end = (u.row, u.row + 1) if self.iterative else self.op.rows(k, u.row)
-            if self.nest.sums and not self.iterative:  # the last pass only reads its sums
+            if self.nest.sums and not self.iterative:  # the last pass reads only sums
                 end = np.where(u.channel_group == self.nest.channel_groups - 1, start, end)
             found.append((start, end))
         return found
@@ -122,17 +122,17 @@ class Member:
         x0, x1, columns = self.units.x0, self.units.x1, self.op.window.columns
         if self.iterative:
             return [(x0, x1)] * len(self.op.inputs)
-        if not self.op.tileable:  # always whole rows
+        if not self.op.tileable:  # whole rows are always read
             return [(0 * x0, 0 * x1 + rows.w) for rows in self.op.reads]
         firsts = (
             np.minimum(columns.first(x0), rows.w - 1) for rows in self.op.reads
-        )  # column 0 of a broadcast operand
+        )  # a broadcast operand has only column 0
         ends = (np.minimum(columns.end(x1 - 1), rows.w) for rows in self.op.reads)
         return [(np.maximum(0, first), end) for first, end in zip(firsts, ends, strict=True)]
 
     @cached_property
     def first_bytes(self) -> Sequence[Ints]:
-        """For each input, as a whole tensor, the first byte that each unit reads."""
+        """For each input, as a whole tensor, the first byte that each iteration reads."""
         found = []
         for k, rows in enumerate(self.op.reads):
             pixel = self._rows[k][0] * rows.w
@@ -143,9 +143,9 @@ class Member:
 
     @cached_property
     def bytes_written(self) -> Ints:
-        """For each unit the end of the bytes of the whole output that it writes; 0 if it only adds to sums."""
+        """For each iteration, the end of its written bytes in the whole output, or 0 if it only adds to sums."""
         u, out = self.units, self.op.writes
-        if self.iterative:  # the last unit writes the output, unless all do
+        if self.iterative:  # only the last iteration writes the output, unless all do
             whole: Ints = ((np.arange(len(u)) == len(u) - 1) | self.op.scatters) * out.nbytes
             return whole
         if self.nest.splits:  # the first channel group already reaches the end of its stripe
@@ -155,7 +155,7 @@ class Member:
         return end if self.nest.channel_groups == 1 else end * (u.channel_group == self.nest.channel_groups - 1)
 
     def unit_making(self, reader: Member, iteration: Ints, row: Ints, column: Ints) -> Ints:
-        """Return the unit that makes a pixel of the output for these iterations of a reader in the same group."""
+        """Return the iteration that makes an output pixel that these iterations of a reader in the same group read."""
         if self.iterative:
             return np.full(len(iteration), self.iterations - 1, dtype=np.int64)
         u = self.units
@@ -165,7 +165,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """Times of the write and last read of each unit's pixels, and the stripes between them. Each lives a moment."""
+    """For the pixels of each iteration, the times of their write and last read, and the stripes between. Each pixel is
+    live for at least a moment.
+    """
 
     unit: Ints
     written: Ints
@@ -175,18 +177,20 @@ class Lives:
 
 @dataclass(frozen=True)
 class Trace:
-    """The events of a group in order. Demands whose producer is not in the group yet are kept at no cost."""
+    """The events of a group in order, including demands whose producer is not in the group yet. Such demands cost
+    nothing.
+    """
 
     members: tuple[Member, ...]
     """Operators in schedule order."""
     entry: Ints
-    """`op` and `slot` of each entry, combined into one number (_entry())."""
+    """`op` and `slot` of each entry, combined in one number (_entry())."""
     iteration: Ints
-    """The operator's unit; for a demand from outside, the unit of the tensor's producer."""
+    """Number of the operator's iteration; for a demand from outside, that of the tensor's producer."""
     wanted: frozenset[TensorId]
     """Tensors that are demanded from outside."""
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
-    """For each tensor the operators that read it, with the operand's number."""
+    """For each tensor, the operators that read it, with the number of the operand."""
     source: InputSource | None = None
     """The model's input, if it is streamed or external."""
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
@@ -204,7 +208,7 @@ class Trace:
 
     @property
     def slot(self) -> Ints:
-        """FIRE, or the number of the demanded operand; for a demand from outside, the tensor."""
+        """FIRE for an iteration, or the number of the demanded operand. For a demand from outside, it is the tensor."""
         return (self.entry & ((1 << _SLOTS) - 1)) + EXECUTE
 
     def __len__(self) -> int:
@@ -225,11 +229,11 @@ class Trace:
 
     @property
     def executed(self) -> Ints:
-        """Keys of the iteration operators, in order."""
+        """Keys of the operators that run, in order of the iterations."""
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """Return the positions at which an operator runs, and the number of each iteration."""
+        """Return the positions at which an operator runs, with the number of each iteration."""
         if key not in self._iterations:
             at = self.entries(key, EXECUTE)
             self._iterations[key] = at, self.iteration[at]
@@ -249,7 +253,8 @@ class Trace:
     def core_1_scratch(self, member: Member) -> int:
         """Return the offset of the second core's scratch while this operator runs, or 0 with one core.
 
-        A small scratch follows the largest one, so that no core waits. Core 1 never runs operators of ON_CORE_0.
+        A small scratch follows the largest one of the group, so that no core waits. Core 1 never runs operators of
+        ON_CORE_0.
         """
         if not member.op.second or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
@@ -258,7 +263,7 @@ class Trace:
         return -(-most // SCRATCH_ALIGN) * SCRATCH_ALIGN
 
     def readers(self, tensor: TensorId) -> Sequence[tuple[Member, int]]:
-        """Return the operators that read a tensor, with the operand's number."""
+        """Return the operators that read a tensor, with the number of the operand."""
         return self.readers_of.get(tensor, ())
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
@@ -285,7 +290,9 @@ def _entry(op: int, slot: int) -> int:
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None) -> Trace:
-    """Return the trace of an empty group that requests these tensors (id, units of the producer) in order."""
+    """Return the trace of an empty group that requests these tensors in order. sinks: tensor and iterations of its
+    producer.
+    """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
     return Trace((), entry, wanted, frozenset(tensor for tensor, _ in sinks), {}, source)
@@ -307,7 +314,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     demands, need = _demands(trace, member)
     produced = np.maximum.accumulate(need)
     before = _shifted(produced)
-    if member.nest.recomputes:  # skips to the requested stripe
+    if member.nest.recomputes:  # skip to the requested stripe
         u = member.units
         before = np.where(produced > before, np.maximum(before, u.start[u.stripe[produced - 1]]), before)
     counts = produced - before
@@ -315,8 +322,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
     if member.nest.recomputes:
         iteration = (produced - counts.cumsum()).repeat(counts) + number
 
-    # The producer's entries replace the satisfied demands: for each iteration its own demands, then the iteration
-    # itself.
+    # The producer's entries replace the demands that it satisfies: for each iteration its own demands, then the
+    # iteration itself.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     room = np.ones(len(trace), dtype=np.int64)
     room[demands] = counts * len(pattern)
@@ -333,7 +340,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
-    """Return the positions of the demands of a producer's output, and the number of units required at each."""
+    """Return the positions of the demands for a producer's output, and how many of its iterations each requires."""
     tensor, parts = producer.op.output, []
     if tensor in trace.wanted:
         at = trace.entries(OUTSIDE, tensor)
@@ -345,7 +352,7 @@ def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
 
 
 def _units_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -> Ints:
-    """Return the number of the producer's units that must be done before each of these iterations of a reader."""
+    """Return how many iterations of the producer must precede each of these iterations of a reader."""
     if producer.nest.by_rows and not producer.iterative:
         return reader.rows_wanted[k][iteration]
     need = np.zeros(len(iteration), dtype=np.int64)
@@ -357,7 +364,7 @@ def _units_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -
 
 
 def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
-    """Return the number of rows of a row-wise producer that are kept at once, including the current one."""
+    """Return the number of rows that a row-wise producer keeps at once, including the current one."""
     _, iteration = trace.iterations_of(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written[iteration] // row_bytes
@@ -367,7 +374,7 @@ def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
-    """Return, for each iteration and the end, the bytes of the tensor that nothing reads from then on."""
+    """Return, for each iteration and the end, the bytes of the tensor that are not read from then on."""
     key = tensor, nbytes
     if key not in trace.dead:
         number, first = trace.reads(tensor)
@@ -388,14 +395,14 @@ def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
 
 
 def _shifted(values: Ints) -> Ints:
-    """Return the previous value at each place, and 0 at the first."""
+    """Return the previous value at each position, and 0 at the first."""
     before = np.empty(len(values), dtype=np.int64)
     before[:1], before[1:] = 0, values[:-1]
     return before
 
 
 def _changing(values: Ints, at: Ints, length: int) -> Ints:
-    """Repeat the values: the first up to at[0], the second up to at[1], and so on."""
+    """Repeat each value: the first up to at[0], the second up to at[1], and so on."""
     edges = np.empty(len(values) + 1, dtype=np.int64)
     edges[0], edges[1:-1], edges[-1] = 0, at, length
     return values.repeat(edges[1:] - edges[:-1])

@@ -1,7 +1,7 @@
 """Bytes of a whole tensor that the iterations of an operator read and write.
 
-An iteration reads each byte of the rows and columns under its window once; in a row-wise group it reads whole rows. A
-kernel that reads a byte several times, or a cache, changes what the memory sees.
+An iteration reads each byte of the rows and columns under its window once; in a row-wise group it reads whole rows. The
+actual traffic differs if a kernel reads a byte several times, or if there is a cache.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The work of a plan's operators, counted from its iterations, including recomputation and without clipped taps."""
+"""Counts the work of a plan's operators from its iterations. It includes recomputation and excludes clipped taps."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tflm_memopt.plan.iteration.work_loops import SUMS_AT_ONCE, Windows, as_its_
 from tflm_memopt.plan.nest import Ints
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Packings whose kernels process all taps of a window; the others skip taps in the padding."""
+"""Packings whose kernels process all taps of a window. Other kernels skip taps in the padding."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
-    """Yield the work of each operator in the plan's groups, in order; builtin operators are not counted."""
+    """Yield the work of each operator in the plan's groups, in order. Builtin operators are not counted."""
     for group in planned.groups.values():
         made = {m.op.output for m in group.trace.members}
         for member in group.trace.members:
@@ -33,7 +33,7 @@ def work(planned: Planned) -> Iterator[Work]:
 
 
 def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
-    """Return the work of an operator. border: its first input, reversed or not, comes from outside the group."""
+    """Return the work of an operator. border: whether its first input comes from outside the group."""
     _, executed = trace.iterations_of(m.key)
     if m.op.access:
         return _by_access(m, executed)
@@ -54,21 +54,23 @@ def _name(m: Member, *words: str) -> str:
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return how many of these iterations have the input row of a move."""
+    """Return how many of these iterations have the input row that a move reads."""
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())
 
 
 def _in_words(op: RowOp, move: Move) -> bool:
-    """Return whether memmove() copies the runs of a move in words: each starts at a multiple of four in both rows."""
+    """Return whether memmove() copies the runs of a move in words, because each starts at a multiple of four in both
+    rows.
+    """
     rows = op.operands[move.operand].row_bytes, op.writes.row_bytes
     places = move.source, move.target, move.source_step, move.target_step, move.phase_step
     return move.nbytes >= 16 and not any(n % 4 for n in (*rows, *places))
 
 
 def _by_access(m: Member, executed: Ints) -> Work:
-    """Return the work of an operator that reads whole rows by its own accesses."""
+    """Return the work of an operator that reads whole rows according to its access table."""
     op, row, n = m.op, m.units.row[executed], len(executed)
     read = looked_up = 0
     for k, rows in enumerate(op.reads):
@@ -114,10 +116,11 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
-    high = _clipped(m.units.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)  # rows of a state exist
+    # earlier rows exist in a state
+    high = _clipped(m.units.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the pass that only writes
-    # each channel group has a part of the channels
+        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the last pass only writes
+    # each channel group has only some of the channels
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(
@@ -142,7 +145,7 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
 
 
 def _summed(m: Member, executed: Ints) -> Work:
-    """Return the work of adding one input row, or tile of it, at a time to the sums of all affected pixels."""
+    """Return the work of adding one input row, or one tile of it, at a time to the sums of all affected pixels."""
     op, u = m.op, m.units
     pixels = int((u.x1 - u.x0)[executed].sum())
     share = pixels / (op.reads[0].h * op.reads[0].w)

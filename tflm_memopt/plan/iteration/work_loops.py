@@ -1,6 +1,6 @@
 """Models of how kernels process the windows of an iteration: loops, pieces, and separate work.
 
-Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
+Each function mirrors one kernel of custom_ops/src as far as its instructions depend on shapes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.nest import Ints
 
 SUMS_AT_ONCE = 32
-"""Channels whose sums tmo_conv_sums() computes from one read of the bytes."""
+"""Number of channels whose sums tmo_conv_sums() computes from one read of the bytes."""
 _NINE = 3, 3, 1
-"""Kernel and dilation of the window that Helium's depthwise kernel has unrolled."""
+"""Kernel and dilation of the window for which Helium's depthwise kernel is unrolled."""
 RUNS_AT_ONCE = 4
-"""Most runs of pixels in one call of tmo_dsp_nine()."""
+"""Maximum number of runs of pixels in one call of tmo_dsp_nine()."""
 BLOCK_RUNS = 3
-"""Most runs of blocks in one call of tmo_dsp_3x3()."""
+"""Maximum number of runs of blocks in one call of tmo_dsp_3x3()."""
 _RANGE = -128, 127
 
 
@@ -40,7 +40,7 @@ class Windows:
     """Maximum number of columns per iteration."""
     in_channels: int
     out_channels: int
-    """Output channels of one channel group."""
+    """Number of output channels in one channel group."""
     x0: Ints
     x1: Ints
     """Columns [x0, x1) that each iteration makes."""
@@ -49,19 +49,19 @@ class Windows:
     wide: Ints
     """Number of window columns inside the input for each output column."""
     in_one_piece: bool
-    """The pixels of an input row are contiguous."""
+    """Whether the pixels of an input row are contiguous."""
     whole: bool
-    """Each iteration makes all channels of its pixels from all channels of the input."""
+    """Whether each iteration makes all channels of its pixels from all channels of the input."""
     complete: bool
-    """Each iteration makes outputs and not int32 sums."""
+    """Whether each iteration makes outputs instead of int32 sums."""
     in_arena: bool
-    """No operand is in a state or outside the arena."""
+    """Whether no operand is in a state or outside the arena."""
     backwards: bool
-    """The input comes from outside a reversed group, which starts at its last pixel."""
+    """Whether the input comes from outside a reversed group, which starts at its last pixel."""
 
     @property
     def reads_rows(self) -> bool:
-        """Whether unpacked kernels that can read whole rows do so."""
+        """Whether kernels for unpacked operators that can read whole rows do so."""
         return self.rows or (self.in_one_piece and self.makes_single_pixels(Packing.NONE))
 
     def makes_single_pixels(self, packed: Packing) -> bool:
@@ -71,7 +71,7 @@ class Windows:
             return False
         pointwise = op.window.kernel_w == 1 and (op.window.kernel_h == 1 or (self.rows and self.in_channels >= QUAD))
         if packed is Packing.DSP_CONV and not pointwise and self.in_one_piece:
-            return False  # several columns of a row share what is read
+            return False  # several columns of a row share the values that are read
         return kernel_choice.makes_single_pixels(op.kind, packed, tile, op.writes.w, whole=self.whole)
 
     @property
@@ -107,8 +107,8 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return the number of row windows that are gathered without their neighbours. at_once: columns gathered
-        together.
+        """Return the number of row windows that are gathered without their neighbours. at_once: number of columns
+        gathered together.
         """
         return self.pixels - int(self._at_height(at_once).sum())
 
@@ -127,7 +127,7 @@ def as_its_kernel_does(w: Windows, done: Work, packed: Packing) -> Work:
 
 
 def _words(w: Windows, packed: Packing) -> Iterator[str]:
-    """Yield words for the way in which the executor runs the iterations."""
+    """Yield the names of the way in which the executor runs the iterations."""
     if w.rows and w.makes_single_pixels(packed):
         yield "narrow"
     elif w.columns == 1 and not w.rows and w.backwards and packed is not Packing.NONE:
@@ -140,7 +140,7 @@ def _named(done: Work, *words: str) -> Work:
 
 
 def _between(each: Ints, x0: Ints, x1: Ints) -> Ints:
-    """Return the sums of each[x0:x1]."""
+    """Return the sum of each[x0:x1] for each pair of x0 and x1."""
     below = np.concatenate(([0], np.cumsum(each)))
     found: Ints = below[x1] - below[x0]
     return found
@@ -154,7 +154,7 @@ def _values(w: Windows, packed: Packing) -> int:
 
 
 def _dsp_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_dsp.c: pairs of channels for up to four pixels."""
+    """Model tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches, _ = _batches(w, Packing.DSP_CONV, values)
     pairs = -(-w.out_channels // 2)
@@ -178,7 +178,7 @@ def _is_short(w: Windows) -> bool:
 
 
 def _from_pixels(w: Windows, done: Work) -> Work:
-    """Return the work of tmo_conv_dsp_gather() with listed pixels."""
+    """Return the work of tmo_conv_dsp_gather() if the pixels are listed."""
     c, window = w.in_channels, w.op.window
     each = np.array([_gathered_row(w, x, [c] * int(n)) for x, n in enumerate(w.wide)], dtype=np.int64)
     missing = int(((window.kernel_h - w.high) * (w.x1 - w.x0)).sum())
@@ -189,7 +189,7 @@ def _from_pixels(w: Windows, done: Work) -> Work:
 
 
 def _from_rows(w: Windows, done: Work, values: int) -> Work:
-    """Return the work of tmo_conv_dsp_columns(): adjacent windows gathered from whole rows."""
+    """Return the work of tmo_conv_dsp_columns(), which gathers adjacent windows from whole rows."""
     window, c, rows = w.op.window, w.in_channels, w.op.window.kernel_h
     row, short = window.kernel_w * c, _is_short(w)
     words = -(-row // QUAD)
@@ -226,7 +226,9 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
 
 
 def _counted(w: Windows) -> Iterator[tuple[tuple[int, int, int], int]]:
-    """Yield the different iterations, each as its columns and its window's rows inside the input, and their number."""
+    """Yield each distinct iteration, given by its columns and its number of window rows inside the input, with its
+    count.
+    """
     found, counts = np.unique(np.stack((w.x0, w.x1, w.high), axis=1), axis=0, return_counts=True)
     yield from zip(map(tuple, found.tolist()), counts.tolist(), strict=True)
 
@@ -252,7 +254,9 @@ def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
 
 
 def _dsp_dense(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_dsp_dense(): three pairs of channels at once, and the remaining ones as in tmo_conv_dsp.c."""
+    """Model tmo_conv_dsp_dense(), which computes three pairs of channels at once, and the remaining ones as
+    tmo_conv_dsp.c does.
+    """
     pairs = w.out_channels // 2
     triples = pairs // 3 - (pairs % 3 == 1)
     left = pairs - 3 * triples
@@ -265,7 +269,9 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
 
 
 def _mve_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_mve.c: four channels for two pixels, eight for one; remaining channels count as two pixels."""
+    """Model tmo_conv_mve.c, which computes four channels for two pixels, or eight for one. Remaining channels take as
+    long as two pixels.
+    """
     op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
     batches, twos = _batches(w, Packing.MVE_CONV, values)
     pairs, singles = w.pixels - batches, 2 * batches - w.pixels
@@ -287,9 +293,9 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
-    """Return the number of passes over the weights, since a few pixels of an iteration are computed at once.
+    """Return the number of passes over the weights, since few pixels of an iteration are computed at once.
 
-    Also return the columns of a row that are computed with a full set of neighbours and read nothing outside.
+    Also return the columns that are computed together with a full set of neighbours and read nothing outside the input.
     """
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
@@ -331,25 +337,26 @@ def _rvv_conv(w: Windows, done: Work) -> Work:
 
 
 def _rvv_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_depthwise_packed.c: vectors of channels, tap by tap."""
+    """Model tmo_depthwise_packed.c, which computes vectors of channels tap by tap."""
     taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * _stripes(w.out_channels)
-    listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps  # taps of windows that differ from the previous one
+    # taps of windows that differ from the previous window
+    listed = (w.pixels - w.unclipped + len(w.x0) * w.rows) * taps
     return replace(done, macs=loops * taps, loops=loops, pieces=listed)
 
 
 def _esp(w: Windows, done: Work) -> Work:
-    """Model tmo_esp.c: ESP-NN computes all multiply-accumulates of a window; `read` is what it takes together."""
+    """Model tmo_esp.c. ESP-NN computes all multiply-accumulates of a window; `read` holds all of its work."""
     return done
 
 
 def _stripes(channels: int) -> int:
-    """Return the number of passes over the channels, 32 at a time: eight registers of 128-bit vectors."""
+    """Return the number of passes over the channels, 32 at a time, in eight registers of 128-bit vectors."""
     return -(-channels // 32)
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_dsp_depthwise.S: four channels and three taps at once. tmo_dsp_3x3.S and tmo_dsp_nine.S make rows and
-    tiles with nine taps.
+    """Model tmo_dsp_depthwise.S, which computes four channels and three taps at once. tmo_dsp_3x3.S and tmo_dsp_nine.S
+    compute rows and tiles with nine taps.
     """
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
@@ -358,15 +365,15 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         return _named(_dsp_3x3(w, done), "3x3") if part is Part.DSP_3X3 else _named(_dsp_nine(w, done), "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
-    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # the constants of these pixels are copied
+    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # constants are copied only for several pixels
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Model dsp_nine_row() and iterate_nine(): runs of pixels with the same constants, RUNS_AT_ONCE runs in a call. In
-    a tile, each pixel is a run.
+    """Model dsp_nine_row() and iterate_nine(): runs of pixels share constants, and a call computes RUNS_AT_ONCE runs.
+    In a tile, each pixel is a run.
     """
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
@@ -379,7 +386,9 @@ def _dsp_nine(w: Windows, done: Work) -> Work:
 
 
 def _dsp_3x3(w: Windows, done: Work) -> Work:
-    """Model dsp_3x3_row(): runs of blocks of six outputs whose columns are inside, BLOCK_RUNS runs in a call."""
+    """Model dsp_3x3_row(): runs consist of blocks of six outputs whose columns are inside the input, and a call
+    computes BLOCK_RUNS runs.
+    """
     fours, width, inside = -(-w.out_channels // 4), len(w.wide), w.op.reads[0].w
     blocks = -(-width // BLOCK_PIXELS)
     whole, x = 0, 0
@@ -397,8 +406,8 @@ def _dsp_3x3(w: Windows, done: Work) -> Work:
 
 
 def _mve_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_mve_depthwise.S: 16 channels and two or all nine taps at once; several pixels if there are few
-    channels.
+    """Model tmo_mve_depthwise.S, which computes 16 channels and two or all nine taps at once, and several pixels if
+    there are few channels.
     """
     window, c = w.op.window, w.out_channels
     relu = (w.op.output_zero_point, *w.op.activation) == (-128, *_RANGE)
@@ -423,8 +432,8 @@ def _packed_depthwise(w: Windows, done: Work, channels: int, turns: int) -> Work
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_ref.c: runs of contiguous bytes, eight or four at once, for each channel. The DSP extension
-    computes four channels of each byte at once.
+    """Model tmo_conv_ref.c, which processes runs of contiguous bytes for each channel, eight or four bytes at once. The
+    DSP extension computes four channels from each byte.
     """
     done = _runs(w, done)
     if not w.makes_fours:
@@ -433,7 +442,7 @@ def _conv(w: Windows, done: Work) -> Work:
     fours, odd = -(-w.out_channels // 4), w.pixels * (w.out_channels % 4 > 0)
     done = replace(done, odd=odd, batches=w.pixels * fours)
     in_rows = w.reads_rows and window.dilation_w == 1
-    if window.kernel_h == 1 and (window.kernel_w == 1 or in_rows):  # read in place
+    if window.kernel_h == 1 and (window.kernel_w == 1 or in_rows):  # the window is read in place
         return _named(replace(done, weights=w.over(w.wide * c // QUAD) * fours * 16), "direct")
     if kernel_choice.gathers(window, c, w.out_channels, rows=w.reads_rows):
         values = w.wide * c if in_rows else np.array([c])
@@ -446,7 +455,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 def in_fours(done: Work, channels: int) -> Work:
     """Add the work of tmo_dsp_sums(), which multiplies runs of bytes by four channels at once, and by each remaining
-    one alone. `loops` and `quads` are those of all channels.
+    channel separately. `loops` and `quads` count all channels.
     """
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
@@ -484,8 +493,8 @@ def _pieces(values: Ints) -> Ints:
 
 
 def _depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_depthwise_ref.c: four channels at once and the rest singly, or two outputs of an input channel at once.
-    With the DSP extension, the rest are part of the last four.
+    """Model tmo_depthwise_ref.c, which computes four channels at once and the rest singly, or two outputs of an input
+    channel at once. With the DSP extension, the rest are computed with the last four.
     """
     c = w.out_channels
     if w.in_channels != c:
@@ -507,14 +516,15 @@ def _depthwise(w: Windows, done: Work) -> Work:
 
 
 def _filter16(w: Windows, done: Work) -> Work:
-    """Model tmo_conv16_ref.c: tap by tap for each two-byte channel."""
+    """Model tmo_conv16_ref.c, which computes each two-byte channel tap by tap."""
     channels = w.out_channels // 2
     return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
 
 
 def _pool(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_pool.c: four channels at once, tap by tap or row by row. With the DSP extension, MAX_POOL
-    compares words of four channels (max_pool_words() of tmo_pool_ref.c), of which the last may overlap the one before.
+    """Model tmo_generated_pool.c, which computes four channels at once, tap by tap or row by row. With the DSP
+    extension, MAX_POOL compares words of four channels (max_pool_words() of tmo_pool_ref.c). The last word may overlap
+    the one before it.
     """
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
     done = replace(
@@ -528,14 +538,14 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_softmax.c: neither the maximum nor values far below it need an exponential; int8 values are
-    assumed uniform.
+    """Model tmo_generated_softmax.c. Neither the maximum nor values far below it need an exponential. int8 values are
+    assumed to be uniformly distributed.
     """
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 
 def _two_operands(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_binary.c: pixel by pixel. A constant operand is read like the other."""
+    """Model tmo_generated_binary.c, which works pixel by pixel. A constant operand is read like the other."""
     share = 2 / len(w.op.inputs)
     at_once = w.op.writes.c * (w.columns if w.rows else 1)
     vectors = len(w.x0) * _stripes(at_once) if w.rows else w.pixels * _stripes(at_once)

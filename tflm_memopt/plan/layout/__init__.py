@@ -1,1 +1,1 @@
-"""Layout of buffers: drafts of steps become a layout problem, whose solution is offsets."""
+"""Layout of buffers: the drafts of steps become a layout problem, whose solution is a set of offsets."""

@@ -1,7 +1,8 @@
-"""A lower bound of layouts from buffers that all overlap in time and must therefore be stacked in some order.
+"""Computes a lower bound of layouts from buffers that all overlap in time and must therefore be stacked in some order.
 
-The cheapest order is a shortest path through all of them (Held and Karp's dynamic program), including alignment. It
-sees pairs that overlap at different moments and forbidden start addresses, unlike the maximum of the live bytes.
+The cheapest order is a shortest path through all of them (Held and Karp's dynamic program), including alignment. Unlike
+the maximum of the live bytes, this bound considers pairs that overlap at different moments, and forbidden start
+addresses.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 MOST_BUFFERS = 12
-"""Limit of the buffers of a clique, of which the largest are used: 2^n * n^2 steps."""
+"""Limit of the number of buffers of a clique, since the time is 2^n * n^2. The largest buffers are used."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6
 """Work (effort.py) for one bound, and for each distance in it."""
 UNREACHED = 1 << 40
-"""An offset above all others."""
+"""An offset above all possible ones."""
 
 Constraints = Mapping[tuple[int, int], int]
 
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
-    """Return a lower bound of the top of any layout. `known` is such a bound."""
+    """Return a lower bound of the top of any layout. `known` is a lower bound that is already known."""
     import networkx as nx  # noqa: PLC0415 (slow to import, and not all commands plan)
 
     graph: nx.Graph[int] = nx.Graph()
@@ -42,7 +43,8 @@ def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int],
     """Return the lowest top of these buffers if each only keeps its distance from the next lower one."""
     count = len(clique)
     apart = np.array([[_in_order(constraints, u, v) if u != v else 0 for v in clique] for u in clique])
-    lowest = np.full((1 << count, count), UNREACHED)  # offset of the last buffer, by placed buffers and the last
+    # lowest offset of the last buffer, by the set of placed buffers and the last one
+    lowest = np.full((1 << count, count), UNREACHED)
     lowest[1 << np.arange(count), np.arange(count)] = 0
     placed = np.arange(1 << count)
     size = sum(placed >> i & 1 for i in range(count))
@@ -55,5 +57,5 @@ def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int],
 
 
 def _in_order(constraints: Constraints, first: int, second: int) -> int:
-    """Return how far `second` must start above `first` if it is not below; 0 if it might be below."""
+    """Return how far `second` must start above `first` if it cannot be below; 0 if it might be below."""
     return max(0, constraints[first, second]) if constraints[second, first] > 0 else 0

@@ -1,8 +1,8 @@
 """Chooses a point of each model's frontier so that all models fit an arena and keep their rates, exactly.
 
-Minakova's chapter 6 explores this space with a genetic algorithm. There are few points, so CP-SAT decides: one point
-per model, whole heads side by side for models that may run at the same time, and sums for the arena and the core's
-load.
+Minakova's chapter 6 explores this space with a genetic algorithm. There are few points, so CP-SAT finds the optimum. It
+chooses one point per model, places whole heads side by side for models that may run at the same time, and adds up the
+arena and the core's load.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from tflm_memopt.plan import cp_sat
 
 SECONDS = 20.0
-"""Limit of CP-SAT's deterministic time for one question, in seconds."""
+"""Limit of CP-SAT's deterministic time for one problem, in seconds."""
 SEED = 23
 
 
@@ -25,7 +25,7 @@ class Point:
     head: int
     tail: int
     load: int
-    """Use of the core, in the unit common to all models."""
+    """Use of the core, in a unit that all models share."""
     busy: int = 0
     """Use of the core's time at the required rate, in millionths."""
 
@@ -42,7 +42,7 @@ class Selection:
     ram: int
     load: int
     proven: bool
-    """No other choice is better."""
+    """Whether no other choice is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,9 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice with the least RAM and then load, or least load first; None if none is within limits."""
+        """Return the choice with the least RAM and then the least load, or with the least load first; None if none is
+        within the limits.
+        """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
             return None

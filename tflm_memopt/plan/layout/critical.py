@@ -1,4 +1,4 @@
-"""Critical buffers: those whose sizes determine the height of a layout."""
+"""Critical buffers: the buffers whose sizes determine the height of a layout."""
 
 from __future__ import annotations
 

@@ -24,20 +24,20 @@ class Draft:
 
     step: Step
     whole: tuple[TensorId, ...]
-    """Tensors that are live in full during the step."""
+    """Tensors of which all bytes are live during the step."""
     buffers: tuple[Buffer, ...] = ()
     """Other buffers of a group, which have no place yet."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Minimum distances of its buffers in bytes, as in LayoutProblem."""
+    """Minimum distances of the step's buffers in bytes, as in LayoutProblem."""
     most_alive: int = 0
-    """Maximum of the live bytes in these buffers."""
+    """Maximum of the live bytes of the step."""
 
     def keys(self) -> list[tuple[Role, int]]:
-        """Return role and key of the buffers."""
+        """Return role and key of each buffer."""
         return [(h.role, h.key) for h in self.buffers]
 
     def tensors(self) -> Iterator[TensorId]:
-        """Yield the tensors that the step has as a whole."""
+        """Yield the whole tensors of the step."""
         yield from self.whole
         yield from (h.key for h in self.buffers if h.role is Role.TENSOR)
 
@@ -51,12 +51,12 @@ def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]
 
 
 def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
-    """Return the draft without these whole tensors, which are in slow memory."""
+    """Return the draft without the whole tensors that are in slow memory."""
     return _selected(draft, lambda buffer: buffer.role is not Role.TENSOR or buffer.key not in slow)
 
 
 def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[TensorId]) -> tuple[SlowTensor, ...]:
-    """Return these tensors of the steps with addresses in slow memory. As in the arena, an output may grow into bytes
+    """Return the steps' tensors `slow` with addresses in slow memory. As in the arena, an output may grow into bytes
     that an input of the same step frees.
     """
     only = [_selected(draft, lambda buffer: buffer.role is Role.TENSOR and buffer.key in slow) for draft in drafts]
@@ -91,14 +91,16 @@ class Placer:
     inputs: Collection[TensorId]
     outputs: Collection[TensorId]
     known: Collection[TensorId] | None
-    """Tensors that TFLM knows and aligns, or None for all; others are inside a workspace."""
+    """Tensors that TFLM places and aligns, or None for all. Other tensors are inside a workspace."""
     vectors: int = 1
-    """Alignment of rows that kernels read and write in whole vectors."""
+    """Alignment of rows, for kernels that read and write whole vectors."""
 
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of these steps and the constraints on their offsets. reversibles: forms of some steps."""
+        """Return the buffers of these steps and the constraints on their offsets. reversibles: alternative forms of
+        some steps.
+        """
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
         distances: dict[tuple[int, int], int] = {}
@@ -111,7 +113,7 @@ class Placer:
             local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.buffers]
             whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
             filled = [i for i, buffer in zip(local, draft.buffers, strict=True) if self._is_filled(buffer)]
-            fresh = [t for t in whole if t not in before]  # the others already keep apart
+            fresh = [t for t in whole if t not in before]  # constraints between the other tensors already exist
             before = set(whole)
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
             pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}
@@ -147,7 +149,9 @@ class Placer:
         tensors: dict[TensorId, int],
         by_tflm: bool,
     ) -> int:
-        """Return the index of a buffer, which is added if needed. by_tflm: TFLM places buffers that are not tensors."""
+        """Return the index of a buffer, which is added if necessary. by_tflm: whether TFLM places buffers that are not
+        tensors.
+        """
         if buffer.role is Role.TENSOR:
             return self._tensor(buffer.key, lives, buffers, tensors)
         key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key

@@ -1,9 +1,8 @@
-"""One layout problem for the buffers of several models, with explicit conflicts between the models.
-
-After chapter 6 of Minakova's thesis on CNNs that share memory, here on rows: two models that exclude each other may
-share all bytes, and two that run at the same time share none. No other model may touch the bytes that a model occupies
-while it is not running: retained outputs, a suspended streamed inference, and live data at a pause. Within a model,
-buffers keep the distances that its plan requires (plan/iteration/liveness.py).
+"""One layout problem for the buffers of several models, with explicit conflicts between the models. It follows chapter
+6 of Minakova's thesis on CNNs that share memory, applied to rows. Two models that exclude each other may share all
+bytes, and two that run at the same time share none. No other model may touch the bytes that a model occupies while it
+is not running: retained outputs, a suspended streamed inference, and live data at a pause. Within a model, buffers keep
+the distances that its plan requires (plan/iteration/liveness.py).
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ class Tenant:
     live_out: Mapping[int, Range] = field(default_factory=dict)
     """Bytes that no other model may touch, by buffer number."""
     paused: Mapping[int, Range] = field(default_factory=dict)
-    """Bytes that models running during the buffer's pauses may not touch, by buffer number."""
+    """Bytes that models which run during this model's pauses may not touch, by buffer number."""
     overlap: bool = True
-    """Whole tensors of one group may share bytes."""
+    """Whether whole tensors of one group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None
-    """Distances between its buffers, if known."""
+    """Distances between the model's buffers, if known."""
 
     @property
     def plan(self) -> Plan:
@@ -53,7 +52,7 @@ class Shared:
     lower_bound: int
     proven: bool
     stacked: int
-    """Head if whole heads of concurrent models were side by side, with reserved bytes above all others."""
+    """Head if the whole heads of concurrent models were placed side by side, with reserved bytes above all others."""
 
 
 def share(
@@ -64,7 +63,9 @@ def share(
     seconds: float,
     budget: Budget,
 ) -> Shared:
-    """Return the lowest layout. Of pairs in `concurrent_pairs` both run at once; of `yields`, the first pauses."""
+    """Return the lowest layout. concurrent_pairs: pairs that run at the same time. yields: pairs whose first model
+    pauses while the second runs.
+    """
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
     start = _stacked(tenants, concurrent_pairs)
@@ -122,13 +123,15 @@ def problem_of(
 
 
 def _apart(one: Tenant, other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return distances that keep all buffers of two tenants apart: with the first below, and with the second below."""
+    """Return distances that keep all buffers of two tenants apart, once with the first tenant below and once with the
+    second.
+    """
     pairs = ((u, v) for u in range(len(one.plan.buffers)) for v in range(len(other.plan.buffers)))
     return {(u, v): (one.plan.buffers[u].nbytes, other.plan.buffers[v].nbytes) for u, v in pairs}
 
 
 def _keep(live: Mapping[int, Range], other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return distances that keep another tenant's buffers off the bytes that the first occupies."""
+    """Return distances that keep another tenant's buffers away from the bytes that the first tenant occupies."""
     return {
         (u, v): (top, buffer.nbytes - bottom)
         for u, (bottom, top) in live.items()
@@ -174,7 +177,7 @@ def _is_input(tenant: Tenant, i: int) -> bool:
 
 
 def _as_planned(plan: Plan, u: int, v: int) -> int:
-    """Return how far above u v must start: where both share bytes, as in the plan, which was checked."""
+    """Return how far above u the plan starts v if both share bytes. The plan was checked, so this distance is valid."""
     below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
     shared = -above.nbytes < distance < below.nbytes
@@ -182,7 +185,7 @@ def _as_planned(plan: Plan, u: int, v: int) -> int:
 
 
 def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> list[int]:
-    """Return the start of each head if heads of conflicting models are side by side, placed largest first."""
+    """Return the start of each head if the heads of conflicting models are placed side by side, largest first."""
     start, align = [0] * len(tenants), max((b.align for t in tenants for b in t.plan.buffers), default=1)
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):
@@ -206,6 +209,6 @@ def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tupl
 
 
 def _moved(plan: Plan, offsets: tuple[int, ...]) -> Plan:
-    """Return the plan with other offsets. Its optimality is not proven alone, since it depends on the other models."""
+    """Return the plan with other offsets. It is not marked as optimal, since its offsets depend on the other models."""
     head = max((o + b.nbytes for o, b in zip(offsets, plan.buffers, strict=True)), default=0)
     return replace(plan, offsets=offsets, head=head, proven=head <= plan.lower_bound)

@@ -2,8 +2,9 @@
 
 Two buffers that are live at the same time need offset(upper) - offset(lower) >= constraint(lower, upper) for one of the
 two orders. Normally the constraint is the lower buffer's size; it is less for a pair that shares memory row by row
-(plan/iteration/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout. If it
-does not reach the lower bound, a better bound is computed (bound.py), and then CP-SAT decides these disjunctions.
+(plan/iteration/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout. If
+its top is above the lower bound, a better bound is computed (bound.py). If it is still above, CP-SAT decides the order
+of each pair.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from tflm_memopt.plan.layout import bound
 CLIMB_STEPS = 200
 SEED = 20261120
 PAIR_SECONDS = 2e-7
-"""Work (effort.py) to compare a buffer with a placed one."""
+"""Work (effort.py) for comparing a buffer with a placed one."""
 MODEL_SECONDS = 6e-5
 """Work for each constraint of CP-SAT's model. It covers the presolve, which CP-SAT's own clock does not count."""
 SOLVER_SECONDS = 2.2
-"""Work per second of CP-SAT's deterministic time."""
+"""Work for each second of CP-SAT's deterministic time."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
-"""Cache of layouts by problem, with the budget that each needs and the work that it spends.
+"""Cache of layouts by problem, with the budget that each needs and the work that it takes.
 
-Layouts that were cut short are not cached, so results do not depend on earlier calls.
+Layouts that were cut short are not cached, so that results do not depend on earlier calls.
 """
 
 
@@ -46,7 +47,7 @@ class Reversible:
     """Constraints of the group in forward order."""
     backward: Constraints
     nbytes: Mapping[int, int]
-    """Sizes of its own buffers in reverse order."""
+    """Sizes of the group's own buffers in reverse order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +77,18 @@ class Layout:
     offsets: tuple[int, ...]
     top: int
     proven: bool
-    """No layout has a lower top."""
+    """Whether no layout has a lower top."""
     backward: frozenset[int] = frozenset()
-    """Numbers of the reversed groups in LayoutProblem.reversibles."""
+    """Positions of the reversed groups in LayoutProblem.reversibles."""
 
 
 def place(
     problem: LayoutProblem, *, seconds: float, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
-    """Return the best layout within the limits, at worst the heuristic's.
+    """Return the best layout within the limits, which is at least as good as the heuristic's.
 
-    seconds: of CP-SAT's deterministic time. budget: of the whole call. part: name under which a cut is recorded.
+    seconds: limit of CP-SAT's deterministic time. budget: budget of the whole call. part: name under which an early end
+    is recorded.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
@@ -148,7 +150,7 @@ def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part
 
 
 def climb(problem: LayoutProblem, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT) -> Layout:
-    """Place buffers one after the other as low as possible, and improve the order by moving single buffers."""
+    """Place buffers one after the other as low as possible. Improve the order by moving single buffers."""
     rng = random.Random(SEED)
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (-problem.nbytes[i], i))
@@ -178,7 +180,7 @@ Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """For each buffer u, map overlapping buffers v to the constraints of v below u and of u below v."""
+    """Return, for each buffer u, the overlapping buffers v, with the constraints for v below u and for u below v."""
     result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
     for (lower, upper), distance in problem.constraints.items():
         result[upper][lower] = distance, problem.constraints[upper, lower]
@@ -186,7 +188,7 @@ def _neighbours(problem: LayoutProblem) -> Neighbours:
 
 
 def _stack(problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours) -> list[int]:
-    """Place buffers in order, each as low as the previous ones allow."""
+    """Place buffers in order, each as low as the previously placed ones allow."""
     offsets = [_NOWHERE] * len(order)
     for u in order:
         offsets[u] = _lowest(problem.align[u], neighbours[u], offsets)
@@ -201,7 +203,9 @@ def _restack(
     before: Sequence[int],
     limit: int,
 ) -> list[int]:
-    """Return _stack() after one buffer moved in the order; empty if a buffer would end above the limit."""
+    """Return the result of _stack() after one buffer has moved in the order, or nothing if a buffer would end above the
+    limit.
+    """
     (first, last), mover = sorted(moved), order[moved[1]]
     offsets = list(before)
     for u in order[first:]:
@@ -225,7 +229,7 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
     """Return the lowest offset that the placed neighbours leave for a buffer."""
     taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
     start = 0
-    for low, high in sorted(taken):  # a start strictly between is too close to that neighbour
+    for low, high in sorted(taken):  # a start strictly between the two is too close to that neighbour
         if start <= low:
             break
         if start < high:

@@ -1,1 +1,1 @@
-"""Orders of operators, including the one with the fewest live bytes."""
+"""Orders of operators, including the order with the fewest live bytes."""

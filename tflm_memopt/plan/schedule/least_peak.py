@@ -2,11 +2,11 @@
 
 The live bytes depend only on the set of completed tasks, not on their order (Ahn et al., Ordering Chaos: Memory-Aware
 Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). So an order is a path through such
-sets, and its peak is the maximum along it. Sets are visited by ascending peak, largest set first, which is Serenity's
-budget raised only as far as needed. Two rules limit the number of sets:
+sets, and its peak is the maximum along it. Sets are visited by ascending peak, and among equal peaks the largest set
+first. This corresponds to Serenity's budget, raised only as far as needed. Two rules limit the number of sets:
 
-- A task that fits into the budget and leaves no more live bytes than before runs at once. This loses nothing: the more
-  is done, the more a task frees.
+- A task that fits into the budget and leaves no more live bytes than before runs at once. This never raises
+  the peak, since a task frees no less when more tasks are completed.
 - Beam searches find an order first, and sets that do not lead to a better one are not visited.
 """
 
@@ -21,14 +21,14 @@ from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, peak
 
 STEP_SECONDS = 2e-6
-"""Work (effort.py) to consider a task that could run next."""
+"""Work (effort.py) for considering a task that could run next."""
 WIDTHS = (1, 16, 256)
 """Numbers of sets of equal size that the successive beam searches keep."""
 BEAM = 0.25
 """Fraction of the time for the beam searches."""
 
 State = tuple[int, int, int]
-"""Completed tasks and tasks that can run next, both as bit sets, and the live bytes between them."""
+"""Completed tasks and tasks that can run next, both as bit sets, and the live bytes at that point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,9 @@ class Schedule:
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:
-    """Return the best order found, at worst the problem's own. seconds: limit of the work (effort.py)."""
+    """Return the best order found, which is at least as good as the problem's own. seconds: limit of the work
+    (effort.py).
+    """
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
     if least <= bound or seconds <= 0 or not budget.allows(SearchPart.ORDERS):
@@ -64,16 +66,16 @@ def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDE
 
 
 class _Space:
-    """The sets of completed tasks of a problem, and how many have been visited."""
+    """The sets of completed tasks of a problem, with the number of visited sets."""
 
     def __init__(self, problem: OrderProblem) -> None:
         nbytes, before = problem.nbytes, problem.before
         readers = {t: sum(1 << i for i in tasks) for t, tasks in problem.readers.items()}
         self.made = [sum(nbytes[t] for t in task.outputs) for task in problem.tasks]
         self.dying = [[(readers.get(t, 0), nbytes[t]) for t in problem.freed_by(task)] for task in problem.tasks]
-        """For each task the tensors that may be freed after it, each as its readers and bytes."""
+        """For each task, the tensors that may be freed after it, each as a bit set of readers and a number of bytes."""
         self.waiting: list[list[tuple[int, int]]] = [[] for _ in problem.tasks]
-        """For each task its possible successors, each with all tasks that it waits for."""
+        """For each task, its possible successors, each with all tasks that it waits for."""
         for j, tasks in enumerate(before):
             for i in bits(tasks & ~reduce(or_, (before[i] for i in bits(tasks)), 0)):
                 self.waiting[i].append((j, tasks))
@@ -84,7 +86,9 @@ class _Space:
         """For each set of completed tasks, the last task on the best path to it."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the tasks that can run next, or one that surely should, with resulting state and live bytes."""
+        """Return the tasks that can run next, each with the resulting state and live bytes. If one of them is certainly
+        best, return only that one.
+        """
         done, ready, alive = state
         found = []
         for i in bits(ready):
@@ -130,7 +134,9 @@ def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple
 
 
 def _by_rising_peak(space: _Space, bound: int, least: int, most: int) -> tuple[tuple[int, ...] | None, int]:
-    """Return the order of lowest peak and the peak if it is below `least`, or otherwise None and a lower bound."""
+    """Return the order of lowest peak with its peak, if that is below `least`. Otherwise return None and a lower
+    bound.
+    """
     space.last = {}
     waiting = [(bound, 0, space.start)]
     seen, visited = {0: bound}, set[int]()

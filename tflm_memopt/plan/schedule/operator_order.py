@@ -3,7 +3,7 @@
 Groups consist of consecutive operators, so the order also decides what can be fused, and the order with the fewest
 bytes of whole tensors is not always the best. So up to three orders are planned: the model's own, with the fewest
 regions; the one with the fewest live bytes of whole tensors (least_peak.py); and one that finishes each branch before
-the next. In the latter two, a region is the operators between two builtin operators.
+the next. In the latter two, a region consists of the operators between two builtin operators.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, state_order, tensor_use
 
 SECONDS = 0.4
-"""Limit of the work (effort.py) on the order with the fewest live bytes."""
+"""Limit of the work (effort.py) for finding the order with the fewest live bytes."""
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return the graph in each distinct order, the model's own first.
+    """Return the graph in each distinct order, beginning with the model's own.
 
-    Readers of a streamed input stay first as in the model. Devices that exchange rows keep the model's order, in which
-    no two wait for each other.
+    Readers of a streamed input stay first, as in the model. Devices that exchange rows keep the model's order, which is
+    free of deadlock.
     """
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
@@ -50,7 +50,7 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
 
 
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
-    """Return the operators of each region that use states; they stay together, since the states share one buffer."""
+    """Return the operators of each region that use states. They stay together, since the states share one buffer."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 
@@ -77,7 +77,9 @@ def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node
 
 
 def _bound(graph: Graph, nodes: Sequence[BuiltinNode | int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of builtin operators that depend on each other without a tensor: through variables and resources."""
+    """Yield pairs of builtin operators that depend on each other through variables and resources instead of a
+    tensor.
+    """
     ops = {op.index: op for op in graph.ops}
     place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, BuiltinNode)}
     yield from ((place[a], place[b]) for a, b in state_order(graph, place))

@@ -11,7 +11,7 @@ from tflm_memopt.model.graph import TensorId
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator, all of whose tensors are live while it runs."""
+    """An operator. All its tensors are live while it runs."""
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
@@ -19,20 +19,20 @@ class Task:
 
 @dataclass(frozen=True)
 class OrderProblem:
-    """Tasks in a possible order. A tensor without a producing task is live from the start."""
+    """Tasks in a possible order. A tensor that no task makes is live from the start."""
 
     nbytes: Mapping[TensorId, int]
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
-    """Tensors that stay live to the end."""
+    """Tensors that must stay live to the end."""
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of tasks whose first must run first, in addition to tensor dependencies."""
+    """Pairs of tasks whose first must run before the second, in addition to tensor dependencies."""
     across: int = 0
-    """Bytes that are live throughout."""
+    """Number of bytes that are live throughout."""
 
     @cached_property
     def readers(self) -> Mapping[TensorId, tuple[int, ...]]:
-        """Tasks that read a tensor, each once, in order."""
+        """Tasks that read each tensor, without duplicates, in order."""
         found: dict[TensorId, dict[int, None]] = {}
         for i, task in enumerate(self.tasks):
             for t in task.inputs:
@@ -46,7 +46,7 @@ class OrderProblem:
 
     @cached_property
     def direct(self) -> Sequence[Sequence[int]]:
-        """For each task its direct predecessors, by tensors or by `after`."""
+        """Direct predecessors of each task, by tensors or by `after`."""
         direct: list[list[int]] = [[self.made[t] for t in task.inputs if t in self.made] for task in self.tasks]
         for first, second in self.after:
             direct[second].append(first)
@@ -54,7 +54,7 @@ class OrderProblem:
 
     @cached_property
     def before(self) -> tuple[int, ...]:
-        """For each task all its predecessors, as a bit set."""
+        """All predecessors of each task, as a bit set."""
         closure: list[int] = []
         for tasks in self.direct:
             known = 0
@@ -65,7 +65,7 @@ class OrderProblem:
 
     @cached_property
     def given(self) -> tuple[TensorId, ...]:
-        """Tensors that are live from the start and read here."""
+        """Tensors that are live from the start and that some task reads."""
         return tuple(t for t in self.readers if t not in self.made)
 
     def freed_by(self, task: Task) -> Iterable[TensorId]:
@@ -90,7 +90,7 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of the peak of any order: the bytes of one task, or those live at the start."""
+    """Return a lower bound of the peak of any order: the bytes of the largest task, or those live at the start."""
     start = sum(problem.nbytes[t] for t in problem.given)
     own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
     return problem.across + max(start, *own, 0)
@@ -99,7 +99,7 @@ def lower_bound(problem: OrderProblem) -> int:
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, so that operators that can be fused stay adjacent.
 
-    Branches with the most bytes beyond their result come first (Sethi and Ullman, 1970).
+    Branches whose peak exceeds their result by most come first (Sethi and Ullman, 1970).
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):

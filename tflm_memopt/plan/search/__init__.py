@@ -1,1 +1,1 @@
-"""Cuts regions into groups: candidates, their costs, and the frontier of cuts."""
+"""Cuts regions into groups: candidate groups, their costs, and the frontier of cuts."""

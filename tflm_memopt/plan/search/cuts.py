@@ -5,12 +5,12 @@ multiply-accumulates. A group's cost does not depend on the other groups (groups
 either figure is dropped without loss. These are msf-CNN's problems P1 and P2 (section 5) on the shortest-path graph of
 its Figure 4, with bytes combined by max. Candidates are row-wise groups (groups.py) and tiled groups (tiles_search.py).
 
-Long groups and orders of operands matter where a partition is tightest, so all are tried there. Elsewhere short groups
-are tried in one order.
+Long groups and other orders of operands matter only where a partition needs the most bytes, so all of them are tried
+there. Elsewhere only short groups in one order are tried.
 
 A candidate's bytes are its peak live bytes; with fixed buffer addresses it may need more. Placing the buffers shows how
-much, but takes time, so only the groups of the chosen partition are placed. Their costs are corrected and the labels
-set again, until the partition consists of placed groups.
+much, but takes time, so only the groups of the chosen partition are placed. Their costs are corrected, and the labels
+are set again until the best partition consists of placed groups.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 SHORT = 16
-"""Limit of the operators of row-wise groups that are tried everywhere."""
+"""Maximum number of operators of a row-wise group that is tried everywhere."""
 SLACK = 16
-"""Groups in all orders are searched up to a limit that is higher by 1 / SLACK."""
+"""Ratio by which the limit in a search of groups in all orders exceeds the required one: 1 / SLACK."""
 FRONT_SECONDS = 1e-5
-"""Work (effort.py) to consider a group when labels are set."""
+"""Work (effort.py) for considering a group when labels are set."""
 Place = Callable[[Candidate, int], int]
-"""Function that returns the bytes of a group with placed buffers. Any figure up to the second argument will do."""
+"""Function that returns the bytes of a group with placed buffers. A figure up to the second argument need not be
+exact.
+"""
 Reverse = Callable[[Candidate, int], Candidate | None]
-"""Function that returns the group with the bytes of its reversed form (reverse.py), or None unless they are below the
+"""Function that returns the group with the bytes of its reversed form (reverse.py), or None if these are not below the
 second argument.
 """
 
@@ -50,7 +52,7 @@ class CutLabel:
     nbytes: int
     macs: int
     spread: tuple[int, ...] = ()
-    """Breaks ties by the sum of the bytes of all groups or, with `low`, by their sorted bytes."""
+    """Figures that break ties: the sum of the bytes of all groups or, with `low`, their sorted bytes."""
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 
@@ -63,14 +65,16 @@ class CutLabel:
 
 
 class RowGroups:
-    """The row-wise groups of one chain by their end; initially short groups in one order each."""
+    """The row-wise groups of one chain, by their end. Initially these are short groups with one order of operands
+    each.
+    """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         """budget: budget for finding them."""
         self.chain, self._budget = chain, budget
         count = len(chain.ops)
         ends = range(1, count + 1)
-        # no partition that is better than single operators has a group that needs more
+        # no partition that is better than single operators contains a group that needs more bytes
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
         limit = max((group.nbytes for group in shortest.values() if group), default=0)
         self.by_end = {
@@ -80,15 +84,17 @@ class RowGroups:
             for last in ends
         }
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
-        """For each end, the limit up to which all groups are known in their best order."""
+        """For each end, the limit of bytes up to which all groups are known with their best order of operands."""
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """Return the groups ending at `last` within `limit` bytes, and others. waiting: number of ends to do."""
+        """Return the groups that end at `last` and need at most `limit` bytes, and possibly others. waiting: number of
+        ends still to be searched.
+        """
         if limit > self._limit[last]:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # corrected bytes rise slightly at a time
+            limit += limit // SLACK  # raise the limit, since corrected bytes rise in small steps
             found = tuple(candidates(self.chain, last, limit, orders, budget=self._budget.fair(waiting)))
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -99,7 +105,7 @@ class RowGroups:
 
 
 class Cuts:
-    """All promising cuts of one chain. Groups that were placed get their true costs."""
+    """All promising cuts of one chain. Groups that were placed have their exact costs."""
 
     def __init__(
         self,
@@ -113,8 +119,8 @@ class Cuts:
         like: Cuts | None = None,
     ) -> None:
         """settings: of tiled groups, or None for row-wise groups only. budget: budget for finding groups. low: prefer
-        few bytes in every group to few groups, where the worst leaves a choice. like: cuts of the same chain; if
-        these recompute nothing and are optimal, no other tiled groups are searched.
+        few bytes in every group to few groups, if the largest group leaves a choice. like: known cuts of the same
+        chain. If they recompute nothing and are optimal, no further tiled groups are searched.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
@@ -133,7 +139,7 @@ class Cuts:
         self.known = sum(map(len, self._table.values()))
         """Number of groups."""
         self._front: Sequence[CutLabel] | None = None
-        """Front of the groups in the table, or None if they have changed."""
+        """Pareto front of the groups in the table, or None if they have changed."""
         self._placed: set[Candidate] = set()
 
     def _tiled_groups(self, like: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
@@ -145,7 +151,7 @@ class Cuts:
         return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._budget)
 
     def _is_least(self) -> bool:
-        """Return whether the best partition with placed groups reaches the lower bound of all partitions."""
+        """Return whether the best partition reaches the lower bound of all partitions, with its groups placed."""
         best, least = self.front()[0], self.chain.least
         return best.nbytes <= least and self._placed_bytes(best) <= least
 
@@ -154,7 +160,7 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search more groups where they may help to get below the limit; return False if there are none."""
+        """Search more groups where they may bring the bytes below the limit. Return False if there are none."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
@@ -174,14 +180,14 @@ class Cuts:
         return group.macs <= sum(op.macs for op in self.chain.ops[group.first : group.last])
 
     def _better(self, last: int, limit: int, waiting: int) -> tuple[Candidate, ...]:
-        """Return groups that end there and need fewer bytes than all known ones of the same operators."""
+        """Return groups that end at `last` and need fewer bytes than all known groups of the same operators."""
         known = {c.first: c.nbytes for c in sorted(self._table[last], key=lambda c: -c.nbytes) if not c.stripes}
         groups = (c for c in self._rows.in_all_orders(last, limit - 1, waiting) if c not in self._placed)
         better = [c for c in groups if c.nbytes < min(limit, known.get(c.first, limit))]
         return (*better, *self._reversed(last, limit))
 
     def _reversed(self, last: int, limit: int) -> Iterator[Candidate]:
-        """Yield, for each length, the best group that needs fewer bytes in reverse."""
+        """Yield, for each number of operators, the best group that needs fewer bytes in reverse."""
         tried: set[int] = {c.first for c in self._table[last] if c.nbytes < limit}
         for group in sorted(self._table[last], key=lambda c: (c.nbytes, c.macs)):
             if group.first not in tried and (found := self._reverse(group, limit)) and found not in self._placed:
@@ -189,7 +195,9 @@ class Cuts:
                 yield found
 
     def add_single(self) -> None:
-        """Add single operators pixel by pixel, which takes time, only where the row-wise form may be the bottleneck."""
+        """Add single operators in pixel-wise form. This takes time, so it is done only where the row-wise form may be
+        the bottleneck.
+        """
         least = self.front()[0].nbytes
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
@@ -197,8 +205,8 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add the pixel-wise form of the worst row-wise group (tiles_any.py), which must be counted exactly and takes
-        time.
+        """Add the pixel-wise form of the largest row-wise group (tiles_any.py), whose bytes are counted exactly, which
+        takes time.
         """
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
@@ -216,7 +224,9 @@ class Cuts:
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
-        """Place the groups of a partition; return False if all were placed before, so that its bytes are exact."""
+        """Place the groups of a partition. Return False if all of them were already placed, so that its bytes are
+        exact.
+        """
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
             known = replace(group, nbytes=self._place(group, enough))
@@ -226,7 +236,7 @@ class Cuts:
         return bool(new)
 
     def _add(self, last: int, groups: tuple[Candidate, ...]) -> None:
-        """Add groups that end there."""
+        """Add groups that end at `last`."""
         if groups:
             self._table[last] += groups
             self.known += len(groups)
@@ -236,7 +246,8 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """Return a partition per chain so that the largest group needs least bytes within `macs`, or the fewest macs.
+    """Return a partition per chain within `macs` whose largest group needs the fewest bytes or, with equal bytes, the
+    fewest macs.
 
     bar: bytes of an existing plan; the search ends when it cannot get below.
     """
@@ -255,7 +266,9 @@ def least_bytes(
 
 
 def front(cuts: Sequence[Cuts]) -> list[Joint]:
-    """Return the Pareto front over the partitions of all chains: bytes combined by max, multiply-accumulates added."""
+    """Return the Pareto front over the partitions of all chains. Bytes are combined by max, and multiply-accumulates
+    are added.
+    """
     return _JointFront(cuts).front()
 
 
@@ -265,7 +278,7 @@ class Joint(NamedTuple):
     nbytes: int
     macs: int
     before: Joint | None = None
-    """Partitions of all chains except the last, or None without chains."""
+    """Partitions of all chains before the last one, or None if there is no chain."""
     last: CutLabel | None = None
 
     @property
@@ -279,7 +292,7 @@ class Joint(NamedTuple):
 
 
 class _JointFront:
-    """The front over all chains, recomputed only from the first chain whose front has changed."""
+    """The front over all chains. After a change, it is recomputed only from the first changed chain on."""
 
     def __init__(self, cuts: Sequence[Cuts]) -> None:
         self._cuts = cuts
@@ -317,6 +330,6 @@ def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: 
 
 
 def _spread(label: CutLabel, group: Candidate, *, low: bool) -> tuple[int, ...]:
-    """Return CutLabel.spread."""
+    """Return the value of CutLabel.spread for a label extended by a group."""
     all_groups = (*label.spread, group.nbytes)
     return tuple(sorted(all_groups, reverse=True)) if low else (sum(all_groups),)

@@ -32,21 +32,23 @@ from tflm_memopt.plan.plan import Buffer, Stage
 from tflm_memopt.rowgraph.graph import InputSource, Space
 
 UNLIMITED = 1 << 62
-"""More bytes or multiply-accumulates than any plan takes."""
+"""A number of bytes or multiply-accumulates that no plan reaches."""
 MAX_PERMUTED = 3
 """Number of operands up to which all orders of demand are tried."""
 MAX_ORDERS = 8
-"""Limit of the operand order combinations followed per group end; the best by buffer bytes so far are kept."""
+"""Maximum number of operand order combinations followed for each end of a group. Those with the fewest buffer bytes so
+far are kept.
+"""
 
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
-"""Work (effort.py) to prepend an operator to a group, and for each entry of the resulting trace."""
+"""Work (effort.py) for adding an operator to the front of a group, and for each entry of the resulting trace."""
 MAX_OPERATORS = 48
-"""Limit of the operators of a row-wise group, unless a streamed input needs more."""
+"""Maximum number of operators of a row-wise group, unless a streamed input requires more."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The operators of one region in schedule order, and the outside uses of their tensors."""
+    """The operators of one region in schedule order, and the uses of their tensors outside."""
 
     keys: tuple[int, ...]
     ops: tuple[RowOp, ...]
@@ -57,11 +59,11 @@ class Chain:
     source: InputSource | None = None
     """The streamed or external input, if this region reads it."""
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
-    """The spaces of the tensors that are read outside the arena."""
+    """The spaces of the tensors that are read from outside the arena."""
 
     @cached_property
     def last_read(self) -> Mapping[TensorId, int]:
-        """Position of each tensor's last reader in the region, or len(ops) if it is used outside."""
+        """Position of each tensor's last reader in the region; len(ops) if it is used after the region."""
         last = {t: i for i, op in enumerate(self.ops) for t in op.inputs}
         return last | {t: len(self.ops) for t in self.outside}
 
@@ -71,7 +73,7 @@ class Chain:
 
     @cached_property
     def lasting(self) -> Sequence[list[RowOp]]:
-        """At each position the operators before it whose output is read there or later."""
+        """At each position, the operators before it whose output is read at that position or later."""
         found: list[list[RowOp]] = [[] for _ in range(len(self.ops) + 1)]
         for i, op in enumerate(self.ops):
             for at in range(i + 1, self.last_read.get(op.output, -1) + 1):
@@ -86,7 +88,7 @@ class Chain:
         return {t: nbytes for t, nbytes in seen.items() if t not in self.spaces and t not in left}
 
     def can_cut(self, first: int, last: int) -> bool:
-        """Return whether operators [first, last) may be a group; only the first one reads a streamed input."""
+        """Return whether operators [first, last) may be a group. Only the first group may read a streamed input."""
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
@@ -94,7 +96,8 @@ class Chain:
         return last < self.streamed or not self._in_order(first, last)
 
     def _in_order(self, first: int, last: int) -> bool:
-        """Return whether a group exchanges rows in an order that all devices know; if not, no longer one does.
+        """Return whether a group exchanges rows in an order that all devices know. If it does not, no group that
+        contains it does.
 
         It may exchange one tensor with each device in each direction, and receive no answers.
         """
@@ -117,12 +120,12 @@ class Chain:
 
     @cached_property
     def macs(self) -> Sequence[int]:
-        """At each position the multiply-accumulates of the operators before it."""
+        """At each position, the multiply-accumulates of the operators before it."""
         return (0, *itertools.accumulate(op.macs for op in self.ops))
 
     @cached_property
     def members(self) -> Sequence[tuple[Member, ...]]:
-        """At each position the operator as a member of a row-wise group, once for each order of its operands."""
+        """At each position, the operator as a member of a row-wise group, once for each order of its operands."""
         return [
             tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
@@ -130,7 +133,7 @@ class Chain:
 
     @cached_property
     def alive(self) -> Sequence[frozenset[TensorId]]:
-        """At each position the tensors written before it and read there or later."""
+        """At each position, the tensors that are written before it and read there or later."""
         last_read = self.last_read
         now = {t for t in self.sizes if t in last_read}.difference(op.output for op in self.ops)
         steps = []
@@ -149,22 +152,22 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Operators [first, last) of the chain as one group."""
+    """The operators [first, last) of the chain as one group."""
 
     first: int
     last: int
     nbytes: int
-    """Peak arena bytes, including tensors that only live through the group: a lower bound of any layout."""
+    """Peak arena bytes, including tensors that only live through the group. They are a lower bound of any layout."""
     macs: int
     stages: tuple[Stage, ...]
     stripes: int = 0
     """Number of stripes, or 0 if the group runs row by row."""
     is_reversed: bool = False
-    """`nbytes` applies to its reversed form (plan/search/reverse.py), which the layout may choose."""
+    """Whether `nbytes` applies to the reversed form (plan/search/reverse.py), which the layout may choose."""
 
     @property
     def geometry(self) -> Candidate:
-        """The same group without its bytes."""
+        """The group without its bytes, for comparisons."""
         return replace(self, nbytes=0, is_reversed=False)
 
 
@@ -174,11 +177,11 @@ class Growing:
 
     trace: Trace
     alive: Ints
-    """At each iteration and at the end: live bytes inside the group and of its outputs."""
+    """Live bytes inside the group and of its outputs, at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration, which an iteration inserted there finds."""
+    """Live bytes just before each iteration, which apply to an iteration inserted there."""
     macs: int = 0
-    """Multiply-accumulates of the iterations."""
+    """Number of multiply-accumulates of the iterations."""
 
 
 def border(chain: Chain, first: int, last: int) -> GroupBorder:
@@ -198,7 +201,9 @@ def seed(chain: Chain, last: int) -> Growing:
 
 
 def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
-    """Yield the group with an operator prepended in each of its forms; nothing if it cannot be fused."""
+    """Yield the group with an operator added to its front in each of its forms. Nothing is yielded if the operator
+    cannot be fused.
+    """
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
@@ -210,7 +215,9 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield orders of operands: all of a few, two of many. A broadcast operand must be complete, so it is first."""
+    """Yield orders of operands: all orders of few operands, and two orders of many. A broadcast operand must be
+    complete, so it comes first.
+    """
     n = len(op.inputs)
     if op.updates:
         yield tuple(range(n))
@@ -223,7 +230,9 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 
 def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Growing:
-    """Return the extended group. New iterations find what was in the gaps of the old one, and new buffers are added."""
+    """Return the extended group. New iterations find the live bytes of the old trace at their positions, and new
+    buffers are added.
+    """
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = group.gaps[is_old.cumsum() - is_old]
@@ -235,7 +244,9 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether sums replace a whole input (msf-CNN, section 7): if required, or smaller than saved rows."""
+    """Return whether sums should replace a whole input (msf-CNN, section 7), because they are required or smaller than
+    the rows that they save.
+    """
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -243,7 +254,9 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """Return the stages of a group whose operators read tensors from outside whole instead of summing them up."""
+    """Return the stages of a group in which operators that read tensors from outside read them whole instead of adding
+    up rows.
+    """
     piecemeal = {m.op.output for m in trace.members} | ({trace.source.tensor} if trace.source else set())
 
     def reads_whole(m: Member) -> bool:
@@ -287,7 +300,7 @@ def candidates(
         inputs = read.intersection(at_border.dying + at_border.through)
         from_outside = chain.source is not None and chain.source.tensor in read
         if len(inputs) + len(at_border.born) + from_outside > MAX_IO:
-            continue  # it may have to become its own custom operator
+            continue  # the group may have to become a separate custom operator
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
@@ -304,7 +317,9 @@ def candidates(
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return the peak bytes of a group without those that live through it, or any figure from `enough` on."""
+    """Return the peak bytes of a group without tensors that only live through it. A result of at least `enough` need
+    not be exact.
+    """
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
@@ -314,7 +329,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Return the trace and rolling buffers of a candidate, which are not stored for all candidates."""
+    """Return the trace and rolling buffers of a candidate. They are not stored, since there are many candidates."""
     ops = chain.ops[candidate.first : candidate.last]
     members = [Member(stage, op, candidate.stripes) for stage, op in zip(candidate.stages, ops, strict=True)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
@@ -333,7 +348,7 @@ def exact_bytes(chain: Chain, candidate: Candidate) -> int:
 
 
 def executed_macs(trace: Trace) -> int:
-    """Return the multiply-accumulates of the iterations: unused pixels do not count, and overlaps count twice."""
+    """Return the multiply-accumulates of the iterations. Unused pixels do not count, and overlaps count twice."""
     return sum(_macs(trace, m) for m in trace.members)
 
 

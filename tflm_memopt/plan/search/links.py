@@ -1,4 +1,4 @@
-"""Relations between the operators of a chain: which may share a tiled group with the previous one."""
+"""Relations between the operators of a chain: which operators may share a tiled group with the previous one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Links:
     """Relations between the operators of a chain."""
 
     main: tuple[int, ...]
-    """For each operator the operand that the previous operator makes, or 0 if there is none."""
+    """For each operator, the number of the operand that the previous operator makes, or 0 if there is none."""
     operands: tuple[tuple[int, ...], ...]
-    """For each operator all operands, the main one first."""
+    """For each operator, all its operands, the main one first."""
     linked: tuple[bool, ...]
     """For each operator, whether it can share a group with the previous one."""
     repeated: Mapping[TensorId, int]
-    """Tensors that a later operator broadcasts, with the first such operator; they must be whole."""
+    """Tensors that a later operator broadcasts, with the first such operator. They must be whole."""
     last_read: Mapping[TensorId, int]
     sizes: Mapping[TensorId, int]
     born: Mapping[TensorId, int]
@@ -31,7 +31,9 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return the relations. In a chain with skips, each operator reads the previous one and maybe an earlier tensor."""
+    """Return the relations. In a chain with skips, each operator reads the previous operator's output and possibly an
+    earlier tensor.
+    """
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

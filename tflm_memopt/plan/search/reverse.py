@@ -1,9 +1,9 @@
 """Groups that run in reverse row order, and the choice of the groups that should.
 
-An output that grows into bytes freed by its input lies below the input by the halo of its window. Along a chain of such
-groups, tensors drift down through the arena to its end (in vMCU they wrap around in a circular pool). A reversed group
-shifts its output upwards, so reversing every other group compensates its neighbour's shift. The arena is mirrored, so
-lower buffers become upper ones.
+An output that grows into bytes freed by its input starts below the input, by the halo of its window. Along a chain of
+such groups, tensors move down through the arena to its end (in vMCU they wrap around in a circular pool). A reversed
+group shifts its output upwards, so reversing every other group compensates its neighbour's shift. The arena is
+mirrored, so lower buffers become upper ones.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 
 @dataclass(frozen=True)
 class Reversed:
-    """A chain of reversed operators, from which the reversed forms of groups are taken."""
+    """A chain of reversed operators, which gives the reversed forms of groups."""
 
     chain: Chain
-    """The reversed chain; operators without such a form are unchanged."""
+    """The reversed chain. Operators without a reversed form are unchanged."""
     able: frozenset[int]
     """Positions of the operators with a reversed form."""
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
     """Cache of whether operators [first, last) can be reversed together."""
     known: dict[tuple[int, Settings | None], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
-    """Cache of groups by their end and, for tiled ones, the settings, with the limit of their bytes."""
+    """Cache of groups by their end, and for tiled ones by their settings, with the limit of their bytes."""
 
     def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
-        """Return the best reversed group of the same operators that computes no more, or None."""
+        """Return the best reversed group of the same operators that needs no more multiply-accumulates, or None."""
         where = group.first, group.last
         if where not in self.mirrored:
             self.mirrored[where] = self._can_be_reversed(*where)
@@ -62,7 +62,7 @@ class Reversed:
 
 
 def _best(found: Sequence[Candidate], group: Candidate) -> Candidate | None:
-    """Return the group of the same operators with the fewest bytes that computes no more."""
+    """Return the group of the same operators with the fewest bytes that needs no more multiply-accumulates."""
     same = [c for c in found if c.first == group.first and c.macs <= group.macs]
     return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
 
@@ -75,6 +75,6 @@ def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
 
 
 def _seen_alike(ops: Sequence[RowOp]) -> bool:
-    """Return whether all operators see the same rows of each tensor, so that mirrored rows match."""
+    """Return whether all operators see the same rows of each tensor, so that reversed rows match."""
     seen: dict[TensorId, Rows] = {}
     return all(seen.setdefault(t, rows) == rows for op in ops for t, rows in op.seen())

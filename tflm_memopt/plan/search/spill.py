@@ -4,8 +4,8 @@ A label at position p describes a cut of the operators before p and the tensors 
 is the time that slow memory takes, so a larger group that keeps a tensor in a rolling buffer beats one that writes it
 to slow memory and reads it again. Rolling buffers, sums and scratch are always fast.
 
-Groups that touch slow memory are placed to find their bytes. Others count with their lower bound until they are in the
-best cut; then they are placed, too, until that consists of placed groups (as in cuts.py).
+Groups that touch slow memory are placed to find their bytes. Other groups count with their lower bound until they are
+in the best cut. Then they are placed, too, until the best cut consists of placed groups (as in cuts.py).
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that returns the bytes of a group with placed buffers, without these tensors that it reads or writes."""
+"""Function that returns the bytes of a group with placed buffers, without the given tensors that are in slow memory."""
 MOST_CHOSEN = 3
-"""Limit of the outputs of a group that may be in slow memory independently; of more, all are or none is."""
+"""Maximum number of a group's outputs that may be in slow memory independently. With more outputs, either all or none
+are there.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Spill:
 
     cost: float = 0.0
     spread: int = 0
-    """Sum of the bytes of all groups. It breaks ties in favour of few groups."""
+    """Sum of the bytes of all groups, which breaks ties in favour of few groups."""
     here: Slow = frozenset()
     last: Bordered | None = None
     slow: Slow = frozenset()
@@ -53,7 +55,7 @@ class Spill:
     before: Spill | None = None
 
     def steps(self) -> Iterator[tuple[Bordered, Slow]]:
-        """Yield the groups, last one first, with the tensors in slow memory."""
+        """Yield the groups, last one first, each with the tensors in slow memory."""
         label: Spill | None = self
         while label and label.last:
             yield label.last, label.slow
@@ -67,15 +69,15 @@ class Bordered:
     group: Candidate
     dying: Slow
     born: tuple[Slow, ...]
-    """Sets of outputs that may be in slow memory."""
+    """Sets of outputs that may be in slow memory together."""
     touched: Slow
     """Tensors that are last read or written in the group."""
     reads: Sequence[tuple[TensorId, Member, int]]
-    """Tensors at the border that may be in slow memory, with the operators that read them and the operand's number."""
+    """Tensors at the border that may be in slow memory, with their readers and the operand's number."""
 
     @cached_property
     def bytes_read(self) -> Mapping[TensorId, int]:
-        """Bytes that the group reads of each of these tensors."""
+        """Bytes that the group reads of each tensor that may be in slow memory."""
         found: dict[TensorId, int] = {}
         for tensor, member, k in self.reads:
             found[tensor] = found.get(tensor, 0) + bytes_read(member, k, np.arange(member.iterations))
@@ -93,9 +95,9 @@ class Spilling:
         self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
         self._table = {last: [*map(self._bordered, _smallest(groups))] for last, groups in table.items()}
         self._labels: list[dict[Slow, Spill]] = []
-        """At each position the best label for each set of tensors in slow memory."""
+        """At each position, the best label for each set of tensors in slow memory."""
         self._placed: dict[Bordered, dict[Slow, int]] = defaultdict(dict)
-        """Bytes of placed groups, by the tensors in slow memory that they read or write."""
+        """Bytes of placed groups, by group and the tensors in slow memory that it reads or writes."""
 
     def within(self, limit: int) -> Spill | None:
         """Return the cut of least cost in which no group needs more than `limit` fast bytes, or None."""
@@ -128,7 +130,7 @@ class Spilling:
         return Bordered(group, frozenset(edge.dying), born, frozenset((*edge.dying, *edge.born)), reads)
 
     def _cheapest(self, limit: int) -> Spill | None:
-        """Return the best cut, with new labels where there are none."""
+        """Return the best cut. Labels that are missing are set."""
         labels = self._labels
         for last in range(len(labels), len(self.chain.ops) + 1):
             best: dict[Slow, Spill] = {}
@@ -154,8 +156,8 @@ class Spilling:
                 yield Spill(cost, label.spread + nbytes, stays | chosen, group, slow, label)
 
     def _fast_bytes(self, group: Bordered, slow: Slow, limit: int) -> int:
-        """Return the fast bytes of a group. Unless it must be placed to find them, the result is a bound that tells
-        whether it may be within the limit.
+        """Return the fast bytes of a group. Unless the group must be placed to find them, the result is a bound that
+        shows whether it may be within the limit.
         """
         touched, nbytes = slow & group.touched, group.group.nbytes
         through = sum(self._sizes[t] for t in slow - touched) if slow else 0
@@ -172,7 +174,7 @@ class Spilling:
 
 
 def _smallest(groups: Sequence[Candidate]) -> Iterable[Candidate]:
-    """Return the row-wise and the tiled group of fewest bytes for each first operator."""
+    """Return the row-wise group and the tiled group with the fewest bytes for each first operator."""
     found: dict[tuple[int, bool], Candidate] = {}
     for group in sorted(groups, key=lambda group: group.nbytes):
         found.setdefault((group.first, group.stripes > 0), group)

@@ -1,4 +1,4 @@
-"""Candidate tiled groups of a chain: the results of tiles_search.py as the executor runs them."""
+"""Candidate tiled groups of a chain: the results of tiles_search.py in the executor's form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tflm_memopt.plan.search.tiles_search import Search
 def tiled_candidates(
     chain: Chain, settings: Settings, limit: int, budget: Budget = UNBOUNDED
 ) -> dict[int, list[Candidate]]:
-    """Return the best tiled groups of every length by their end, as far as the budget `budget` allows."""
+    """Return the best tiled groups of every length by their end, within the work budget."""
     joined, count = links(chain), len(chain.ops)
     return {
         last: tiled_ending(chain, joined, settings, last, limit, budget.fair(count - last + 1))
@@ -80,7 +80,7 @@ def _nests(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[Loo
 
 
 def _in_last(ops: Sequence[RowOp], visit: Visit, stripes: int, tile: int) -> list[LoopNest]:
-    """Return the loop nests after an iterative operator, which is complete in the last stripe."""
+    """Return the loop nests of operators after an iterative operator, whose result is complete in the last stripe."""
     heights = (op.writes.h for op in ops)
     return _summing([LoopNest(h, (2 - stripes) * h, h, tile, visit.channel_groups) for h in heights], visit)
 
@@ -93,7 +93,7 @@ def _summing(nests: list[LoopNest], visit: Visit) -> list[LoopNest]:
 
 
 def _at_once(op: RowOp, nest: LoopNest, iterative: bool) -> LoopNest:
-    """Limit the only stripe of a group to the map, so that no column window has room for rows outside."""
+    """Limit a group's only stripe to the map, so that no column window has room for rows outside the map."""
     rows = min(nest.end, (op.reads[0] if iterative else op.writes).h)
     return replace(nest, advance=rows, end=rows, rows=rows) if rows > 0 else nest
 

@@ -1,8 +1,8 @@
 """Pixel-wise forms of row-wise groups with any branches and shortcuts, in stripes whose overlap is kept.
 
-The search for tiled groups (tiles_search.py) handles chains with skips. For any graph, the stripes of the last operator
-determine the rows that each operator makes per stripe if nothing is recomputed: the maximum over its readers' demands.
-The bytes are counted exactly.
+The search for tiled groups (tiles_search.py) handles only chains with skips. In any graph, the stripes of the last
+operator determine the rows that each operator makes per stripe if nothing is recomputed: the maximum of its readers'
+demands. The bytes are counted exactly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows below m * advance + end exist after stripe m; stripe 0 is the first with output."""
+    """The rows of an operator after each stripe. Rows below m * advance + end exist after stripe m. Stripe 0 is the
+    first one with output.
+    """
 
     advance: int
     end: int
@@ -41,13 +43,13 @@ class _Rows:
 
 
 PIXEL_SECONDS = 5e-6
-"""Work (effort.py) for each pixel of a group that is counted exactly."""
+"""Work (effort.py) for each pixel of a group whose bytes are counted exactly."""
 
 
 def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget = UNBOUNDED) -> Iterator[Candidate]:
-    """Yield the row-wise group in stripes, for each height worth trying; nothing if it has no such form.
+    """Yield the row-wise group in stripes, for each height worth trying.
 
-    budget: the budget.
+    Nothing is yielded if it has no such form. budget: work budget.
     """
     ops = chain.ops[group.first : group.last]
     pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
@@ -81,7 +83,7 @@ def _stages(
 ) -> tuple[tuple[Stage, ...], int] | None:
     """Return the loop nests of all operators and the number of stripes, or None if two readers need different advances.
 
-    driver: the operator whose stripes of `rows` are given. Later operators run when it is complete.
+    driver: the operator whose stripes have `rows` rows. Operators after it run when it is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None
@@ -89,7 +91,7 @@ def _stages(
     paces: list[_Rows] = []
     for i in range(driver, -1, -1):
         pace = rows if i == driver else wanted.get(ops[i].output)
-        if pace is None:  # read only after the driver
+        if pace is None:  # the tensor is read only after the driver
             return None
         paces.append(pace)
         read = pace if stages[i].iterative else pace.read(ops[i])
@@ -103,5 +105,5 @@ def _stages(
     nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     nests += [
         LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # in the last stripe
+    ]  # the operators run in the last stripe
     return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

@@ -18,16 +18,18 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """Maximum number of columns of a tensor that one reader keeps live."""
+    """Maximum number of columns of a tensor that must be kept for one reader."""
 
     reading: int
-    """From the left edge of its window to the newest column, while it reads."""
+    """Columns from the left edge of the window to the newest column, while the operator reads."""
     before: int
-    """The same just before the producer starts its newest tile."""
+    """Columns from the left edge of the window to the newest column, just before the producer starts its newest
+    tile.
+    """
     between: int
-    """From the left edge of the next tile's window to the newest column."""
+    """Columns from the left edge of the next tile's window to the newest column."""
     last: int
-    """From the left edge of the last tile's window on."""
+    """Columns from the left edge of the last tile's window on."""
 
 
 class Reader(NamedTuple):
@@ -35,11 +37,13 @@ class Reader(NamedTuple):
 
     columns: Columns
     windows: tuple[tuple[int, int], ...]
-    """For each row that the operator makes: the first row that it reads, and the newest row that exists by then."""
+    """For each row that the operator makes, the first row that it reads, and the newest row that exists by then."""
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of a period, last needed `later` stripes after their own (-1: never)."""
+    """Rows [first, first + rows) of a period. `later` is the number of stripes after their own that still need them
+    (-1: never).
+    """
 
     first: int
     rows: int
@@ -48,7 +52,9 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return a tensor's live columns. to: width and tile of the output. window: extent, stride, left padding."""
+    """Return a tensor's columns that must be kept. to: width and tile of the output. window: extent, stride, left
+    padding.
+    """
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -69,34 +75,38 @@ def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int
 
 
 def lagging_columns(width: int, tile: int, lag: int) -> Columns:
-    """Return the columns live for a reader of single pixels whose tile is `lag` columns behind the newest one."""
+    """Return the columns that must be kept for a reader of single pixels whose tile is `lag` columns behind the newest
+    one.
+    """
     reading, behind = min(width, lag + tile), min(width, lag)
     return Columns(reading, behind, behind, last=(width - 1) % tile + 1)
 
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows for `made` rows from the stripe's last `rows`. window: extent, stride."""
+    """Return Reader.windows for `made` rows, counted from the last `rows` rows of the stripe. window: extent,
+    stride.
+    """
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
 
 def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
-    """Return the column windows of a tensor made once, of which each stripe needs `rows` rows."""
+    """Return the column windows of a tensor that is made once, if each stripe needs `rows` of its rows."""
     later, long = rows // advance - 1, rows % advance
     both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
     return tuple(column_window for column_window in both if column_window.rows)
 
 
 def column_window_pixels(column_window: PeriodRows, width: int, advance: int, reader: Reader) -> int:
-    """Return the depth of a column window for one reader: pixels from the newest to the oldest needed."""
+    """Return the depth of a column window for one reader: the pixels from the newest to the oldest needed one."""
     (first, rows, _), (reading, before, between, _) = column_window, reader.columns
     next_age, next_row = _oldest(first, rows, advance, reader.windows[0][0])
     depths = [1]
     for top, bottom in reader.windows:
         newest = min(rows, max(0, bottom + advance - first + 1))
         age, row = _oldest(first, rows, advance, top)
-        # from the oldest pixel to the newest, or to the start of a column that is not begun yet
+        # from the oldest pixel to the newest one, or to the start of a column that is not begun yet
         if age >= 0:
             pixels = (reading - 1) * rows + newest if newest else before * rows
             depths.append(age * width * rows + pixels - row)
@@ -106,14 +116,16 @@ def column_window_pixels(column_window: PeriodRows, width: int, advance: int, re
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Return the oldest row at or below row `top`: its age in stripes (-1: none) and place in the window."""
+    """Return the oldest row at or below row `top`: its age in stripes (-1: none) and its position in the window."""
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
 
 
 @cache
 def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, readers: tuple[Reader, ...]) -> int:
-    """Return the pixels kept of a tensor (height, width) made once, each stripe needing `rows` rows."""
+    """Return the number of kept pixels of a tensor (height, width) that is made once, if each stripe needs `rows`
+    rows.
+    """
     height, width = size
     total = 0
     for column_window in column_windows(rows, advance):
@@ -123,7 +135,7 @@ def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, read
 
 
 def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -> int:
-    """Return the periods from the first to the last row. start: where row 0 of the tensor is in its period."""
+    """Return the periods from the first to the last row. start: position of the tensor's row 0 in its period."""
     first = -(-max(0, start - column_window.first - column_window.rows + 1) // advance)
     last = (start + height - 1 - column_window.first) // advance
     return max(0, last - first + 1)
@@ -131,7 +143,9 @@ def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    """Return the pixels kept of a tensor of which each stripe recomputes `rows` rows, at most those in `present`."""
+    """Return the number of kept pixels of a tensor of which each stripe recomputes `rows` rows, but at most those in
+    `present`.
+    """
     column_window = PeriodRows(present[0], present[1] - present[0], 0)
     return min(
         column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)
@@ -143,16 +157,16 @@ class RowCount:
     """Rows that an operator makes in all stripes together."""
 
     total: int
-    """Number of rows, each counted as often as it is made."""
+    """Number of rows. A row counts as often as it is made."""
     most: int
     """Number of rows of the tallest stripe."""
     present: tuple[int, int]
-    """Half-open range of a stripe's rows, unclipped and counted from its top, that occur in any stripe."""
+    """Half-open ranges of a stripe's rows, unclipped and counted from its top, that occur in any stripe."""
 
 
 @cache
 def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[int, int]) -> RowCount:
-    """Count the rows made in these stripes (half-open) by a loop nest that starts with the first of them."""
+    """Count the rows that a loop nest makes in these stripes (half-open), beginning with the first of them."""
     first, stop = stripes
     total = most = high = 0
     low, top = rows, 0
@@ -167,7 +181,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """Consumption of a group's whole input: stripe m reads the rows from m*advance + top on."""
+    """How a group consumes its whole input: stripe m reads the rows from m*advance + top on."""
 
     height: int
     width: int
@@ -186,7 +200,8 @@ class Flow(NamedTuple):
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     """Return the bytes of an input and an output that share memory, by stripes: min(b_In - b_Out) of vMCU, section 4.
 
-    The first unit column (`tile`) of stripe m reaches its last row at once; tile 0 is written after all reads.
+    The first column of tiles, `tile` wide, reaches the last row of stripe m before all others. A tile of 0 is written
+    after all reads.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))  # rows never read again

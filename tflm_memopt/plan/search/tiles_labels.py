@@ -1,4 +1,4 @@
-"""Data that the search for tiled groups (tiles_search.py) keeps about the processed part of a group."""
+"""Data of the search for tiled groups (tiles_search.py) about the processed part of a group."""
 
 from __future__ import annotations
 
@@ -9,52 +9,60 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A tensor that a later ADD of the group also reads: rows [m*advance + end - rows, m*advance + end)."""
+    """A tensor that a later ADD of the group also reads, in rows [m*advance + end - rows, m*advance + end) of stripe
+    m.
+    """
 
     tensor: TensorId
     rows: int
     end: int
     stop: int
-    """The ADD's last stripe plus one."""
+    """One more than the ADD's last stripe."""
     lag: int
-    """Number of columns by which the ADD lags the operator that is being supplied."""
+    """Number of columns by which the ADD is behind the operator whose input is being supplied."""
 
 
 class State(NamedTuple):
-    """The loop nest of an operator (plan/nest.py), and facts about the group after it."""
+    """The loop nest of an operator (plan/nest.py), and facts about the rest of the group."""
 
     rows: int
     end: int
     advance: int
     first: int
-    """Stripes [first, stop) have rows. Stripe 0 is the first with output; earlier operators start earlier."""
+    """Stripes [first, stop) have rows. Stripe 0 is the first one with output; earlier operators start in earlier
+    stripes.
+    """
     stop: int
     stripe_rows: int
-    """Rows per stripe of the group's output, or of the input of the next iterative operator."""
+    """Number of rows per stripe of the group's output or, before an iterative operator, of that operator's input."""
     sums: int
-    """Bytes that are still live when the next iterative operator is done, or -1 without one."""
+    """Number of bytes that are still live when the next iterative operator is done, or -1 if there is none."""
     late: bool
-    """The group's output is written stripe by stripe, since its last operator sums channel groups."""
+    """Whether the group's output is written stripe by stripe, because its last operator sums channel groups."""
     skips: tuple[Skip, ...]
     early: bool = False
-    """The group's output is written throughout: one channel group after the other, each in all pixels."""
+    """Whether the group's output is written throughout: each channel group writes its channels of all pixels."""
     by_rows: bool = False
-    """Its tiles are as wide as the map. It requests no more rows of a streamed input at once than one window has."""
+    """Whether its tiles are as wide as the map. It then requests no more rows of a streamed input at once than one
+    window has.
+    """
 
 
 class Visit(NamedTuple):
     """An operator of a group with its loop nest; operators that process channel groups together count as one."""
 
     position: int
-    """Position of the first operator."""
+    """Position of the first operator in the chain."""
     state: State
-    """State of the last operator's output, or of its input if it is iterative."""
+    """State of the last operator's output or, if it is iterative, of its input."""
     channel_groups: int = 1
     iterative: bool = False
     length: int = 1
-    """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise, or more if dense."""
+    """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise; for dense layers 2 or
+    more.
+    """
     grouped_sums: bool = True
-    """Whether the last operator sums channel groups; otherwise it writes each into a whole tensor."""
+    """Whether the last operator sums channel groups. Otherwise it writes each channel group into a whole tensor."""
 
     @property
     def sums(self) -> bool:
@@ -67,7 +75,7 @@ class Visit(NamedTuple):
 
 Trail = tuple["Trail", Visit] | None
 Label = tuple[int, int, Trail]
-"""Bytes, multiply-accumulates, and visits from the group's end on."""
+"""Bytes, multiply-accumulates, and the visits from the group's end on."""
 
 
 class Demand(NamedTuple):
@@ -77,7 +85,7 @@ class Demand(NamedTuple):
     nbytes: int
     macs: int
     rows: int
-    """Rows [m*advance + end - rows, m*advance + end) in stripe m, including skips that start here."""
+    """Rows [m*advance + end - rows, m*advance + end) of stripe m, including those for skips that start here."""
     end: int
     advance: int
     stripes: tuple[int, int]

@@ -1,4 +1,4 @@
-"""Settings of the search for tiled groups: plain data."""
+"""Settings of the search for tiled groups, as plain data."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import enum
 from dataclasses import dataclass, replace
 
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8)
-"""Rows of a group's output per stripe that are tried."""
+"""Numbers of rows of a group's output per stripe to try."""
 WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """Place of the chain's own inputs, which decides whether they are counted."""
+    """Place of the chain's own inputs, which determines whether they are counted."""
 
     RESIDENT = "resident"
     """The input is whole in the arena and is freed as it is read."""
@@ -23,28 +23,34 @@ class Input(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Counted memory and permitted techniques. Each technique can be switched off to measure its effect."""
+    """The memory that is counted and the techniques that are permitted. Each technique can be switched off to measure
+    its effect.
+    """
 
     input: Input = Input.RESIDENT
     pushed: int = 1
-    """Rows per push of a streamed input."""
+    """Number of rows per push of a streamed input."""
     count_output: bool = True
-    """Whether the output of the chain's last operator counts (in msf-CNN it does not)."""
+    """Whether the output of the chain's last operator counts. In msf-CNN it does not."""
     counter_bytes: int = 8
-    """RAM per operator of a tiled group for stripe, channel group, tile and row (the papers count none)."""
+    """RAM per operator of a tiled group for the counters of stripe, channel group, tile and row. The papers do not
+    count it.
+    """
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
-    """Maps with at most this many rows are also tried as one stripe."""
+    """Maximum number of rows of a map that is also tried as one stripe."""
     tile: int = 1
-    """Columns per unit; a large number means the full width."""
+    """Number of columns per iteration. A large number means the full width."""
     cache: bool = True
-    """The overlap of two stripes may be kept."""
+    """Whether the overlap of two stripes may be kept."""
     recompute: bool = True
-    """The overlap of two stripes may be recomputed."""
+    """Whether the overlap of two stripes may be recomputed."""
     group_channels: int = 8
-    """Channels per group of expand -> depthwise -> project, and of hidden dense layers; 0 for no channel groups."""
+    """Numbers of channels per group of expand -> depthwise -> project, and of hidden dense layers. 0 means no channel
+    groups.
+    """
     overlap: bool = True
-    """A group's output may grow into bytes that its input frees."""
+    """Whether a group's output may grow into bytes that its input frees."""
     max_overhead: float = 4.0
     """Limit of the multiply-accumulates as a multiple of the original's."""
     epsilon: float = 1e-4

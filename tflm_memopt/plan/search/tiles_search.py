@@ -1,11 +1,11 @@
 """Finds all tiled groups that end at a given operator, by label setting from the group's end to its front.
 
-The state at an operator is what it must supply: the loop nest of its output, the stripes in which it runs, and the
-skips whose source is still to come. A label is (bytes inside the group, multiply-accumulates, decisions). The decisions
+The state at an operator consists of the loop nest of its output, the stripes in which it runs, and the skips whose
+source is still to be processed. A label is (bytes inside the group, multiply-accumulates, decisions). The decisions
 are: cache or recompute for each inner tensor; one pass over each stripe per channel group for each expand -> depthwise
 -> project; channel groups between pairs of dense layers; and the stripe height for each operator that reduces its input
-to one row. The cost of the rest of the group depends on the state only, so a label that is no better in either figure
-is dropped without loss (except for Settings.epsilon).
+to one row. The cost of the rest of the group depends only on the state, so a label that another one equals or
+beats in both figures is dropped without loss (except for Settings.epsilon).
 """
 
 from __future__ import annotations
@@ -39,13 +39,15 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Vis
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Work (effort.py) for an operator's demands in one state, and for each label in it."""
+"""Work (effort.py) for an operator's demands in one state, and for each label in the state."""
 
 MOST_OUTSIDE = 1024
-"""Limit of a stripe's rows outside the map: a chain of long strides requests more in vain, and each takes time."""
+"""Limit of a stripe's rows outside the map. A chain of long strides requests more of them in vain, and each takes
+time.
+"""
 
 MOST_TILES = 1 << 18
-"""Limit of the tiles of a map, each of which is an iteration. Larger maps run by rows."""
+"""Limit of the number of tiles of a map, each of which is an iteration. Larger maps run row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
@@ -56,7 +58,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The groups of one chain that end at one operator."""
+    """The search for the groups of one chain that end at one operator."""
 
     chain: Chain
     links: Links
@@ -65,11 +67,11 @@ class Search:
     limit: int
     """Limit of a group's bytes."""
     slack: int
-    """Limit of a group's multiply-accumulates beyond the original's."""
+    """Limit of a group's multiply-accumulates beyond those of the original."""
     grain: int
-    """Multiply-accumulates by which a label must beat one with fewer bytes."""
+    """Number of multiply-accumulates by which a label must beat another one with fewer bytes."""
     budget: Budget = field(default_factory=Budget)
-    """Budget of the search."""
+    """Work budget of the search."""
     across: dict[int, int] = field(default_factory=dict, init=False)
     """Cache of _through()."""
 
@@ -109,7 +111,9 @@ class Search:
         return undominated(labels, itemgetter(0, 1), self.grain)
 
     def _escapes(self, position: int) -> bool:
-        """Return whether the previous operator cannot join: its output is needed whole, or the group is ruled out."""
+        """Return whether the previous operator cannot join, because its output must be whole or the group is ruled
+        out.
+        """
         before = self.chain.ops[position - 1].output
         late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)
         never = self.chain.rules_out(position - 1, self.last)
@@ -157,7 +161,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # skips lag by whole tiles
+        tile = self.settings.tile  # a skip lags behind by whole tiles
         lags = (-(-max(0, s.lag + w.extent_w - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
@@ -174,13 +178,13 @@ class Search:
         return self._with_skips(demand)
 
     def _by_window(self, op: RowOp, k: int, rows: int) -> Reader:
-        """Return the reader of an operator that makes `rows` rows per stripe and reads operand k by its window."""
+        """Return the reader of an operator that makes `rows` rows per stripe and reads operand k through its window."""
         w, tile = op.window, self.settings.tile
         columns = window_columns(op.reads[k].w, tile, (op.writes.w, tile), (w.extent_w, w.stride_w, w.pad_left))
         return Reader(columns, window_rows(rows, w.reach_h(rows), (w.extent_h, w.stride_h)))
 
     def _pixel_by_pixel(self, op: RowOp, rows: int) -> Reader:
-        """Return the reader of an operator that reads each input pixel once, when it is made."""
+        """Return the reader of an operator that reads each input pixel once, as soon as it is made."""
         tile = min(self.settings.tile, op.reads[0].w)
         return Reader(Columns(tile, 0, 0, tile), window_rows(rows, rows, (1, 1)))
 
@@ -204,7 +208,7 @@ class Search:
         return demand._replace(rows=rows, end=end, stripes=stripes, readers=tuple(readers), skips=rest)
 
     def _sums(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield demands of an operator that sums its input's pixels as they arrive."""
+        """Yield demands of an operator that adds up its input's pixels as they arrive."""
         op = self.chain.ops[position]
         height = op.reads[0].h
         for rows in heights(height, self.settings):
@@ -223,7 +227,7 @@ class Search:
             )
 
     def _is_triple(self, position: int) -> bool:
-        """Return whether expand, depthwise and project end here, without other readers of their inner tensors."""
+        """Return whether expand, depthwise and project end here, without other readers of the tensors between them."""
         if position < 2 or not self.links.linked[position] or not self._is_pair(position - 1):
             return False
         depthwise, project = self.chain.ops[position - 1 : position + 1]
@@ -243,7 +247,7 @@ class Search:
         )
 
     def _before_hidden(self, position: int) -> int | None:
-        """Return the position of the first of two dense or pointwise layers, the second of which ends here, or None."""
+        """Return the position of the first of two dense or pointwise layers whose second one ends here, or None."""
         second = position
         while self.settings.group_channels and position > 0 and self.links.linked[position]:
             reader, op = self.chain.ops[position], self.chain.ops[position - 1]
@@ -259,7 +263,9 @@ class Search:
         return None
 
     def _group(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield expand, depthwise and project in channel groups: sums in place of the expanded tensors' channels."""
+        """Yield expand, depthwise and project in channel groups. Sums then replace the channels of the expanded
+        tensors.
+        """
         project = self.chain.ops[position]
         demand = self._grouped(position - 1, state, 3)
         if demand.rows <= demand.advance and state.stop - state.first > 1:
@@ -273,7 +279,9 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
     def _hide(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield hidden channels in groups, if these and the sums take less than a hidden pixel: FDT of dense layers."""
+        """Yield hidden channels in groups, if a group and the sums take less than a hidden pixel: FDT of dense
+        layers.
+        """
         first, second = self._before_hidden(position), self.chain.ops[position]
         if first is None:
             return
@@ -288,8 +296,8 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=nbytes, macs=demand.macs + more))
 
     def _fill(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield expand and depthwise by channel groups into a whole tensor, with a few pixels of one group between
-        them.
+        """Yield expand and depthwise by channel groups that write a whole tensor, with a few pixels of one group
+        between them.
         """
         demand = self._grouped(position, state, 2)
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
@@ -318,7 +326,9 @@ class Search:
     # Supply of demands
 
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """Yield the bytes of the main input inside the group, and the loop nest of its producer, if possible."""
+        """Yield the bytes of the main input inside the group, with the loop nest of its producer, for each possible
+        way.
+        """
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return
@@ -330,7 +340,7 @@ class Search:
             late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
-        in_step = all(s.rows <= advance for s in demand.skips)  # no shortcut needs rows that are not cached yet
+        in_step = all(s.rows <= advance for s in demand.skips)  # no skip needs rows that are not cached yet
         if rows <= advance or (self.settings.cache and in_step):
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)
@@ -392,11 +402,11 @@ class Search:
         return 0 if is_final and not self.settings.count_output else self.chain.ops[self.last - 1].writes.nbytes
 
     def _is_kept(self, position: int) -> bool:
-        """Return whether the group's main input is also read after the group."""
+        """Return whether the group's main input is read again after the group."""
         return self.links.last_read[self.links.tensor(self.chain, position)] >= self.last
 
     def _source(self, demand: Demand) -> Flow:
-        """Return the consumption of the group's main input, as far as it counts."""
+        """Return how the group's main input is consumed, as far as its bytes count."""
         position = demand.visit.position
         read = self.chain.ops[position].reads[self.links.main[position]]
         columns = max(r.columns.last for r in demand.readers)
@@ -408,14 +418,14 @@ class Search:
         return flow._replace(height=rows, advance=0, top=0)
 
     def _counts(self, tensor: TensorId) -> bool:
-        """Return whether a whole tensor takes all its bytes."""
+        """Return whether all bytes of a whole tensor count."""
         elsewhere = self.settings.input is not Input.RESIDENT
         if elsewhere and self.chain.source:
             elsewhere = tensor == self.chain.source.tensor
         return tensor in self.links.born or not elsewhere
 
     def _through(self, position: int) -> int:
-        """Return the bytes of whole tensors that are live during the group, without its main input and its output."""
+        """Return the bytes of whole tensors that are live throughout the group, without its main input and output."""
         if position not in self.across:
             main = self.links.tensor(self.chain, position)
             others = (t for t in self.chain.alive[position] if t != main and self._counts(t))
