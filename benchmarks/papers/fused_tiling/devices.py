@@ -1,20 +1,18 @@
-"""Inference split over devices (Stahl, chapter 5): its example, Table 5.1, and Figure 5.9 as its formulas predict it.
+"""Inference split over devices (Stahl, chapter 5): its example and Table 5.1.
 
     python benchmarks/papers/fused_tiling/devices.py
 
 Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. It reproduces the thesis' figures if weights of dense
 layers do not count, inputs and outputs count only for convolutions and dense layers, and layers are numbered from 1,
 with darknet's [crop] before VGG-16. No choice of layers that was tried reproduces Table 5.2, so it is missing here.
-Figure 5.9: the computing time is the one measured on one device (Table 5.3, 1 Gbit/s, FDTO), divided by the number of
-devices. Messages are sent one after the other through one link, at its nominal rate and without latency.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -147,15 +145,13 @@ class Network:
     sequential: float
     first: int
     """Number of the first layer that splits weights, from 1."""
-    seconds: float
-    """Table 5.3: one device, 1 Gbit/s."""
 
 
 NETWORKS: Mapping[str, Network] = {
-    "YOLOv2": Network(YOLO, 608, 256, 28.4, 51.8, 13, 13.1),
-    "AlexNet": Network(ALEX, 227, 16.8, 2.65, 5.82, 3, 1.00),
-    "VGG-16": Network(VGG, 224, 84.5, 13.2, 25.8, 8, 6.59),
-    "GoogLeNet": Network(GOOGLE, 224, 97.5, 12.2, 20.1, 5, 2.21),
+    "YOLOv2": Network(YOLO, 608, 256, 28.4, 51.8, 13),
+    "AlexNet": Network(ALEX, 227, 16.8, 2.65, 5.82, 3),
+    "VGG-16": Network(VGG, 224, 84.5, 13.2, 25.8, 8),
+    "GoogLeNet": Network(GOOGLE, 224, 97.5, 12.2, 20.1, 5),
 }
 DEVICES = 10
 BY_HAND = 17
@@ -216,67 +212,6 @@ def table(name: str) -> dict[str, Any]:
     return found
 
 
-# ---- Figure 5.9, predicted ----
-
-LINKS: Mapping[str, float] = {
-    "1 Gbit/s": 125e6, "100 Mbit/s": 12.5e6, "10 Mbit/s": 1.25e6,
-    "ESP-NOW": 125e3,
-    "UART": 92_160,
-}  # fmt: skip
-"""Bytes per second: ESP-NOW at its default rate of 1 Mbit/s, a UART at 921,600 baud with ten bits a byte."""
-
-
-@dataclass(frozen=True, slots=True)
-class Speedup:
-    """A point of the figure."""
-
-    network: str
-    link: str
-    devices: int
-    fdto_sent: int
-    """Bytes."""
-    owp_sent: int
-    fdto: float
-    """Speedup compared with one device."""
-    owp: float
-
-
-def grid() -> Iterator[Speedup]:
-    """Predict one to six devices, with the switch between partitions where it is for ten. The front sends its input and
-    its result once.
-    """
-    for name, network in NETWORKS.items():
-        of = layers(network)
-        switch = least_memory(of, DEVICES)
-        behind = [a for a in of[switch:] if a.makes]
-        for n in range(1, 7):
-            front = Fraction(n - 1, n) * (next(a.reads for a in of if a.makes) + behind[0].reads)
-            nbytes = [
-                round(FLOAT * (front + sent(behind, splits, n)))
-                for splits in ((FDTO,) * len(behind), least_sent(behind, n))
-            ]
-            for link, rate in LINKS.items():
-                times = [network.seconds / (network.seconds / n + b / rate) for b in nbytes]
-                yield Speedup(name, link, n, *nbytes, *(round(t, 3) for t in times))
-
-
-def figures() -> dict[str, Any]:
-    return {
-        "example": example(),
-        "table 5.1": {name: table(name) for name in NETWORKS},
-        "figure 5.9": [asdict(point) for point in grid()],
-    }
-
-
-def text(found: Mapping[str, Any]) -> Iterator[str]:
-    """Print the grid by networks and links, OWP next to FDTO."""
-    for part in ("example", "table 5.1"):
-        yield from (f"{name}: {value}" for name, value in found[part].items())
-    points = {(p["network"], p["link"], p["devices"]): p for p in found["figure 5.9"]}
-    for name, link in product(NETWORKS, LINKS):
-        row = [points[name, link, n] for n in range(1, 7)]
-        yield f"{name}, {link}: " + ", ".join(f"{p['fdto']:.2f} / {p['owp']:.2f}" for p in row)
-
-
 if __name__ == "__main__":
-    print("\n".join(text(figures())))
+    for part in (example(), {name: table(name) for name in NETWORKS}):
+        print("\n".join(f"{name}: {value}" for name, value in part.items()))
