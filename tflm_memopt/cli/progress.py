@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
-from rich.text import Text
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tflm_memopt.cli.console import console_of
 from tflm_memopt.emit.printing import printable
@@ -34,7 +33,13 @@ def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterato
         yield _in_lines(what)
         return
     off = silent or not console.is_terminal
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), _Bar(), TimeElapsedColumn(), _Left()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True, disable=off) as progress:
         task = progress.add_task(printable(what), total=None)
 
@@ -65,22 +70,3 @@ def _stderr() -> Any:
     if not sys.stderr.isatty():
         return sys.stderr
     return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="backslashreplace")
-
-
-class _Bar(BarColumn):
-    """A bar that is hidden if the number of steps is unknown."""
-
-    def render(self, task: Task) -> Any:
-        return super().render(task) if task.total else Text()
-
-
-class _Left(ProgressColumn):
-    """The remaining time, estimated from the share of finished steps."""
-
-    max_refresh = 0.5
-
-    def render(self, task: Task) -> Text:
-        if not task.total or not task.completed or task.elapsed is None:
-            return Text()
-        left = task.elapsed * (task.total - task.completed) / task.completed
-        return Text(f"about {left:.0f} s left" if left >= 1 else "", style="dim")
