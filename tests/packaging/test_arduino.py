@@ -4,7 +4,6 @@ core.
 
 from __future__ import annotations
 
-import configparser
 import functools
 import re
 import runpy
@@ -135,20 +134,6 @@ def compile_sketch(tools: Toolchain, sketch: Path, out: Path, *defines: str) -> 
     """Compile the sketch and the stub core. Like the IDE, include Arduino.h before the sketch."""
     sources = [HERE / "core/main.cpp", sketch, *sketch.parent.glob("*.cpp"), *sketch.parent.glob("*.c")]
     return tools.compile(out, sources, *defines, "-include", "Arduino.h", "-x", "c++")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(bool(CORTEX_M4.missing), reason=CORTEX_M4.missing or "present")
-def test_the_program_of_platformio_compiles(tmp_path: Path) -> None:
-    """Compile examples/platformio/src/tflm.cpp with platformio.ini's language standard, as the boards' environments
-    do.
-    """
-    config = configparser.ConfigParser()
-    config.read(ROOT / "platformio.ini")
-    standard = config["tflm"]["build_flags"]
-    assert standard.startswith("-std=gnu++")
-    (object_file,) = CORTEX_M4.compile(tmp_path, [ROOT / "examples/platformio/src/tflm.cpp"], standard)
-    assert "loop()" in run("arm-none-eabi-nm", "-C", object_file, cwd=tmp_path)
 
 
 def run_sketch(tools: Toolchain, sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
