@@ -31,7 +31,7 @@ from tflm_memopt.plan.iteration.live_out import live_out
 from tflm_memopt.plan.iteration.pauses import live_at
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.layout.joint import Shared, Tenant, settled, share
+from tflm_memopt.plan.layout.joint import Shared, Tenant, share, within
 from tflm_memopt.plan.plan_map import UNNAMED
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
@@ -263,7 +263,7 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
     pausing = yielding(app, members)
     effort = max((m.asked.options.effort for m in members), default=1.0)
     seconds = max((m.asked.options.seconds for m in members), default=0.0)
-    tenants = [settled(_tenant(members[i])) for i in planned]
+    tenants = [replace(one, own=within(one)) for one in (_tenant(members[i]) for i in planned)]
     budget = Budget(allowance(sum(len(t.plan.buffers) for t in tenants), effort))
     layouts = Layouts(app, members, planned, tenants, pausing, seconds)
     best = layouts.best(app.yields, budget) if app.yields is not None and pausing else layouts.at(None, (), budget)

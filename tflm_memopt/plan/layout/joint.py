@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import permutations
+from itertools import accumulate, pairwise, permutations
 
 from tflm_memopt.plan.effort import Budget
 from tflm_memopt.plan.iteration.liveness import constraints
@@ -78,65 +78,34 @@ def share(
     if top < found.top:
         offsets = tuple(base + o for base, t in zip(start, tenants, strict=True) for o in t.plan.offsets)
         found, _ = layout.exact(problem, Layout(offsets, top, proven=False), seconds=seconds)
-    plans = tuple(
-        _moved(t.plan, found.offsets[at : at + len(t.plan.buffers)]) for t, at in zip(tenants, first, strict=True)
-    )
-    return Shared(
-        plans, found.top, problem.lower_bound, found.proven, max(top, _reserved_above(tenants, concurrent_pairs))
-    )
-
-
-def settled(tenant: Tenant) -> Tenant:
-    """Return the tenant with its distances computed, for use in several layouts."""
-    return replace(tenant, own=within(tenant))
+    plans = tuple(_moved(t.plan, found.offsets[a:b]) for t, (a, b) in zip(tenants, pairwise(first), strict=True))
+    stacked = max(top, _reserved_above(tenants, concurrent_pairs))
+    return Shared(plans, found.top, problem.lower_bound, found.proven, stacked)
 
 
 def problem_of(
     tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> tuple[LayoutProblem, list[int]]:
     """Return the problem, and the number of each tenant's first buffer in it."""
-    nbytes: list[int] = []
-    align: list[int] = []
-    first: list[int] = []
+    buffers = [b for tenant in tenants for b in tenant.plan.buffers]
+    first = [*accumulate((len(tenant.plan.buffers) for tenant in tenants), initial=0)]
     distances: Distances = {}
-    for tenant in tenants:
-        at = len(nbytes)
-        first.append(at)
-        nbytes += [b.nbytes for b in tenant.plan.buffers]
-        align += [b.align for b in tenant.plan.buffers]
-        distances |= {
-            (at + u, at + v): d for (u, v), d in (within(tenant) if tenant.own is None else tenant.own).items()
-        }
+    for at, tenant in zip(first, tenants, strict=False):
+        own = within(tenant) if tenant.own is None else tenant.own
+        distances |= {(at + u, at + v): d for (u, v), d in own.items()}
     for i, j in permutations(range(len(tenants)), 2):
+        one, other = tenants[i], tenants[j]
+        lives = [one.live_out, *([one.paused] if (i, j) in yields else [])]
         if {(i, j), (j, i)} & set(concurrent_pairs):
-            conflicts = [_apart(tenants[i], tenants[j])]
-        else:
-            live = [tenants[i].live_out, *([tenants[i].paused] if (i, j) in yields else [])]
-            conflicts = [_keep(one, tenants[j]) for one in live]
-        for between in conflicts:
-            for (u, v), d in between.items():
-                pairs = ((first[i] + u, first[j] + v), d[0]), ((first[j] + v, first[i] + u), d[1])
-                for pair, distance in pairs:
+            lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
+        for u, (bottom, top) in (item for live in lives for item in live.items()):
+            for v, buffer in enumerate(other.plan.buffers):  # keeps off the live bytes, above or below them
+                a, b = first[i] + u, first[j] + v
+                for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):
                     distances[pair] = max(distance, distances.get(pair, distance))
     bound = max((t.plan.lower_bound for t in tenants), default=0)
-    return LayoutProblem(tuple(nbytes), tuple(align), distances, bound), first
-
-
-def _apart(one: Tenant, other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return distances that keep all buffers of two tenants apart, once with the first tenant below and once with the
-    second.
-    """
-    pairs = ((u, v) for u in range(len(one.plan.buffers)) for v in range(len(other.plan.buffers)))
-    return {(u, v): (one.plan.buffers[u].nbytes, other.plan.buffers[v].nbytes) for u, v in pairs}
-
-
-def _keep(live: Mapping[int, Range], other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return distances that keep another tenant's buffers away from the bytes that the first tenant occupies."""
-    return {
-        (u, v): (top, buffer.nbytes - bottom)
-        for u, (bottom, top) in live.items()
-        for v, buffer in enumerate(other.plan.buffers)
-    }
+    nbytes, align = tuple(b.nbytes for b in buffers), tuple(b.align for b in buffers)
+    return LayoutProblem(nbytes, align, distances, bound), first
 
 
 def _meet(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], i: int, j: int) -> bool:
@@ -164,16 +133,11 @@ def within(tenant: Tenant) -> Distances:
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
                 keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
-        inputs = [i for i in inside if _is_input(tenant, i)]
+        given = tenant.planned.graph.model.inputs  # exist before anything runs
+        inputs = [i for i in inside if plan.buffers[i].role is Role.TENSOR and plan.buffers[i].key in given]
         for u, v in permutations(inputs, 2):
             keep(u, v, plan.buffers[u].nbytes)
     return distances
-
-
-def _is_input(tenant: Tenant, i: int) -> bool:
-    """Return whether a buffer is an input, which exists before anything runs."""
-    buffer, graph = tenant.plan.buffers[i], tenant.planned.graph.model
-    return buffer.role is Role.TENSOR and buffer.key in graph.inputs
 
 
 def _as_planned(plan: Plan, u: int, v: int) -> int:

@@ -251,10 +251,9 @@ def least_bytes(
 
     bar: bytes of an existing plan; the search ends when it cannot get below.
     """
-    joint = _JointFront(cuts)
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
-        options = joint.front()
+        options = front(cuts)
         best = next((j for j in options if j.macs <= macs), options[-1])
         if best.nbytes >= bar:
             return best.labels
@@ -263,13 +262,6 @@ def least_bytes(
             continue
         if not any(cut.refine(best.nbytes) for cut, label in chosen if label.nbytes == best.nbytes):
             return best.labels
-
-
-def front(cuts: Sequence[Cuts]) -> list[Joint]:
-    """Return the Pareto front over the partitions of all chains. Bytes are combined by max, and multiply-accumulates
-    are added.
-    """
-    return _JointFront(cuts).front()
 
 
 class Joint(NamedTuple):
@@ -291,26 +283,13 @@ class Joint(NamedTuple):
         return tuple(reversed(found))
 
 
-class _JointFront:
-    """The front over all chains. After a change, it is recomputed only from the first changed chain on."""
-
-    def __init__(self, cuts: Sequence[Cuts]) -> None:
-        self._cuts = cuts
-        self._seen: list[Sequence[CutLabel]] = []
-        self._joints: list[list[Joint]] = [[Joint(0, 0)]]
-        """Fronts over the first 0, 1, 2, ... chains."""
-
-    def front(self) -> list[Joint]:
-        fronts = [cut.front() for cut in self._cuts]
-        same = next((n for n, (a, b) in enumerate(zip(fronts, self._seen, strict=False)) if a is not b), None)
-        same = len(self._seen) if same is None else same
-        del self._joints[same + 1 :]
-        for each in fronts[same:]:
-            before = self._joints[-1]
-            pairs = [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, j, x) for j in before for x in each]
-            self._joints.append(pairs if len(pairs) == 1 else undominated(pairs, operator.itemgetter(0, 1)))
-        self._seen = fronts
-        return self._joints[-1]
+def front(cuts: Sequence[Cuts]) -> list[Joint]:
+    """Return the Pareto front over the partitions of all chains: bytes combined by max, multiply-accumulates added."""
+    joints = [Joint(0, 0)]
+    for cut in cuts:
+        pairs = [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, j, x) for j in joints for x in cut.front()]
+        joints = pairs if len(pairs) == 1 else undominated(pairs, operator.itemgetter(0, 1))
+    return joints
 
 
 def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False) -> list[CutLabel]:
