@@ -16,7 +16,7 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert.pipeline import builtin_alone, only_builtin
+from tflm_memopt.convert.pipeline import builtin_alone, in_parts
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan, Role
@@ -143,7 +143,7 @@ def test_the_checker_refuses_what_comes_too_near() -> None:
     data = BUILT["int8"]
     done = tflm_memopt.optimize(data, ops="builtin", kernels="reference")
     assert done.plan
-    graph = only_builtin(builtin_alone(read(data).graph), library("reference"), "ilp32")
+    graph = in_parts(builtin_alone(read(data).graph), (), library("reference"), "ilp32")
     check(done.plan, graph)
     said = [refused(nearer, graph) for nearer in moved(done.plan)]
     assert any("is overwritten before it is read" in message for message in said)

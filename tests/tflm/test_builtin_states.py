@@ -15,8 +15,8 @@ from tflm.test_states import STEPS, differing
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert.conversion import Converted, conversion_of
-from tflm_memopt.convert.pipeline import ConversionOptions, builtin_alone, only_builtin
+from tflm_memopt.convert.conversion import Conversion, Converted
+from tflm_memopt.convert.pipeline import ConversionOptions, builtin_alone, in_parts
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
@@ -35,8 +35,7 @@ def as_builtin(data: bytes) -> Converted:
     """Convert the model even without a gain."""
     source, options = read(data), ConversionOptions(ops="builtin", kernels="reference", seconds=0.05)
     border = Int8Interface(source.graph, Changes(), {}, ())
-    conversion = conversion_of(source, border, builtin_alone(source.graph), options, "ilp32")
-    return conversion.once
+    return Conversion(source, border, builtin_alone(source.graph), options, "ilp32").placed().once
 
 
 @pytest.mark.parametrize("build", BUILDS)
@@ -81,7 +80,7 @@ def test_operators_of_a_variable_keep_their_order() -> None:
     data = net.model(net.unary("LOGISTIC", x, out=(1 / 256, -128)))
     graph = read(data).graph
     annotated = builtin_alone(graph)
-    parts = only_builtin(annotated, library("reference"), "ilp32")
+    parts = in_parts(annotated, (), library("reference"), "ilp32")
     plan = as_builtin(data).planned.plan
     types = [next(op.type for op in graph.ops if op.index == step.op) for step in plan.steps]
     passed = set()

@@ -77,31 +77,6 @@ class Converted:
         return firmware_of(self.read, len(self.model)) if self.interpreter else module_firmware(self.read)
 
 
-def conversion_of(
-    source: Model,
-    border: Int8Interface,
-    whole: AnnotatedGraph,
-    options: ConversionOptions,
-    abi: Abi,
-    widest: Settings | None = None,
-    library: Library = REFERENCE,
-    *,
-    interpreter: bool = True,
-) -> Conversion:
-    """Return the conversion of a model. Raises UsageError if the input cannot be streamed or external as requested."""
-    if annotation.left_whole(source, options.ops):
-        rows = None
-    elif options.ops == BUILTIN:
-        rows = pipeline.only_builtin(whole, library, abi) if whole.graph.ops else None
-    else:
-        rows = pipeline.row_graph(whole, options)
-    if rows is None and options.input != IN_ARENA:
-        raise UsageError(
-            f"the input can only be in the arena: {NOTHING}", code="unsupported_input", hint="--input arena"
-        )
-    return Conversion(source, border, whole, rows, options, abi, widest, library, interpreter)
-
-
 @dataclass(frozen=True, eq=False)
 class Conversion:
     """The conversion of one model. Plans are made, checked and lowered on demand, and each only once."""
@@ -109,19 +84,32 @@ class Conversion:
     source: Model
     border: Int8Interface
     whole: AnnotatedGraph
-    rows: RowGraph | None
-    """Row graph to plan, with the input in its place, or None if there is nothing to convert."""
     options: ConversionOptions
     abi: Abi
-    widest: Settings | None
+    widest: Settings | None = None
     """Limits of tiled groups under other options, which hints try."""
-    library: Library
+    library: Library = REFERENCE
     """Kernel library that the arena figures count."""
-    interpreter: bool
+    interpreter: bool = True
     """Whether TFLM runs the rewritten model; otherwise RAM and flash are those of a C module if possible."""
+    rows: RowGraph | None = None
+    """Row graph to plan, with the input in its place (from placed()), or None if there is nothing to convert."""
     log: Log = field(default_factory=Log)
     known: Plans | None = None
     """Plans with other limits of tiled groups, whose orders and row-wise groups are reused."""
+
+    def placed(self) -> Conversion:
+        """Return the conversion with its row graph. Raises UsageError for an input that cannot be at its place."""
+        rows = None
+        if not annotation.left_whole(self.source, self.options.ops):
+            if self.options.ops != BUILTIN:
+                rows = pipeline.row_graph(self.whole, self.options)
+            elif self.whole.graph.ops:
+                rows = pipeline.in_parts(self.whole, (), self.library, self.abi)
+        if rows is None and self.options.input != IN_ARENA:
+            what = f"the input can only be in the arena: {NOTHING}"
+            raise UsageError(what, code="unsupported_input", hint="--input arena")
+        return replace(self, rows=rows)
 
     @cached_property
     def refused(self) -> tuple[Refusal, ...]:
@@ -291,9 +279,7 @@ class Conversion:
         return self._other(self.border, self.whole, replace(self.options, target=target))
 
     def _other(self, border: Int8Interface, whole: AnnotatedGraph, options: ConversionOptions) -> Conversion:
-        return conversion_of(
-            self.source, border, whole, options, self.abi, self.widest, self.library, interpreter=self.interpreter
-        )
+        return replace(self, border=border, whole=whole, options=options, log=Log(), known=None).placed()
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
         """Return the conversion with the input in another place or with an int8 interface, or None if that is

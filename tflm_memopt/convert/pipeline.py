@@ -92,13 +92,8 @@ def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGrap
     return AnnotatedGraph(activations_only(graph), support)
 
 
-def only_builtin(annotated: AnnotatedGraph, library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with all operators run by TFLM's own kernels."""
-    return in_parts(annotated, (), library, abi)
-
-
 def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with some operators in parts. A part's work is its share of the operator's output."""
+    """Return the graph for TFLM\'s own kernels, with some operators in parts. A part does its share of the work."""
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(annotated.graph, tilings)
     before = {op.index: op for op in annotated.graph.ops}

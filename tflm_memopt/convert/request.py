@@ -10,7 +10,7 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Cost, Table
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import annotation, cores, pipeline, speed
-from tflm_memopt.convert.conversion import Conversion, conversion_of
+from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.frontier import settings
 from tflm_memopt.convert.limits import FlashLimit, Limits, SlowMemory
 from tflm_memopt.convert.pipeline import ConversionOptions
@@ -100,9 +100,8 @@ class Request:
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
         annotated = pipeline.interpret(border.graph, self.options.ops, annotation.left_whole(source, self.options.ops))
         refuse(annotation.refused(source, annotated))
-        return conversion_of(
-            source, border, annotated, self.options, self.abi, self.tiles(), self.library, interpreter=self.interpreter
-        )
+        known = self.options, self.abi, self.tiles(), self.library, self.interpreter
+        return Conversion(source, border, annotated, *known).placed()
 
 
 def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
