@@ -52,40 +52,25 @@ def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
     """Return the limits without the time that builtin operators take. Raises UsageError if that time is unknown."""
     if limits.time is None:
         return limits
-    rest = _beside(conversion, limits.time.clock, round(limits.time.cycles))
+    builtins, graph = _builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph
+    rest = _of_operators(graph, builtins, limits.time.clock, round(limits.time.cycles))
     if rest is None:
         raise UsageError(
             "the time limit cannot be checked: the run time of builtin operators is unknown",
             code="time_unknown",
-            where=", ".join(dict.fromkeys(op.type for op in _builtin_ops(conversion))),
+            where=", ".join(dict.fromkeys(op.type for op in builtins)),
             hint="omit --time-limit; inspect lists why they stay builtin",
         )
     return replace(limits, time=replace(limits.time, builtin=rest[1]))
 
 
-def _beside(conversion: Conversion, clock: Clock, ours: int) -> Span | None:
-    """Return the cycles of operators that stay builtin, or None if unknown. ours: instructions of custom operators."""
-    builtins = _builtin_ops(conversion)
-    if not builtins or conversion.rows is None:
-        return 0.0, 0.0
-    return _of_operators(conversion.rows.model, builtins, clock, ours)
-
-
 def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) -> Span | None:
     """Return the cycles of operators that TFLM runs, or None if unknown. ours: instructions of custom operators."""
+    if not ops:
+        return 0.0, 0.0
     if clock.esp:
         return clock.esp.operators(graph, ops)
     return clock.builtin(builtin_cost.of_operators(graph, ops, clock.core, ours))
-
-
-def builtin(conversion: Conversion, core: str, ours: int) -> int | None:
-    """Return the instructions of operators that stay builtin, or None if unknown. ours: instructions of custom
-    operators.
-    """
-    builtins = _builtin_ops(conversion)
-    if not builtins or conversion.rows is None:
-        return 0
-    return _total(builtin_cost.of_operators(conversion.rows.model, builtins, core, ours))
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
@@ -105,21 +90,38 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Return the time before and after the rewrite. done: work of our operators in the chosen plan."""
-    core = clock.core if clock else on.core
-    before = after = instructions_today(conversion, core)
-    was = taken = cycles_today(conversion.source.graph, clock)
-    if chosen and not done:  # the whole model runs with TFLM's own kernels
-        after = builtin_cost.instructions(chosen.read.graph, core)
-        taken = cycles_today(chosen.read.graph, clock)
+    """Return the time before and after. done: work of our operators in the chosen plan."""
+    graphs = conversion.source.graph, (chosen.read if chosen else conversion.source).graph
+    return _time(graphs, done, chosen.slow_moved if chosen else (0, 0), on, clock)
+
+
+def on_board(result: Optimized, board: Board) -> Time | None:
+    """Return the time of a result on a board, or None if its cycles are unknown there."""
+    clock, memories = board.clock(board.measured_core or board.core), result.report.memories
+    if not clock.known:
+        return None
+    moved = (memories.slow_read, memories.slow_written) if memories else (0, 0)
+    graphs = read(result.original).graph, read(result.model).graph
+    return _time(graphs, result.work, moved, None if clock.esp else costs.tables()[clock.core], clock)
+
+
+def _time(
+    graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
+) -> Time:
+    """Return the time of two models, of which the second has our operators, if any is `done`."""
+    core = clock.core if clock else on.core if on else ""
+    (before, after), (was, taken) = (
+        [builtin_cost.instructions(graph, core) for graph in graphs],
+        [cycles_today(graph, clock) for graph in graphs],
+    )
     if done:
-        ours = on.known(done)
-        rest = builtin(conversion, core, ours) if core == on.core and ours is not None else None
-        after = None if rest is None or ours is None else ours + rest
-        known = clock is not None and (clock.esp is not None or rest is not None)
-        of_builtin = _beside(conversion, clock, ours or 0) if clock and known else None
-        moved = chosen.slow_moved if chosen else (0, 0)
-        taken = _sum(clock.cycles(done, moved) if clock else None, of_builtin)
+        ops = [op for op in graphs[1].ops if not is_region(op) and op.type not in builtin_cost.FREE]
+        ours = on.known(done) if on and on.core == core else None
+        counts = None if ours is None else builtin_cost.of_operators(graphs[1], ops, core, ours) if ops else {}
+        after = None if ours is None or counts is None else ours + round(sum(counts.values()))
+        known = clock is not None and (clock.esp is not None or after is not None)
+        builtins = _of_operators(graphs[1], ops, clock, ours or 0) if clock and known else None
+        taken = _sum(clock.cycles(done, moved) if clock else None, builtins)
     return timing.time_of(clock, core, (before, after), (was, taken), done)
 
 
@@ -138,33 +140,6 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
     if plain is None or fast is None:
         return None
     return PackedEstimate(PACKED_CORE, instructions_today(conversion, PACKED_CORE), plain, fast)
-
-
-def on_board(result: Optimized, board: Board) -> Time | None:
-    """Return the time of a result on a board, or None if its cycles are unknown there."""
-    clock = board.clock(board.measured_core or board.core)
-    if not clock.known:
-        return None
-    original, rewritten = read(result.original).graph, read(result.model).graph
-    was, before = cycles_today(original, clock), builtin_cost.instructions(original, clock.core)
-    if not result.work:
-        taken, after = cycles_today(rewritten, clock), builtin_cost.instructions(rewritten, clock.core)
-        return timing.time_of(clock, clock.core, (before, after), (was, taken))
-    ours = None if clock.esp else costs.tables()[clock.core].known(result.work)
-    ops = [op for op in rewritten.ops if not is_region(op)]
-    taken = _sum(clock.cycles(result.work, _slow_moved(result)), _of_operators(rewritten, ops, clock, ours or 0))
-    rest = _total(builtin_cost.of_operators(rewritten, ops, clock.core, ours or 0))
-    after = None if ours is None or rest is None else ours + rest
-    return timing.time_of(clock, clock.core, (before, after), (was, taken), result.work)
-
-
-def _total(counts: builtin_cost.Counts | None) -> int | None:
-    return None if counts is None else round(sum(counts.values()))
-
-
-def _slow_moved(result: Optimized) -> tuple[int, int]:
-    memories = result.report.memories
-    return (memories.slow_read, memories.slow_written) if memories else (0, 0)
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
