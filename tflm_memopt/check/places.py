@@ -102,8 +102,7 @@ class Place:
         return range(max(0, first), min(self.seen.h, first + nest.rows)) if self.in_stripes else range(self.seen.h)
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(NamedTuple):
     """Locations of a group's tensors, by operator."""
 
     inputs: Mapping[int, tuple[Place, ...]]
@@ -113,19 +112,12 @@ class Places:
 def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest]) -> Places:
     """Return the locations for the operators of a group."""
     maker = {step.op.output: step for step in steps.values()}
-
-    def place(tensor: TensorId, seen: Rows, *, is_reversed: bool) -> Place:
-        return Place(arena, tensor, seen, maker.get(tensor), source.is_source(tensor), is_reversed)
-
+    every = {
+        key: [Place(arena, t, rows, maker.get(t), source.is_source(t), step.is_reversed) for t, rows in step.op.seen()]
+        for key, step in steps.items()
+    }
     return Places(
-        {
-            key: tuple(
-                place(t, rows, is_reversed=step.is_reversed)
-                for t, rows in zip(step.op.inputs, step.op.reads, strict=True)
-            )
-            for key, step in steps.items()
-        },
-        {key: place(step.op.output, step.op.writes, is_reversed=step.is_reversed) for key, step in steps.items()},
+        {key: tuple(found[:-1]) for key, found in every.items()}, {k: found[-1] for k, found in every.items()}
     )
 
 
@@ -135,11 +127,9 @@ def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
     if (Role.ROLLING_BUFFER, tensor) not in arena.home:
         return
     buffer, _ = arena.at(Role.ROLLING_BUFFER, tensor)
-    rows = 1 if step.stage.iterative else step.nest.rows
-    if [column_window for column_window in buffer.column_windows if column_window.depth < 1] or sum(
-        column_window.rows for column_window in buffer.column_windows
-    ) != rows:
+    rows, windows = 1 if step.stage.iterative else step.nest.rows, buffer.column_windows
+    if any(window.depth < 1 for window in windows) or sum(window.rows for window in windows) != rows:
         raise PlanError(f"rolling buffer of tensor {tensor}: it does not hold the {rows} rows of a stripe")
-    nbytes = sum(column_window.depth for column_window in buffer.column_windows) * step.pixel_bytes
+    nbytes = sum(window.depth for window in windows) * step.pixel_bytes
     if nbytes != buffer.nbytes:
         raise PlanError(f"rolling buffer of tensor {tensor}: it needs {nbytes} bytes, not {buffer.nbytes}")

@@ -17,18 +17,25 @@ from tflm_memopt.targets.boards import Board, boards, fit
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the plan of the least arena that keeps `limits.time`. Raises DoesNotFit if no plan keeps it within the RAM
-    limit.
-    """
-    found = within_macs(conversion, limits, table, by_time(_limit(limits).clock), planning)
-    if not found:
-        return within_budget(
-            conversion, replace(limits, instructions=None, time=None, slow=None)
-        )  # the error of this call names the least RAM
-    best = _least(found, limits)
-    if best is None or not limits.admit(best.converted.arena):
-        raise _diagnostics(conversion, limits, table, found)
-    return best.converted
+    """Return the least arena that keeps `limits.time`. Raises DoesNotFit if no plan keeps it within the RAM limit."""
+    if (limit := limits.time) is None:
+        raise TypeError("no limit of time")
+    found = within_macs(conversion, limits, table, by_time(limit.clock), planning)
+    if not found:  # its error gives the least RAM
+        return within_budget(conversion, replace(limits, instructions=None, time=None, slow=None))
+    best = _least(found, limit, limits.instructions)
+    if best is not None and limits.admit(best.converted.arena):
+        return best.converted
+    ways = ", or ".join(_ways(conversion, limits, limit, table, found)) or SMALLER
+    if best is not None:
+        what = f"needs {best.total:,} B within {limit.milliseconds:g} ms, limit is {limits.ram:,} B"
+        raise DoesNotFit(what, where=binding(best.converted), hint=ways)
+    first = found[0]
+    taken = limit.takes(first.work)
+    counted = f"{first.instructions:,} instructions, estimated, in {first.total:,} B"
+    where = f"{counted}; up to {taken:,.0f} cycles on {limit.clock.core} at {limit.clock.mhz:g} MHz"
+    what = f"takes up to {limit.least(taken):g} ms, limit is {limit.milliseconds:g} ms"
+    raise DoesNotFit(what, code="too_slow", where=where, hint=ways)
 
 
 def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
@@ -50,57 +57,36 @@ def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNot
     return DoesNotFit(what, code="too_slow", where=why, hint=hint)
 
 
-def _least(found: Sequence[Costed], limits: Limits) -> Costed | None:
+def _least(found: Sequence[Costed], limit: TimeLimit, most: int | None) -> Costed | None:
     """Return the least arena within the limits. `found` is a frontier in order of instructions, fewest first."""
-    limit, most = _limit(limits), limits.instructions
     within = [c for c in found if limit.takes(c.work) <= limit.cycles and (most is None or c.instructions <= most)]
     return within[-1] if within else None
 
 
-def _diagnostics(conversion: Conversion, limits: Limits, table: Table, found: Sequence[Costed]) -> DoesNotFit:
-    limit, best = _limit(limits), _least(found, limits)
-    ways = ", or ".join(_ways(conversion, limits, table, found)) or SMALLER
-    if best is None:
-        first = found[0]
-        taken = limit.takes(first.work)
-        counted = f"{first.instructions:,} instructions, estimated, in {first.total:,} B"
-        where = f"up to {taken:,.0f} cycles on {limit.clock.core} at {limit.clock.mhz:g} MHz"
-        return DoesNotFit(
-            f"takes up to {limit.least(taken):g} ms, limit is {limit.milliseconds:g} ms",
-            code="too_slow",
-            where=f"{counted}; {where}",
-            hint=ways,
-        )
-    return DoesNotFit(
-        f"needs {best.total:,} B within {limit.milliseconds:g} ms, limit is {limits.ram:,} B",
-        where=binding(best.converted),
-        hint=ways,
-    )
-
-
-def _ways(conversion: Conversion, limits: Limits, table: Table, found: Sequence[Costed]) -> Iterator[str]:
-    """Yield alternatives that were tried: kernels for the core, more time, more RAM, or a faster board."""
-    limit = _limit(limits)
+def _ways(
+    conversion: Conversion, limits: Limits, limit: TimeLimit, table: Table, found: Sequence[Costed]
+) -> Iterator[str]:
+    """Yield alternatives that were tried: the core's own kernels, more time, more RAM, a faster board."""
     if table.target in TARGETS and table.target != conversion.options.target:
         other = conversion.packed_for(table.target)
         packed = within_macs(other, limits, table, by_time(limit.clock), lambda _done, _of: None)
-        best = _least(packed, limits)
+        best = _least(packed, limit, limits.instructions)
         if best is not None and limits.admit(best.converted.arena):
             yield f"--target {table.target} ({limit.least(limit.takes(best.work)):g} ms in {best.total:,} B)"
     admitted = [c for c in found if limits.ram is None or limits.admit(c.converted.arena)]
     if admitted:
         yield f"--time-limit {limit.least(limit.takes(admitted[0].work)):g}ms (in {admitted[0].total:,} B)"
-    best = _least(found, limits)
+    best = _least(found, limit, limits.instructions)
     if best is not None and limits.total is not None:
         yield f"--ram-limit {best.total}"
     there = best or found[0]
     if limits.board is not None and (limits.total is None or there.total <= limits.total):
-        yield from _faster(limits, there)
+        yield from _faster(limit, there)
 
 
-def _faster(limits: Limits, costed: Costed) -> Iterator[str]:
+def _faster(limit: TimeLimit, costed: Costed) -> Iterator[str]:
     """Yield a flag with boards of the same core on which the plan keeps the limit and fits, if there are any."""
-    limit, there = _limit(limits), costed.converted
+    there = costed.converted
 
     def keeps(on: Board) -> bool:
         its = replace(limit, clock=on.clock(limit.clock.core))
@@ -113,9 +99,3 @@ def _faster(limits: Limits, costed: Costed) -> Iterator[str]:
     ]
     if names:
         yield f"--board {', '.join(names[:MOST_BOARDS])}"
-
-
-def _limit(limits: Limits) -> TimeLimit:
-    if limits.time is None:
-        raise TypeError("no limit of time")
-    return limits.time

@@ -7,7 +7,8 @@ and with channel groups alone. Chains are ranked by the bytes of live tensors, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import takewhile
 
 from tflm_memopt.convert import pipeline
@@ -36,18 +37,15 @@ ROUNDS = 4
 """Maximum number of tiled chains in a model."""
 
 
-@dataclass(frozen=True)
 class Tilings:
     """Find plans of a model of builtin operators in parts."""
 
-    whole: AnnotatedGraph
-    library: Library
-    abi: Abi
-    options: ConversionOptions
-    weighed: dict[tuple[Tiling, ...], _Weight] = field(default_factory=dict, compare=False, repr=False)
-    """Rank of each tried set of tilings."""
-    planned: dict[tuple[Tiling, ...], Plan] = field(default_factory=dict, compare=False, repr=False)
-    """Plan of each set of tilings, made with little effort."""
+    def __init__(self, whole: AnnotatedGraph, library: Library, abi: Abi, options: ConversionOptions) -> None:
+        self.whole, self.library, self.abi, self.options = whole, library, abi, options
+        little = replace(options, seconds=0.0, reorder=False)
+        self._planned = cache(lambda tilings: self._plan(tilings, little))
+        """The plan of a set of tilings, made with little effort."""
+        self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
         """Return the plan of least arena within `macs`. start: the plan without parts.
@@ -75,11 +73,6 @@ class Tilings:
     def _parts(self, tilings: Sequence[Tiling]) -> RowGraph:
         return pipeline.in_parts(self.whole, tilings, self.library, self.abi)
 
-    def _planned(self, tilings: tuple[Tiling, ...]) -> Plan:
-        if tilings not in self.planned:
-            self.planned[tilings] = self._plan(tilings, replace(self.options, seconds=0.0, reorder=False))
-        return self.planned[tilings]
-
     def _plan(self, tilings: tuple[Tiling, ...], options: ConversionOptions) -> Plan:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
 
@@ -93,9 +86,6 @@ class Tilings:
             if weight.macs <= macs and known >= weight.ops:
                 found.append((weight.live + weight.tail, len(found), tilings))
         return [tilings for _, _, tilings in sorted(found)[:PLANNED]]
-
-    def _weight(self, tilings: tuple[Tiling, ...]) -> _Weight:
-        return self.weighed.get(tilings) or self.weighed.setdefault(tilings, self._weigh(tilings))
 
     def _weigh(self, tilings: tuple[Tiling, ...]) -> _Weight:
         graph = self._parts(tilings)

@@ -7,8 +7,8 @@ arena and the core's load.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tflm_memopt.plan import cp_sat
@@ -63,11 +63,9 @@ class Choices:
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
             return None
-        second = self._solved(
-            first.ram if least_ram else ram, load if least_ram else first.load, least_ram=not least_ram
-        )
-        found = second or first
-        return Selection(found.points, found.ram, found.load, first.proven and found.proven)
+        limits = (first.ram, load) if least_ram else (ram, first.load)
+        found = self._solved(*limits, least_ram=not least_ram) or first
+        return replace(found, proven=first.proven and found.proven)
 
     def frontier(self, load: int | None = None) -> Iterator[Selection]:
         """Yield all choices that are Pareto-optimal in RAM and load, least load first."""
@@ -84,9 +82,14 @@ class Choices:
         takes = [[model.new_bool_var(f"{i}_{p}") for p in range(len(each))] for i, each in enumerate(self.models)]
         for row in takes:
             model.add_exactly_one(row)
-        units = [[-(-p.head // self.align) for p in each] for each in self.models]
-        heads = [self._sum(row, each) for row, each in zip(takes, units, strict=True)]
-        most = sum(map(max, units))
+
+        def taken(of: Callable[[Point], int]) -> list[Any]:
+            """Return a figure of each model's point."""
+            both = zip(takes, self.models, strict=True)
+            return [sum(of(p) * took for took, p in zip(row, each, strict=True)) for row, each in both]
+
+        heads = taken(lambda p: -(-p.head // self.align))
+        most = sum(-(-max(p.head for p in each) // self.align) for each in self.models)
         start = [model.new_int_var(0, most, f"start_{i}") for i in range(len(self.models))]
         top = model.new_int_var(0, most, "top")
         for base, head in zip(start, heads, strict=True):
@@ -95,10 +98,8 @@ class Choices:
             below = model.new_bool_var(f"{i}_below_{j}")
             model.add(start[i] + heads[i] <= start[j]).only_enforce_if(below)
             model.add(start[j] + heads[j] <= start[i]).only_enforce_if(~below)
-        tails = sum(self._sum(row, [p.tail for p in each]) for row, each in zip(takes, self.models, strict=True))
-        loads = sum(self._sum(row, [p.load for p in each]) for row, each in zip(takes, self.models, strict=True))
-        bytes_ = self.align * top + tails - self.once
-        busy = sum(self._sum(row, [p.busy for p in each]) for row, each in zip(takes, self.models, strict=True))
+        loads, busy = sum(taken(lambda p: p.load)), sum(taken(lambda p: p.busy))
+        bytes_ = self.align * top + sum(taken(lambda p: p.tail)) - self.once
         model.add(busy <= ALL_THE_TIME)
         if ram is not None:
             model.add(bytes_ <= ram)
@@ -111,7 +112,3 @@ class Choices:
             return None
         points = tuple(next(p for p, v in enumerate(row) if solver.value(v)) for row in takes)
         return Selection(points, int(solver.value(bytes_)), int(solver.value(loads)), status == cp_model.OPTIMAL)
-
-    @staticmethod
-    def _sum(row: Sequence[Any], amounts: Sequence[int]) -> Any:
-        return sum(amount * taken for taken, amount in zip(row, amounts, strict=True))
