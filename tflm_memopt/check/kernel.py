@@ -44,7 +44,6 @@ class KernelReplay:
         self.arena.read_run(storage, at, first, nbytes, who)
 
     def start(self, tensor: TensorId) -> int:
-        """Return the address of a tensor."""
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:

@@ -112,7 +112,6 @@ class StageNest:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates so far."""
         return self.op.macs * self.pixels // (self.iterated.h * self.iterated.w * self.channel_groups)
 
     @property

@@ -57,8 +57,6 @@ def proved(running: RunningGroup) -> bool:
 
 
 class _Proof:
-    """The proof of one tiled group."""
-
     def __init__(self, running: RunningGroup) -> None:
         self.arena, self.number, self.group, ops, self.source = running
         self.steps = steps_of(self.group, ops)

@@ -33,7 +33,6 @@ class TiledReplay(GroupReplay):
 
     @cached_property
     def places(self) -> Places:
-        """Locations of the group's tensors."""
         return places(self.arena, self.source, self.steps)
 
     def run(self) -> None:

@@ -21,7 +21,6 @@ class UnitWindows(NamedTuple):
 
     @property
     def some(self) -> NDArray[np.bool_]:
-        """Whether each window is non-empty."""
         return (self.top < self.bottom) & (self.left < self.right)
 
     def of(self, units: Ints) -> UnitWindows:

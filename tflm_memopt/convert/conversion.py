@@ -275,7 +275,6 @@ class Conversion:
         return found
 
     def packed_for(self, target: str) -> Conversion:
-        """Return this conversion for another target."""
         return self._other(self.border, self.whole, replace(self.options, target=target))
 
     def _other(self, border: Int8Interface, whole: AnnotatedGraph, options: ConversionOptions) -> Conversion:

@@ -112,7 +112,6 @@ class Plans:
 
     @property
     def searched(self) -> bool:
-        """Whether groups have been searched."""
         return "_once" in vars(self)
 
     @cached_property

@@ -41,12 +41,10 @@ class Costed:
 
     @property
     def total(self) -> int:
-        """Bytes of the whole arena."""
         return self.converted.arena.total
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of one inference."""
         return self.converted.planned.plan.macs
 
 

@@ -35,8 +35,6 @@ class SlowMemory:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a plan."""
-
     overhead: float | None = None
     """Maximum compute as factor F. None means no recompute (F = 1), or as much as `total` requires."""
     total: int | None = None

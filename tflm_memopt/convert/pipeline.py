@@ -93,7 +93,7 @@ def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGrap
 
 
 def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph for TFLM\'s own kernels, with some operators in parts. A part does its share of the work."""
+    """Return the graph for TFLM's own kernels, with some operators in parts. A part does its share of the work."""
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(annotated.graph, tilings)
     before = {op.index: op for op in annotated.graph.ops}
@@ -159,7 +159,6 @@ def checked(graph: RowGraph, found: Plan) -> Planned:
 
 
 def lower(model: Model, border: Int8Interface, planned: Planned, options: ConversionOptions) -> bytes:
-    """Return the bytes of the rewritten model."""
     tree = writer.edit(model)
     for outer, inner in border.replaced.items():
         for tensor in (outer, inner):

@@ -75,7 +75,6 @@ def workspace(custom: CustomOp) -> Workspace:
 
 
 def lower(custom: CustomOp) -> Program:
-    """Lower the operator to a program."""
     return _Lowering(custom).program()
 
 

@@ -91,7 +91,6 @@ def of_program(op: ProgramOp, program: Program) -> Numbers:
 
 
 def digest(numbers: Numbers) -> bytes:
-    """Return a digest of the numbers."""
     found = hashlib.sha256()
     for name, values in sorted(numbers.items()):
         found.update(f"{name} {values.size} ".encode())

@@ -115,7 +115,6 @@ class _Group:
         return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 
     def row(self, tensor: TensorId, rows: Rows, y: int) -> int:
-        """Return the address of a row."""
         if (Role.ROLLING_BUFFER, tensor) in self.own:
             buffer, offset = self.own[Role.ROLLING_BUFFER, tensor]
             return offset + y % buffer.depth * rows.row_bytes
@@ -184,8 +183,6 @@ def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class _Possible:
-    """A possible split of an operator."""
-
     share: Share
     alone: tuple[int, ...]
     """Number of iterations of the group that core 0 must make alone."""

@@ -87,10 +87,7 @@ class SearchPart(str, enum.Enum):
 
 @dataclass
 class Log:
-    """Record of a search's work."""
-
     seconds: float = 0.0
-    """Seconds of work spent."""
     cut: dict[SearchPart, None] = field(default_factory=dict)
     """Parts that were cut short, in the order of their ends."""
     found: Callable[[], None] = lambda: None
@@ -110,7 +107,6 @@ class Budget:
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def share(self, seconds: float) -> Budget:
-        """Return a part of at most `seconds`."""
         return Budget(min(seconds, self.left), self.log, self)
 
     def fair(self, waiting: int) -> Budget:
@@ -124,7 +120,6 @@ class Budget:
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:
-        """Record work that was done."""
         self._left -= seconds
         if self._parent:
             self._parent.spend(seconds)

@@ -38,8 +38,6 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A sequence of iterations that is repeated."""
-
     times: int
     body: Loops
 
@@ -75,7 +73,6 @@ def to_json(loops: Loops) -> list[Any]:
 
 
 def from_json(data: Sequence[Any]) -> Loops:
-    """Invert `to_json`."""
     return tuple(
         Repeat(item["times"], from_json(item["body"]))
         if isinstance(item, dict)

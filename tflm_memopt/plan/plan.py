@@ -25,8 +25,6 @@ SCHEMA_VERSION = 2
 
 
 class Role(str, enum.Enum):
-    """Contents of a buffer."""
-
     TENSOR = "tensor"
     """A whole tensor, at a group's border or of a builtin operator."""
     ROLLING_BUFFER = "rolling_buffer"
@@ -227,7 +225,6 @@ class Plan:
 
     @property
     def slow_bytes(self) -> int:
-        """Bytes of slow memory."""
         return max((tensor.offset + tensor.nbytes for tensor in self.slow), default=0)
 
     @property
@@ -268,7 +265,6 @@ class Plan:
         return [stage.op for group in groups if isinstance(group, Group) for stage in group.stages]
 
     def placed(self) -> Iterator[tuple[Buffer, int]]:
-        """Yield every buffer with its offset."""
         return zip(self.buffers, self.offsets, strict=True)
 
     def to_json(self) -> dict[str, Any]:

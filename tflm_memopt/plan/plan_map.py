@@ -17,7 +17,6 @@ UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "iteration counters", Role.SCRATCH
 
 
 def of_plan(planned: Planned, arena: Arena) -> MemoryMap:
-    """Return the map of the rewritten model."""
     plan, ops, graph = planned.plan, planned.graph.ops, planned.graph.model
     source = planned.graph.source
     time = occupancy(planned)

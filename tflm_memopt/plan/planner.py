@@ -46,8 +46,6 @@ TAIL_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of planning."""
-
     ops: Ops = PER_REGION
     """Operators of the rewritten model. With a custom operator per group, TFLM places every tensor between groups."""
     seconds: float = EXACT
@@ -246,7 +244,6 @@ class Planner:
         return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
 
     def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
-        """Return the plan with these steps."""
         found = self._laid_out(drafts, {}, budget)
         if self._options.reverse and self._may_be_lower(found.head, drafts, groups):
             found = _lower(found, self._laid_out(drafts, self._reversibles(groups), budget))
@@ -258,7 +255,6 @@ class Planner:
         return {}
 
     def _with_loops(self, step: Step) -> Step:
-        """Return the step with the loops of a finished plan."""
         if isinstance(step, Builtin):
             return step
         if step not in self._loops:

@@ -30,8 +30,6 @@ MOST_OPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A set of rematerialisations."""
-
     passes: tuple[Rematerialisation, ...]
     macs: int
     """Multiply-accumulates of all operators, with both runs of those that run twice."""
@@ -86,7 +84,6 @@ class _Seen:
 
     @cached_property
     def steps(self) -> Sequence[RowOp | BuiltinNode]:
-        """Operators in execution order."""
         nodes: list[RowOp | BuiltinNode] = []
         for node in self.graph.nodes:
             nodes += [node] if isinstance(node, BuiltinNode) else [self.graph.ops[key] for key in node.ops]

@@ -35,7 +35,6 @@ class Occupancy:
 
 
 def occupancy(planned: Planned) -> Occupancy:
-    """Return the occupancy of a plan."""
     plan = planned.plan
     moments: list[int] = []
     live: list[int] = []

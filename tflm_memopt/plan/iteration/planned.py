@@ -18,7 +18,6 @@ from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 
 
 def trace_of(group: Group, ops: Mapping[int, RowOp], source: InputSource | None = None) -> Trace:
-    """Return the trace of a group of a plan."""
     members = [Member(stage, as_counted(ops[stage.op], group), group.stripes) for stage in group.stages]
     return traced(members, group.sinks, source)
 
@@ -49,7 +48,6 @@ class PlannedGroup:
 
     @property
     def ops(self) -> Sequence[RowOp]:
-        """The operators in the order of their stages."""
         return [self.graph.ops[stage.op] for stage in self.step.stages]
 
     @cached_property

@@ -72,7 +72,6 @@ class Member:
 
     @cached_property
     def scratch_bytes(self) -> int:
-        """Bytes of its kernel's scratch."""
         packed = not self.iterative and self.nest.channel_groups == 1
         return self.op.scratch_bytes(self.nest.tile or self.op.writes.w) if packed else 0
 
@@ -224,7 +223,6 @@ class Trace:
 
     @cached_property
     def moments(self) -> Ints:
-        """Positions of all iterations."""
         return self.end[:-1]
 
     @property
@@ -285,7 +283,6 @@ def _merged(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
 
 
 def _entry(op: int, slot: int) -> int:
-    """Return a value for Trace.entry."""
     return (op << _SLOTS) + slot - EXECUTE
 
 

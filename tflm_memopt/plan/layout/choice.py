@@ -47,8 +47,6 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The points to choose from."""
-
     models: Sequence[Sequence[Point]]
     meet: Collection[tuple[int, int]]
     """Pairs of models whose heads must be side by side."""

@@ -41,7 +41,6 @@ class OrderProblem:
 
     @cached_property
     def made(self) -> Mapping[TensorId, int]:
-        """The task that makes each tensor."""
         return {t: i for i, task in enumerate(self.tasks) for t in task.outputs}
 
     @cached_property

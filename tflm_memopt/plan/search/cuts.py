@@ -156,7 +156,6 @@ class Cuts:
         return best.nbytes <= least and self._placed_bytes(best) <= least
 
     def _placed_bytes(self, label: CutLabel) -> int:
-        """Return the bytes of a partition with placed groups."""
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
@@ -236,7 +235,6 @@ class Cuts:
         return bool(new)
 
     def _add(self, last: int, groups: tuple[Candidate, ...]) -> None:
-        """Add groups that end at `last`."""
         if groups:
             self._table[last] += groups
             self.known += len(groups)
@@ -275,7 +273,6 @@ class Joint(NamedTuple):
 
     @property
     def labels(self) -> tuple[CutLabel, ...]:
-        """The partition of each chain."""
         found, joint = [], self
         while joint.before and joint.last:
             found.append(joint.last)
@@ -309,6 +306,5 @@ def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: 
 
 
 def _spread(label: CutLabel, group: Candidate, *, low: bool) -> tuple[int, ...]:
-    """Return the value of CutLabel.spread for a label extended by a group."""
     all_groups = (*label.spread, group.nbytes)
     return tuple(sorted(all_groups, reverse=True)) if low else (sum(all_groups),)

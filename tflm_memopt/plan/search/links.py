@@ -26,7 +26,6 @@ class Links:
     born: Mapping[TensorId, int]
 
     def tensor(self, chain: Chain, position: int) -> TensorId:
-        """Return the main input of an operator."""
         return chain.ops[position].inputs[self.main[position]]
 
 

@@ -71,7 +71,6 @@ class Search:
     grain: int
     """Number of multiply-accumulates by which a label must beat another one with fewer bytes."""
     budget: Budget = field(default_factory=Budget)
-    """Work budget of the search."""
     across: dict[int, int] = field(default_factory=dict, init=False)
     """Cache of _through()."""
 
