@@ -42,7 +42,7 @@ class Work:
     rows: float = 0
     """Rows looked up in all windows, with repetitions. For sums: outputs."""
     loops: float = 0
-    """Inner loops that it begins (plan/work_loops.py)."""
+    """Inner loops that it begins (plan/iteration/work_plain.py, work_packed.py)."""
     pieces: float = 0
     """Pieces that the kernel takes alone or gathers itself, depending on the kernel."""
     odd: float = 0

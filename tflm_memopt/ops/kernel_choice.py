@@ -1,7 +1,7 @@
 """Which of its kernels the C library selects for an operator, given only sizes.
 
 The functions mirror custom_ops/src. Programs list the parts of the library that they need (lower/parts.py), and tests
-remove all other parts; estimates (plan/iteration/work_loops.py) use the same functions.
+remove all other parts; estimates (plan/iteration/work_*.py) use the same functions.
 """
 
 from __future__ import annotations

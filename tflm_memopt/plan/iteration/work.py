@@ -13,7 +13,9 @@ from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.trace import Member, Trace
-from tflm_memopt.plan.iteration.work_loops import SUMS_AT_ONCE, Windows, as_its_kernel_does, in_fours
+from tflm_memopt.plan.iteration.work_packed import PACKED
+from tflm_memopt.plan.iteration.work_plain import SUMS_AT_ONCE, in_fours, plain
+from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Windows, named
 from tflm_memopt.plan.nest import Ints
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
@@ -141,7 +143,24 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
         pixels=pixels, taps=taps, iterations=len(executed), listed=0 if in_one_piece or backwards else taps,
         rows=windows.row_windows if m.stripes else int(high.sum()),
     )  # fmt: skip
-    return as_its_kernel_does(windows, done, packed)
+    return _by_kernel(windows, done, packed)
+
+
+def _by_kernel(w: Windows, done: Work, packed: Packing) -> Work:
+    """Return the work of an operator including its kernel's specific work."""
+    kernel = PACKED.get(packed) if packed is not Packing.NONE else plain(w.op)
+    done = named(done, *_words(w, packed))
+    if w.op.activation != FULL_RANGE and (packed is not Packing.NONE or w.makes_fours):
+        done = replace(done, clamped=done.written)
+    return kernel(w, done) if kernel else done
+
+
+def _words(w: Windows, packed: Packing) -> Iterator[str]:
+    """Yield the names of the way in which the executor runs the iterations."""
+    if w.rows and w.makes_single_pixels(packed):
+        yield "narrow"
+    elif w.columns == 1 and not w.rows and w.backwards and packed is not Packing.NONE:
+        yield "reversed"
 
 
 def _summed(m: Member, executed: Ints) -> Work:

@@ -1,0 +1,158 @@
+"""Models of how the kernels of operators that are not packed process the windows of an iteration.
+
+Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tflm_memopt.analysis.costs import Work
+from tflm_memopt.ops import kernel_choice
+from tflm_memopt.ops.packing import QUAD
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.iteration.work_windows import Kernel, Windows, named, stripes
+from tflm_memopt.plan.nest import Ints
+
+SUMS_AT_ONCE = 32
+"""Number of channels whose sums tmo_conv_sums() computes from one read of the bytes."""
+
+
+def _conv(w: Windows, done: Work) -> Work:
+    """Model tmo_conv_ref.c, which processes runs of contiguous bytes for each channel, eight or four bytes at once. The
+    DSP extension computes four channels from each byte.
+    """
+    done = _runs(w, done)
+    if not w.makes_fours:
+        return in_fours(done, w.out_channels)
+    window, c = w.op.window, w.in_channels
+    fours, odd = -(-w.out_channels // 4), w.pixels * (w.out_channels % 4 > 0)
+    done = replace(done, odd=odd, batches=w.pixels * fours)
+    in_rows = w.reads_rows and window.dilation_w == 1
+    if window.kernel_h == 1 and (window.kernel_w == 1 or in_rows):  # the window is read in place
+        return named(replace(done, weights=w.over(w.wide * c // QUAD) * fours * 16), "direct")
+    if kernel_choice.gathers(window, c, w.out_channels, rows=w.reads_rows):
+        values = w.wide * c if in_rows else np.array([c])
+        moves = values // QUAD + values % QUAD
+        words = -(-window.kernel_h * window.kernel_w * c // QUAD)
+        gathers = w.over(moves) if in_rows else w.taps * int(moves[0])
+        return named(replace(done, weights=w.pixels * words * fours * 16, gathers=gathers), "gathered")
+    return in_fours(done, w.out_channels)
+
+
+def in_fours(done: Work, channels: int) -> Work:
+    """Add the work of tmo_dsp_sums(), which multiplies runs of bytes by four channels at once, and by each remaining
+    channel separately. `loops` and `quads` count all channels.
+    """
+    runs, words = done.loops / channels, done.quads / channels
+    alone = channels % 4
+    return replace(
+        done, weights=words * (channels - alone) * 4, batches=runs * (channels // 4 + alone), gathers=words * alone
+    )
+
+
+def _runs(w: Windows, done: Work) -> Work:
+    """Return the work of computing each channel from runs of contiguous bytes."""
+    c = w.in_channels
+    if c > 1 and (not w.in_one_piece or w.op.window.dilation_w > 1):
+        runs, pieces = w.taps, w.taps * int(_pieces(np.array([c]))[0])
+        quads, singles = w.taps * (c // 8 + c % 8 // 4), w.taps * (c % 4)
+    else:
+        values = w.wide * c
+        runs, pieces = w.row_windows, w.over(_pieces(values))
+        quads, singles = w.over(values // 8 + values % 8 // 4), w.over(values % 4)
+    n, shared = w.out_channels, -(-w.out_channels // SUMS_AT_ONCE)
+    return replace(
+        done, loops=runs * n, pieces=pieces * n, quads=quads * n, singles=singles * n, runs=runs * shared,
+        swept=(quads + singles) * shared, vectors=w.taps * c * stripes(n),
+    )  # fmt: skip
+
+
+def _sums(w: Windows, done: Work) -> Work:
+    """Model a convolution whose sums take several bytes each."""
+    channels = w.out_channels // w.op.param
+    return in_fours(_runs(replace(w, out_channels=channels), done), channels)
+
+
+def _pieces(values: Ints) -> Ints:
+    found: Ints = values // 8 + values % 8 // 4 + (values % 4 > 0)
+    return found
+
+
+def _depthwise(w: Windows, done: Work) -> Work:
+    """Model tmo_depthwise_ref.c, which computes four channels at once and the rest singly, or two outputs of an input
+    channel at once. With the DSP extension, the rest are computed with the last four.
+    """
+    c = w.out_channels
+    if w.in_channels != c:
+        pairs, odd = w.in_channels * (c // w.in_channels // 2), w.in_channels * (c // w.in_channels % 2)
+        return named(
+            replace(
+                done, loops=w.pixels * (pairs + odd), pieces=w.taps * pairs, singles=w.taps * odd,
+                runs=w.row_windows * (pairs + odd),
+            ), "repeated",
+        )  # fmt: skip
+    n, fours = c // 4 + c % 4, -(-c // 4)
+    done = replace(done, loops=w.pixels * n, pieces=w.taps * n, vectors=w.taps * stripes(c))
+    if not w.makes_fours:
+        return named(done, "singly")
+    listed = w.row_windows if w.reads_rows else w.pixels
+    return replace(
+        done, quads=w.pixels * fours, batches=listed * fours, swept=w.taps * fours, odd=w.pixels * (c % 4 > 0)
+    )
+
+
+def _filter16(w: Windows, done: Work) -> Work:
+    """Model tmo_conv16_ref.c, which computes each two-byte channel tap by tap."""
+    channels = w.out_channels // 2
+    return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
+
+
+def _pool(w: Windows, done: Work) -> Work:
+    """Model tmo_generated_pool.c, which computes four channels at once, tap by tap or row by row. With the DSP
+    extension, MAX_POOL compares words of four channels (max_pool_words() of tmo_pool_ref.c). The last word may overlap
+    the one before it.
+    """
+    c, rows = w.out_channels, w.row_windows if w.rows else w.taps
+    done = replace(
+        done, loops=rows * c, quads=w.pixels * (c // 4), singles=w.pixels * (c % 4), runs=rows * (c // 4 + c % 4),
+        swept=w.taps * (c // 4), gathers=w.taps * (c % 4),
+    )  # fmt: skip
+    if not (w.op.takes_greatest and w.whole and c >= QUAD):
+        return done
+    fours = -(-c // QUAD)
+    return named(replace(done, pieces=w.pixels * fours, batches=rows * fours, odd=w.taps * fours), "words")
+
+
+def _softmax(w: Windows, done: Work) -> Work:
+    """Model tmo_generated_softmax.c. Neither the maximum nor values far below it need an exponential. int8 values are
+    assumed to be uniformly distributed.
+    """
+    return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
+
+
+def _two_operands(w: Windows, done: Work) -> Work:
+    """Model tmo_generated_binary.c, which works pixel by pixel. A constant operand is read like the other."""
+    share = 2 / len(w.op.inputs)
+    at_once = w.op.writes.c * (w.columns if w.rows else 1)
+    vectors = len(w.x0) * stripes(at_once) if w.rows else w.pixels * stripes(at_once)
+    return replace(done, loops=w.pixels, read=done.read * share, vectors=vectors)
+
+
+def plain(op: RowOp) -> Kernel | None:
+    """Return the model of an operator's reference kernel, or None if it is element-wise."""
+    if op.is_binary:
+        return _two_operands
+    if op.traits.pools:
+        return _pool
+    if op.is_softmax:
+        return _softmax
+    if op.is_convolution:
+        return _conv
+    if op.makes_sums:
+        return _sums
+    if op.is_depthwise:
+        return _depthwise
+    return _filter16 if op.traits.biased else None

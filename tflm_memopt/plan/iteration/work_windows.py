@@ -1,0 +1,131 @@
+"""The windows of an operator's iterations, from which its work is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tflm_memopt.analysis.costs import Work
+from tflm_memopt.ops import kernel_choice
+from tflm_memopt.ops.packing import QUAD, Packing
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.nest import Ints
+
+FULL_RANGE = -128, 127
+"""Activation range that limits nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of all iterations of an operator."""
+
+    op: RowOp
+    rows: bool
+    """Whether an iteration makes a whole row from whole rows."""
+    columns: int
+    """Maximum number of columns per iteration."""
+    in_channels: int
+    out_channels: int
+    """Number of output channels in one channel group."""
+    x0: Ints
+    x1: Ints
+    """Columns [x0, x1) that each iteration makes."""
+    high: Ints
+    """Number of window rows inside the input for each iteration."""
+    wide: Ints
+    """Number of window columns inside the input for each output column."""
+    in_one_piece: bool
+    """Whether the pixels of an input row are contiguous."""
+    whole: bool
+    """Whether each iteration makes all channels of its pixels from all channels of the input."""
+    complete: bool
+    """Whether each iteration makes outputs instead of int32 sums."""
+    in_arena: bool
+    """Whether no operand is in a state or outside the arena."""
+    backwards: bool
+    """Whether the input comes from outside a reversed group, which starts at its last pixel."""
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether kernels for unpacked operators that can read whole rows do so."""
+        return self.rows or (self.in_one_piece and self.makes_single_pixels(Packing.NONE))
+
+    def makes_single_pixels(self, packed: Packing) -> bool:
+        """Whether tmo_iterate_pixel() runs the iterations."""
+        op, tile = self.op, 0 if self.rows else self.columns
+        if not self.in_arena or (self.backwards and packed is not Packing.NONE):
+            return False
+        pointwise = op.window.kernel_w == 1 and (op.window.kernel_h == 1 or self.in_channels >= QUAD)
+        if packed is Packing.DSP_CONV and self.rows and not pointwise:
+            return False
+        return kernel_choice.makes_single_pixels(op.kind, packed, tile, op.writes.w, whole=self.whole)
+
+    @property
+    def makes_fours(self) -> bool:
+        """Whether the DSP extension completes four channels at once without packed weights."""
+        return kernel_choice.makes_fours(self.out_channels, complete=self.complete, biased=self.op.bias is not None)
+
+    @property
+    def pixels(self) -> int:
+        return int((self.x1 - self.x0).sum())
+
+    @property
+    def taps(self) -> int:
+        """The number of taps inside the input."""
+        return self.over(self.wide)
+
+    @property
+    def row_windows(self) -> int:
+        """The number of rows of all windows."""
+        return int((self.high * (self.x1 - self.x0)).sum())
+
+    @property
+    def unclipped(self) -> int:
+        """The number of windows that are not clipped."""
+        return int(self._at_height(self.wide == self.op.window.kernel_w).sum())
+
+    def over(self, each: Ints) -> int:
+        """Return the sum of a per-column figure over the rows of all windows."""
+        return int((self.high * _between(each, self.x0, self.x1)).sum())
+
+    def _at_height(self, columns: Ints) -> Ints:
+        full: Ints = (self.high == self.op.window.kernel_h) * _between(columns, self.x0, self.x1)
+        return full
+
+    def gathered_alone(self, at_once: Ints) -> int:
+        """Return the number of row windows that are gathered without their neighbours. at_once: number of columns
+        gathered together.
+        """
+        return self.pixels - int(self._at_height(at_once).sum())
+
+
+Kernel = Callable[[Windows, Work], Work]
+"""Function that adds a kernel's specific work."""
+
+
+def named(done: Work, *words: str) -> Work:
+    """Return the work with more words in the name of its kernel."""
+    *name, way = done.kernel.split()
+    return replace(done, kernel=" ".join((*name, *words, way)))
+
+
+def stripes(channels: int) -> int:
+    """Return the number of passes over the channels, 32 at a time, in eight registers of 128-bit vectors."""
+    return -(-channels // 32)
+
+
+def iterations(w: Windows) -> Iterator[tuple[tuple[int, int, int], int]]:
+    """Yield each distinct iteration, given by its columns and its number of window rows inside the input, with its
+    count.
+    """
+    found, counts = np.unique(np.stack((w.x0, w.x1, w.high), axis=1), axis=0, return_counts=True)
+    yield from zip(map(tuple, found.tolist()), counts.tolist(), strict=True)
+
+
+def _between(each: Ints, x0: Ints, x1: Ints) -> Ints:
+    """Return the sum of each[x0:x1] for each pair of x0 and x1."""
+    below = np.concatenate(([0], np.cumsum(each)))
+    found: Ints = below[x1] - below[x0]
+    return found
