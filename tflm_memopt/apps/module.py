@@ -12,12 +12,11 @@ from tflm_memopt.emit.embedded import file_name
 from tflm_memopt.emit.module import InApp, Module, module
 from tflm_memopt.emit.module_text import LIMIT, module_header, module_source, ram_limit
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
+from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.results import Optimized, Sample
 from tflm_memopt.runtime.regions import planned
-
-NEWLINE = "\n"
 
 
 def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, str]:
@@ -79,53 +78,13 @@ def _sharing(result: AppOptimized, name: str) -> InApp:
 
 def _header(result: AppOptimized, found: Mapping[str, Module]) -> str:
     """Return the text of APP.h."""
-    c, include_guard = identifier(result.app.name), guard(result.app.name, "module")
-    names = [f"{c}_{identifier(name)}" for name in found]
-    return f"""\
-/* {len(found)} models in one arena, without an interpreter: C11, for tflm-memopt's custom_ops.
- * Written by tflm-memopt.
- *
- *   if (tmo_enter(&{c}_turns, {names[0]}) == TMO_OK) {{  // otherwise another model owns the bytes
- *     ...                                     // fill the inputs, invoke or push, read the outputs
- *     tmo_leave(&{c}_turns, {names[0]});
- *   }}
- *
- * Each model has its own header. A model out of turn runs nothing and returns TMO_OUT_OF_TURN. If several tasks
- * run models, make all of these calls inside a lock.
- * Compile {comment(file_name(result.app.name))} as well: it contains the part of the library that these models need. */
-#ifndef {include_guard}
-#define {include_guard}
-
-#include "tmo/turns.h"
-
-{NEWLINE.join(f'#include "{m.name}.h"' for m in found.values())}
-
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
-#define {c.upper()}_ARENA_BYTES {_arena(found)}u {LIMIT}
-
-enum {c}_model {{ {", ".join(names)} }};
-
-/* The arena of all models. */
-extern uint8_t {c}_arena[{c.upper()}_ARENA_BYTES];
-/* The models' turns (tmo/turns.h). */
-extern tmo_turns {c}_turns;
-
-/* Call it once, first. It checks that this library can run all programs. */
-tmo_status {c}_init(void);
-{_set_slow_header(result) if result.report.slow else ""}
-/* Runs the self-tests of all models. Returns the number of output bytes that differ from TFLM on a PC, or the negative
- * tmo_status of the first test that failed. */
-int32_t {c}_selftest(void);
-
-#ifdef __cplusplus
-}}
-#endif
-
-#endif /* {include_guard} */
-"""
+    c = identifier(result.app.name)
+    return rendered(
+        "app.h.jinja",
+        c=c, modules=list(found.values()), names=[f"{c}_{identifier(name)}" for name in found], arena=_arena(found),
+        guard=guard(result.app.name, "module"), library_file=comment(file_name(result.app.name)), limit=LIMIT,
+        slow=result.report.slow,
+    )  # fmt: skip
 
 
 def _arena(found: Mapping[str, Module]) -> int:
@@ -135,47 +94,10 @@ def _arena(found: Mapping[str, Module]) -> int:
 def _source(result: AppOptimized, found: Mapping[str, Module]) -> str:
     """Return the text of APP.c."""
     c = identifier(result.app.name)
-    rows = ", ".join(f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(*excluded(result), strict=True))
-    return f"""\
-/* {comment(result.app.name)}: {len(found)} models in one arena. Written by tflm-memopt. */
-#include "{file_stem(result.app.name)}.h"
-
-{ram_limit(c, _arena(found))}
-
-_Alignas({ALIGNMENT}) uint8_t {c}_arena[{c.upper()}_ARENA_BYTES];
-
-static const tmo_excluded excluded[] = {{{rows}}};
-tmo_turns {c}_turns = {{excluded, {len(found)}, 0, 0}};
-
-tmo_status {c}_init(void) {{
-  tmo_status status = TMO_OK;
-{_each(found, "if (status == TMO_OK) status = {}_init();")}
-  return status;
-}}
-
-{_set_slow(result, found) if result.report.slow else ""}int32_t {c}_selftest(void) {{
-  int32_t wrong = 0, found = 0;
-{_each(found, "if (found >= 0) wrong += (found = {}_selftest());")}
-  return found < 0 ? found : wrong;
-}}
-"""
-
-
-def _set_slow_header(result: AppOptimized) -> str:
-    c = identifier(result.app.name)
-    return f"""
-#define {c.upper()}_SLOW_BYTES {result.report.slow}u /* of slow memory, for example PSRAM, for all models */
-
-/* Sets the slow memory of all models, 16-byte aligned. Call it before {c}_init(). */
-void {c}_set_slow(void *memory);
-"""
-
-
-def _set_slow(result: AppOptimized, found: Mapping[str, Module]) -> str:
-    offsets = result.report.slow_offsets.items()
-    sets = "".join(f"  {found[name].prefix}_set_slow((uint8_t *)memory + {at});\n" for name, at in offsets)
-    return f"void {identifier(result.app.name)}_set_slow(void *memory) {{\n{sets}}}\n\n"
-
-
-def _each(found: Mapping[str, Module], statement: str) -> str:
-    return "\n".join("  " + statement.format(m.prefix) for m in found.values())
+    return rendered(
+        "app.c.jinja",
+        c=c, about=comment(result.app.name), stem=file_stem(result.app.name), modules=list(found.values()),
+        ram_limit=ram_limit(c, _arena(found)), alignment=ALIGNMENT,
+        excluded=[f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(*excluded(result), strict=True)],
+        slow_at=[(found[name].prefix, at) for name, at in result.report.slow_offsets.items()],
+    )  # fmt: skip
