@@ -1,3 +1,3 @@
-"""Kernels from one description: a small language, its checker, its NumPy interpreter, its access analysis and its C
+"""Kernels from one description: a small language with a checker, a NumPy interpreter, an access analysis and a C
 writer.
 """

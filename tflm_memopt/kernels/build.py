@@ -44,7 +44,7 @@ class Builder:
     numbers: list[str] = field(default_factory=list)
     tensors: list[Array] = field(default_factory=list)
     open: list[list[Statement]] = field(default_factory=lambda: [[]])
-    """The bodies that are open, innermost last."""
+    """The open bodies, innermost last."""
     registers: int = 0
 
     def extents(self, *names: str) -> tuple[Index, ...]:
@@ -53,12 +53,14 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def parameters(self, *names: str) -> tuple[Index, ...]:
-        """Declare other 32-bit numbers."""
+        """Declare other 32-bit numbers that are known when the kernel runs."""
         self.numbers += names
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input. strides: of all axes, or of all but the last; by default the elements are adjacent."""
+        """Declare an input. strides: distances of all axes, or of all but the last. By default the elements are
+        adjacent.
+        """
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -71,18 +73,20 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output, each element of which must be stored exactly once. strides: as for ram()."""
+        """Declare an output. Each element must be stored exactly once. strides: as for ram()."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(
         self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None, strides: tuple[Index, ...] = ()
     ) -> Array:
-        """Declare constants. stride: of a vector whose elements are not adjacent. strides: of all axes but the last."""
+        """Declare constants. stride: distance of the elements of a vector if they are not adjacent. strides: distances
+        of all axes but the last.
+        """
         extents, dense = _row_major(shape, strides)
         return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else dense))
 
     def table(self, name: str, kind: Type, values: tuple[int, ...]) -> Array:
-        """Declare constants that belong to the kernel itself."""
+        """Declare constants that are part of the kernel itself."""
         return self._tensor(Array(name, Memory.FLASH, kind, *_row_major((len(values),)), values=values))
 
     @contextmanager
@@ -114,11 +118,11 @@ class Builder:
         return Reg(name or f"r{self.registers}", kind)
 
     def ram_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load an element of a tensor in RAM, or the one `by` elements after it."""
+        """Load an element of a tensor in RAM. by: number of elements to skip."""
         return self._load(tensor, at, Memory.RAM, by)
 
     def flash_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load a constant, or the one `by` elements after it, as in a table lookup."""
+        """Load a constant. by: number of elements to skip, as in a table lookup."""
         return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Operand, shift: Operand) -> Reg:
@@ -130,7 +134,7 @@ class Builder:
         return self.compute("copy", kind, value)
 
     def compute(self, op: str, kind: Type, *operands: Operand) -> Reg:
-        """Return a new register with the result of an op of meaning.py."""
+        """Return a new register with the result of an op (meaning.py)."""
         to = self.reg_alloc(kind)
         self.assign(op, to, *operands)
         return to
@@ -186,7 +190,7 @@ class Builder:
         self._say(Store(tensor, _indices(at), value))
 
     def ram_free(self, tensor: Array, *at: Index | int) -> None:
-        """Mark an element of an input, or all elements below the given axes, as no longer read."""
+        """Mark an element of an input, or all elements below the given axes, as never read again."""
         first = tensor.offset((*_indices(at), *[Index(())] * (len(tensor.shape) - len(at))))
         count = Index.of(1)
         for extent in tensor.shape[len(at) :]:

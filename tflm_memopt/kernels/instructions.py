@@ -1,7 +1,7 @@
 """Tables of the instructions of a core: each is a piece of C and the op of the language that it implements.
 
-Ops have the meanings of meaning.py, so each row can be run and compared; rows know no operators. Ops without an
-instruction are expanded into others (rewrites.py).
+meaning.py defines the ops, so each row can be run and compared. Rows do not refer to operators. Ops without an
+instruction are expanded into other ops (rewrites.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Shape = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction. In its text, `{d}` is the result and `{a}`, `{b}` and `{c}` are the operands."""
+    """One instruction. In its text, `{d}` is the result, and `{a}`, `{b}` and `{c}` are the operands."""
 
     op: str
     to: str
@@ -26,9 +26,9 @@ class Instruction:
     takes: Shape
     text: str
     width: int = 0
-    """Element width in bits to which the vector unit must be set; 0 for any."""
+    """Element width in bits to which the vector unit must be set, or 0 for any width."""
     second: str = ""
-    """Text for the second registers if a vector is two registers."""
+    """Text for the second registers of vectors that take two registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class VectorUnit:
 
     registers: int
     group: int
-    """Registers per vector of a loop's widest elements; narrower elements need proportionally fewer."""
+    """Number of registers per vector of a loop's widest elements. Narrower elements need proportionally fewer."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:
@@ -57,28 +57,29 @@ class PackedUnit:
     lanes: int
     """Number of bytes that are loaded at once."""
     types: Mapping[str, str]
-    """C type of each shape."""
+    """C type for each shape."""
     load: Mapping[Type, str]
     """Expression that loads a vector from `{p}`, for each element type."""
     pairs: tuple[str, ...] = ()
     """Shapes that take two registers."""
     assembly: bool = False
-    """The texts are assembly, not C."""
+    """Whether the texts are assembly instead of C."""
     last: str = ""
-    """Statement at the start of the last turn, which has `{left}` elements, on cores that can mask lanes. If empty,
-    scalars process the rest.
+    """Statement at the start of the last turn, which has `{left}` elements, on cores that can mask lanes. If it is
+    empty, scalar code processes the rest.
     """
     last_load: Mapping[Type, str] = field(default_factory=dict)
-    """Like `load`, for the last turn: masked lanes are 0."""
+    """Expression like `load` for the last turn, in which masked lanes are 0."""
     store: Mapping[Type, str] = field(default_factory=dict)
-    """Statement that stores `{v}` at `{p}` and after."""
+    """Statement that stores `{v}` from `{p}` on."""
     last_store: Mapping[Type, str] = field(default_factory=dict)
     loop: tuple[str, str] = ("", "")
     """Start of a loop over `{n}` elements whose last turn masks missing lanes, and its end, which jumps to `{again}`
-    while `{left}` is not 0. If empty, there is no such instruction, or it is not used around other loops.
+    while `{left}` is not 0. If it is empty, the core lacks such an instruction, or the instruction is not used around
+    other loops.
     """
     each: PackedUnit | None = None
-    """Unit for loops with independent turns, in which all vectors have 32-bit lanes, whatever is loaded."""
+    """Unit for loops with independent turns. All vectors in such loops have 32-bit lanes, whatever is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ _FUNCTIONS = {
     "exp": "expf", "expm1": "expm1f", "tanh": "tanhf", "magnitude": "fabsf", "root": "sqrtf", "log": "logf",
     "floor": "floorf", "ceil": "ceilf", "round": "tmo_round",
 }  # fmt: skip
-"""C's functions of a float32."""
+"""C functions of a float32."""
 SCALAR = (
     _scalar("copy", "{a}", 1),
     _scalar("add", "(int32_t)((uint32_t){a} + (uint32_t){b})"),
@@ -330,7 +331,7 @@ def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
 def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
     """Expand scale_right for cores that add the upper half of a product to a sum.
 
-    x * m / 2^31 is x + x * m2 / 2^32 with m2 = 2 * m - 2^32. Half of the last bit that the shift drops, and the zero
+    x * m / 2^31 is x + x * m2 / 2^32 with m2 = 2 * m - 2^32. Half of the highest bit that the shift drops, and the zero
     point, are added to the sum first.
     """
     x, multiplier, zero, right = one.operands
@@ -360,7 +361,9 @@ DSP_INSTRUCTIONS = (
     Instruction("add", "v16", ("v16", "v8"), "sxtab16 {d}, {a}, {b}", second="sxtab16 {d}, {a}, {b}, ror #8"),
     Instruction("dot_across", "s", ("v16", "v16"), "smlad {d}, {a}, {b}, {d}", second="smlad {d}, {a}, {b}, {d}"),
 )
-"""Armv7E-M, A7.7: four bytes in one register, or bytes 0 and 2 as int16 in one register and 1 and 3 in another."""
+"""Instructions of Armv7E-M, A7.7. Four bytes are in one register; as int16, bytes 0 and 2 are in one register and bytes
+1 and 3 in another.
+"""
 DSP = InstructionTable(
     "dsp",
     (*DSP_INSTRUCTIONS, *SCALAR),
@@ -370,7 +373,7 @@ DSP = InstructionTable(
     ),
     head='#include "tmo/dsp.h"\n',
 )
-"""Cortex-M4, M7 and M33."""
+"""Instructions of Cortex-M4, M7 and M33."""
 MVE_INSTRUCTIONS = (
     Instruction("copy", "v32", ("v32",), "{a}"),
     Instruction("add", "v32", ("v32", "v32"), "vaddq_s32({a}, {b})"),
@@ -384,7 +387,7 @@ MVE_INSTRUCTIONS = (
     Instruction("dot_across", "s", ("v8", "v8"), "vmladavaq_s8({d}, {a}, {b})"),
     Instruction("sum_across", "s", ("v8",), "vaddvaq_s8({d}, {a})"),
 )
-"""Armv8.1-M, by the names of arm_mve.h, each of which is one instruction."""
+"""Instructions of Armv8.1-M, by the names of arm_mve.h. Each name is one instruction."""
 MVE = InstructionTable(
     "mve",
     (*SCALAR, *MVE_INSTRUCTIONS),
@@ -411,4 +414,4 @@ MVE = InstructionTable(
     ),
     head="#include <arm_mve.h>\n",
 )
-"""Cortex-M55 and M85: sixteen bytes at a time; bytes after the last are 0."""
+"""Instructions of Cortex-M55 and M85. Sixteen bytes are processed at a time, and bytes after the last are 0."""

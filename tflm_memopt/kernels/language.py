@@ -1,7 +1,7 @@
 """The data structures of a kernel. `build.py` creates them from a Python function; all other modules read them.
 
-A kernel works on scalars in registers. `rewrites.py` vectorises loops: a loop then takes as many turns at once as the
-core has lanes, and registers that depend on its variable become vectors.
+A kernel works on scalars in registers. `rewrites.py` vectorises loops: as many turns of a loop then run at once as the
+core has lanes, and registers that depend on the loop's variable become vectors.
 
 The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree. A
 tensor states whether it is in RAM or flash; a scalar is broadcast where a vector is needed.
@@ -22,21 +22,21 @@ class Memory(enum.Enum):
     """The memory that holds a tensor."""
 
     RAM = "ram"
-    """Segments in RAM are freed one after the other."""
+    """RAM, where elements are freed one after the other."""
     FLASH = "flash"
-    """Constants in flash are never freed or overwritten."""
+    """Flash, where constants are never freed or overwritten."""
 
 
 class Type(enum.Enum):
-    """The type of an element: its name and bits."""
+    """Type of an element: its name and number of bits."""
 
     INT8 = "int8", 8
     INT16 = "int16", 16
     INT32 = "int32", 32
     INT64 = "int64", 64
-    """Used for sums in C only."""
+    """Type for sums in C only."""
     FLOAT32 = "float32", 32
-    """Used for scalars only."""
+    """Type for scalars only."""
 
     def __init__(self, short: str, bits: int) -> None:
         self.short = short
@@ -49,7 +49,7 @@ class Type(enum.Enum):
 
     @property
     def least(self) -> int:
-        """The smallest integer that it holds."""
+        """The smallest integer of the type."""
         return -(1 << (self.bits - 1))
 
     @property
@@ -153,14 +153,14 @@ class Array:
     type: Type
     shape: tuple[Index, ...]
     strides: tuple[Index, ...]
-    """Elements from one index of each axis to the next."""
+    """Distance in elements from one index to the next along each axis."""
     written: bool = False
     values: tuple[int, ...] = ()
     """Contents of a table that belongs to the kernel."""
     aligned: bool = True
-    """Elements are aligned as C requires; otherwise elements wider than a byte may be at any address."""
+    """Whether elements are aligned as C requires. Otherwise elements wider than a byte may be at any address."""
     pointers: bool = False
-    """C gets a pointer for each index of the first axis, not one pointer for the whole tensor."""
+    """Whether C gets a pointer for each index of the first axis, instead of one pointer for the whole tensor."""
 
     def offset(self, at: Sequence[Index]) -> Index:
         """Return the offset of an element in elements."""
@@ -179,13 +179,15 @@ class Array:
 
     @property
     def reach(self) -> Index:
-        """The number of elements from the first to the last address, including gaps."""
+        """The number of elements from the first to the last one in memory, including gaps."""
         return self.offset([extent - 1 for extent in self.shape]) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """RegAlloc: a register, or a vector with one value per turn of the loop over `along` that runs at once."""
+    """RegAlloc: a register. In a vectorised loop over `along`, it is a vector with one value for each turn that runs at
+    once.
+    """
 
     name: str
     type: Type
@@ -234,7 +236,7 @@ class Free:
     first: Index
     count: Index
     along: str = ""
-    """Variable of the vectorised loop, of which each lane frees `count` elements, one lane after the other."""
+    """Variable of the vectorised loop. Each of its lanes frees `count` elements, one lane after the other."""
 
     def elements(self, values: Extents, lanes: int) -> range:
         """Return the element numbers."""
@@ -250,20 +252,22 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """As many turns run at once as the core has lanes; the body's registers are vectors along the variable."""
+    """Whether as many turns run at once as the core has lanes. The body's registers are then vectors along the
+    variable.
+    """
     group: int = 0
-    """Registers per vector of the widest elements; 0 for as many as the core allows."""
+    """Number of registers per vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1
     """Number of turns that the body executes; `rest` executes the remaining turns one by one."""
     rest: tuple[Statement, ...] = ()
-    """One turn, or a loop over the same variable for the remaining turns. For a vectorised loop that sums over its
-    lanes, the scalar version for cores that cannot mask lanes.
+    """Statements of one turn, or a loop over the same variable for the remaining turns. For a vectorised loop that sums
+    over its lanes, this is the scalar version for cores that cannot mask lanes.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition: the body runs if 0 <= `at` < `extent`, for example if a tap is inside its tensor.
+    """A condition. The body runs if 0 <= `at` < `extent`, for example if a tap is inside its tensor.
 
     If `at` is a register, the body only computes, so that no access depends on the register.
     """
@@ -283,9 +287,9 @@ class KernelProgram:
     name: str
     about: str
     extents: tuple[str, ...]
-    """Sizes that are known when the kernel runs."""
+    """Sizes that are known only when the kernel runs."""
     parameters: tuple[str, ...]
-    """Other numbers: zero points, limits."""
+    """Other numbers, such as zero points and limits."""
     tensors: tuple[Array, ...]
     body: tuple[Statement, ...]
     schedule: tuple[str, ...] = field(default=())
@@ -297,13 +301,13 @@ class KernelProgram:
 
 
 def goes_on(one: For) -> For | None:
-    """Return the loop that executes a loop's remaining turns, if it is a loop."""
+    """Return the loop that executes a loop's remaining turns, if there is one."""
     rest = one.rest[0] if one.rest else None
     return rest if isinstance(rest, For) and rest.var == one.var else None
 
 
 def statements(body: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield all statements; loops and conditions come before their contents."""
+    """Yield all statements. A loop or condition comes before its contents."""
     for one in body:
         yield one
         if isinstance(one, (For, When)):

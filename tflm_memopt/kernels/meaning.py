@@ -1,7 +1,7 @@
-"""NumPy interpreter for kernels. It is their specification, and slow.
+"""NumPy interpreter for kernels. It is slow and serves as the kernels' specification.
 
-It raises KernelError for an element outside of its tensor, a read of a freed element, a second store of an output
-element, a read of an empty register, and a value that does not fit its register.
+It raises KernelError for an access outside a tensor, a read of a freed element, a second store of an output element, a
+read of an empty register, and a value that does not fit its register.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tflm_memopt.kernels.walk import Addresses, Ints, walk
 
 Arrays = Mapping[str, NDArray[np.generic]]
 Values: TypeAlias = NDArray[Any]
-"""64-bit integers, or float32."""
+"""Types of registers: 64-bit integers or float32."""
 
 
 MOST = (1 << 31) - 1
@@ -47,13 +47,13 @@ def wrap32(x: Ints) -> Ints:
 
 
 def high_mul(a: Ints, b: Ints) -> Ints:
-    """Return a * b / 2^31, halves up. b >= 0, or the product fits."""
+    """Return a * b / 2^31, rounded with halves up. b must be >= 0, or the product must fit."""
     product: Ints = (a * b + (1 << 30)) >> 31
     return product
 
 
 def round_shift(x: Ints, exponent: Ints) -> Ints:
-    """Return x / 2^exponent, halves away from zero."""
+    """Return x / 2^exponent, rounded with halves away from zero."""
     half = (np.int64(1) << exponent) >> 1
     rounded: Ints = np.where(x < 0, -((-x + half) >> exponent), (x + half) >> exponent)
     return rounded
@@ -78,7 +78,7 @@ def select(which: Values, a: Values, b: Values) -> Values:
 
 
 def shift_right_rounded(x: Ints, exponent: Ints) -> Ints:
-    """Return x / 2^exponent, halves up."""
+    """Return x / 2^exponent, rounded with halves up."""
     shifted: Ints = (x + ((np.int64(1) << exponent) >> 1)) >> exponent
     return shifted
 
@@ -94,13 +94,15 @@ def clip(x: Ints, bits: int) -> Ints:
 
 
 def nearest(x: NDArray[np.float32]) -> Ints:
-    """Return the nearest integer, halves away from zero, clamped to [-FAR, FAR]. NaN gives 0."""
+    """Return the nearest integer, clamped to [-FAR, FAR]. Halves are rounded away from zero, and NaN gives 0."""
     wide = np.clip(np.nan_to_num(x.astype(np.float64)), -FAR, FAR)
     return (np.sign(wide) * np.floor(np.abs(wide) + 0.5)).astype(np.int64)
 
 
 def floor_modulo(x: NDArray[np.float32], y: NDArray[np.float32]) -> Values:
-    """Return the remainder of a division whose quotient is rounded down; it has the sign of y, or is a zero of x's."""
+    """Return the remainder of a division whose quotient is rounded down. It has the sign of y; a zero has the sign of
+    x.
+    """
     rest = np.fmod(x, y)
     return select((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
 
@@ -162,7 +164,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot_across": lambda total, a, b: total + np.sum(a * b, keepdims=True),
     "sum_across": lambda total, a: total + np.sum(a, keepdims=True),
 }
-"""Functions of the ops, before wrapping or rounding to float32. Ops in OWN get their own register as first operand."""
+"""Functions of the ops, before wrapping or rounding to float32. An op in OWN gets its own register as first operand."""
 OWN = ("dot", "dot_wide", "dot_across", "sum_across")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
@@ -175,7 +177,7 @@ class Machine:
     kernel: KernelProgram
     memory: dict[str, Values]
     valid: dict[str, NDArray[np.bool_]]
-    """Elements that may be read: constants, inputs until they are freed, and stored elements."""
+    """Masks of the elements that may be read: constants, inputs until they are freed, and stored elements."""
     registers: dict[str, Values]
     addresses: Addresses = field(default_factory=Addresses)
 
@@ -250,8 +252,8 @@ class Machine:
 def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) -> dict[str, Values]:
     """Run a kernel and return its outputs and workspaces as flat arrays.
 
-    values: extents and parameters. arrays: inputs and constants in the order of their strides. lanes: of vectorised
-    loops; the result does not depend on it. Raises KernelError.
+    values: extents and parameters. arrays: inputs and constants in the order of their strides. lanes: number of lanes
+    in vectorised loops, which does not affect the result. Raises KernelError.
     """
     memory, valid = {}, {}
     for tensor in kernel.tensors:

@@ -1,6 +1,6 @@
 """Determines which elements of each input an element of an output depends on, as index ranges per axis.
 
-The planner's facts come from this analysis (ops/kinds.py, ops/window.py). It passes over a description once, with
+The planner's facts come from this analysis (ops/kinds.py, ops/window.py). It goes through a description once, with
 unknown extents and parameters, and follows values from loads through registers to stores. If a value outlives a loop,
 the loop's variable stands for all its turns.
 """
@@ -47,9 +47,9 @@ class AxisRange:
     """
 
     axis: int | None
-    """The output's axis that the indices follow, or None if they are the same for the whole output."""
+    """The output's axis that the indices follow, or None if the indices are the same for the whole output."""
     first: Index
-    """Expression in AT and parameters."""
+    """Expression of AT and the parameters."""
     extent: Index
     per: Index = field(default=Index.of(1))
 
@@ -98,9 +98,9 @@ class InputNeed:
     tensor: Array
     along: tuple[AxisRange, ...]
     through: frozenset[str]
-    """Ops that combine several values into one."""
+    """Ops that combine several values of the input into one."""
     early: bool
-    """Each turn loads everything before it stores."""
+    """Whether each turn loads all of its values before it stores."""
 
     @property
     def own(self) -> tuple[bool, ...]:
@@ -114,7 +114,7 @@ class InputNeed:
 
 @dataclass(frozen=True, slots=True)
 class OutputNeeds:
-    """An output, and its inputs in the order of their declaration."""
+    """An output, and the needs of its inputs in the order of their declaration."""
 
     output: Array
     inputs: Mapping[str, InputNeed]
@@ -129,7 +129,7 @@ class _Place(NamedTuple):
 
     @property
     def registers(self) -> Iterator[Reg]:
-        """Registers that decide whether the statement runs."""
+        """Registers that determine whether the statement runs."""
         return (when.at for when in self.conditions if isinstance(when.at, Reg))
 
 
@@ -139,10 +139,10 @@ class _Source(NamedTuple):
     tensor: Array
     at: tuple[Index, ...]
     inside: tuple[tuple[Index, Index], ...] = ()
-    """Conditions of the load: expressions that are at least 0 and below a limit."""
+    """Conditions of the load, given as expressions that must be at least 0 and below a limit."""
     through: frozenset[str] = frozenset()
     anywhere: bool = False
-    """A register adds an offset to the index."""
+    """Whether a register adds an offset to the index."""
 
 
 Sources: TypeAlias = frozenset[_Source]
@@ -197,7 +197,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
     """Return all loads that a stored element depends on."""
     held: dict[str, Sources] = {}
     home: dict[str, tuple[For, ...]] = {}
-    """The loops that enclose all writes of a register; its value belongs to the current turn of these loops."""
+    """Loops that enclose all writes of a register. The register's value belongs to the current turn of these loops."""
     for one, loops, _ in places:
         if not isinstance(one, Store):
             home[one.to.name] = _common(home.get(one.to.name, loops), loops)
@@ -248,7 +248,7 @@ def _of_all(at: Index, left: Iterable[str]) -> Index:
 
 
 def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mapping[str, Index]) -> AxisRange:
-    """Return the range of a source's indices along one axis for a stored element."""
+    """Return the range of a source's indices along one axis, for one stored element."""
     if source.anywhere:
         return _all(source.tensor, axis)
     (at, extent, per), follows = _product(source, axis, store), None

@@ -1,6 +1,7 @@
 """Rewrites of kernels that change no result. A schedule is a list of rewrites; each states when it is legal.
 
-As in Exo (Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps says how to run it.
+As in Exo (Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps defines how it
+runs.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
 def vectorise(var: str, group: int = 0) -> Rewrite:
     """Run as many turns of a loop at once as a core has lanes.
 
-    group: registers per vector, For.group. It is legal if turns are independent: each turn writes only its own
-    registers, stores to its own places, frees what follows the previous turn's, and addresses are linear in the
-    variable.
+    group: registers per vector, For.group. It is legal if turns are independent. Each turn must write only its own
+    registers, store to its own elements, and free the elements that follow those of the previous turn. Addresses must
+    be linear in the variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
@@ -105,9 +106,9 @@ def reduce(var: str) -> Rewrite:
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """Run several turns of a loop side by side inside its inner loops, so that common loads happen once.
 
-    It is legal where vectorise() is legal, and where the inner loops are vectorised. Further turns: for the remaining
-    iterations. apart: between the inner loops, run one turn after the other, which needs fewer registers. This is legal
-    if values that the turns share do not change there.
+    It is legal where vectorise() is legal, and where the inner loops are vectorised. turns: number of turns; further
+    numbers apply to the remaining iterations. apart: between the inner loops, run one turn after the other, which needs
+    fewer registers. This is legal if values that the turns share do not change there.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -137,8 +138,8 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
 def unroll(var: str, *turns: int) -> Rewrite:
     """Run several turns of a loop one after the other while enough are left.
 
-    After jam() made several loops over the variable, each is unrolled. It is legal for all but vector loops. Further
-    turns: for the remaining iterations.
+    If jam() has made several loops over the variable, each is unrolled. It is legal for all but vector loops. turns:
+    number of turns; further numbers apply to the remaining iterations.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -223,7 +224,7 @@ def _stored_back(one: Load) -> Store:
 
 
 def _everything(body: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield statements() and also the statements for remaining turns."""
+    """Yield all statements, including those for remaining turns."""
     for one in statements(body):
         yield one
         if isinstance(one, For):
@@ -247,7 +248,7 @@ Plain: TypeAlias = Load | Compute | Store | Free
 
 
 def _runs(body: Sequence[Statement]) -> Iterator[For | When | list[Plain]]:
-    """Yield loops, conditions, and the runs of statements between them."""
+    """Yield loops and conditions, and the runs of statements between them."""
     between: list[Plain] = []
     for one in body:
         if isinstance(one, (For, When)):
@@ -279,7 +280,7 @@ def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
 
 
 def _anew(body: Sequence[Statement]) -> set[str]:
-    """Return the registers that the body loads or computes, without those that it adds to."""
+    """Return the registers that the body loads or computes, without those that it only adds to."""
     found: set[str] = set()
     for one in statements(body):
         if isinstance(one, Load) or (isinstance(one, Compute) and one.to not in reads(one)):
@@ -288,7 +289,7 @@ def _anew(body: Sequence[Statement]) -> set[str]:
 
 
 def _moved(one: Statement, own: set[str], var: str, k: int) -> Statement:
-    """Return the statement of the k-th turn, also for loops."""
+    """Return a statement of the k-th turn. The statement may be a loop."""
     if not isinstance(one, (For, When)):
         return _turn(one, own, var, k)
     at = Index.name(var) + k
@@ -309,7 +310,7 @@ def _varies(one: Load | Compute | Store | Free, wide: set[str]) -> bool:
 
 
 def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) -> Statement:
-    """Return the statement of the k-th turn."""
+    """Return a vector statement of the k-th turn."""
 
     def put(index: Index) -> Index:
         return index.put(var, Index.name(var) + k)
@@ -454,8 +455,8 @@ def bind(values: Extents) -> Rewrite:
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
     """Expand ops without an instruction into supported ops.
 
-    into: returns the statements for one op; its temporaries start with a prefix. It is always legal; a test compares
-    the results.
+    into: function that returns the statements for one op. Names of temporaries start with a prefix. It is always legal;
+    a test compares the results.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -490,7 +491,7 @@ def _constant(kernel: KernelProgram, name: str, axes: Sequence[int]) -> Array:
 def _in_loop(
     kernel: KernelProgram, var: str, change: Callable[[For], For], said: str, *, every: bool = False
 ) -> KernelProgram:
-    """Change a loop. every: change all loops over the variable."""
+    """Change a loop. every: whether to change all loops over the variable."""
     _loop(kernel, var, every=every)
 
     def changed(one: Statement) -> Statement:
@@ -509,7 +510,7 @@ def _loop(kernel: KernelProgram, var: str, *, every: bool = False) -> For:
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
-    """Raise KernelError unless the turns are independent. vectors: allow vector loops inside."""
+    """Raise KernelError unless the turns are independent. vectors: whether vector loops are allowed inside."""
     own: set[str] = set()
     written = {one.to.name for one in _everything(loop.body) if isinstance(one, (Load, Compute))}
     for one in _everything(loop.body):
@@ -547,7 +548,7 @@ def _depending(loop: For) -> set[str]:
         before = len(wide)
         for one in _everything(loop.body):
             if isinstance(one, Store):
-                wide.add(one.value.name)  # each turn stores it to another place
+                wide.add(one.value.name)  # each turn stores the value to another place
             elif isinstance(one, Load) and one.tensor.offset(one.at).slope(loop.var).terms:
                 wide.add(one.to.name)
             elif isinstance(one, Compute):

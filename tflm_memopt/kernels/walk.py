@@ -25,7 +25,9 @@ from tflm_memopt.kernels.language import (
 
 Ints: TypeAlias = NDArray[np.int64]
 Moment: TypeAlias = tuple[Load | Compute | Store | Free, dict[str, int], int]
-"""A statement, the values of all names, and the number of lanes that run at once (1 outside vectorised loops)."""
+"""A statement, the values of all names, and the number of lanes that run at once, which is 1 outside vectorised
+loops.
+"""
 
 RegisterValue: TypeAlias = Callable[[Reg], int]
 
@@ -33,8 +35,8 @@ RegisterValue: TypeAlias = Callable[[Reg], int]
 def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterValue | None = None) -> Iterator[Moment]:
     """Yield all statements except loops and conditions, in execution order.
 
-    lanes: lanes of the core. held: returns a register's value for conditions; without it, all conditions on registers
-    hold. The values change between statements.
+    lanes: lanes of the core. held: function that returns a register's value for conditions. Without it, all conditions
+    on registers are taken as true. The values change between statements.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)
 

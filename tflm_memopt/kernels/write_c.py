@@ -91,7 +91,7 @@ def library_function(
 ) -> str:
     """Return a function with its own head.
 
-    given: returns the C expression of each extent, parameter and tensor. ends: a statement at the end.
+    given: function that returns the C expression of each extent, parameter and tensor. ends: statement at the end.
     """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
@@ -158,9 +158,9 @@ class Writer:
     width: int = 0
     """Current element width of the vector unit in bits, or 0 if unknown."""
     last: bool = False
-    """The current turn may have masked lanes."""
+    """Whether the current turn may have masked lanes."""
     each: PackedUnit | None = None
-    """The unit of the enclosing loop with independent lanes."""
+    """Unit of the enclosing loop with independent lanes."""
     moving: dict[str, str] = field(default_factory=dict)
     """Names of the moving pointers of a loop, by their start."""
     moved_by: str = ""
@@ -170,9 +170,9 @@ class Writer:
     parts: int = 1
     """Number of registers per vector of that loop."""
     pointers: int = 0
-    """Number of pointers to common places so far."""
+    """Number of shared pointers so far."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """For each base expression, a pointer to a place, and the place."""
+    """For each base expression, a pointer to a place and the index of this place."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -287,7 +287,7 @@ class Writer:
         self.say("}")
 
     def packed_loop(self, one: For, unit: PackedUnit) -> None:
-        """Write turns of as many elements as fit into registers, then the rest."""
+        """Write turns of as many elements as fit into registers, then the remaining elements."""
         if not unit.last:
             self.stepped(one, unit.lanes)
             return
@@ -329,7 +329,7 @@ class Writer:
         self.lines.append("#endif")
 
     def _left_out(self, one: For, unit: PackedUnit, left: str) -> None:
-        """Write turns any of which may have masked lanes."""
+        """Write turns, any of which may have masked lanes."""
         self.last, self.parts, name = True, 1, f"{one.var}_left"
         fewer = f"{name} = {name} > {unit.lanes} ? {name} - {unit.lanes} : 0{self._step(unit.lanes)}"
         head = f"for (uint32_t {name} = {left}; {name} > 0; {fewer}) {{"
@@ -360,7 +360,7 @@ class Writer:
                 self.say(f"{const}{s.tensor.type.c} *{self.moving[key]} = &{key};")
 
     def _moving_blocks(self, one: For, step: int, rest: Callable[[str], None]) -> None:
-        """Write turns with moving pointers, then the rest."""
+        """Write turns with moving pointers, then the remaining turns."""
         extent = f"({one.extent})" if len(one.extent.terms) > 1 else f"{one.extent}"
         self._block(self._turns(one, f"{extent} / {step}", step), one.body)
         rest(f"{extent} % {step}")
@@ -385,7 +385,7 @@ class Writer:
         return f"{self.moving[key]}[{further + part * (self.each.lanes if self.each else 0)}]"
 
     def stepped(self, one: For, step: int, *, begun: bool = False) -> None:
-        """Write turns of several iterations at once, then the rest one by one or by another loop."""
+        """Write turns of several iterations at once, then the remaining ones singly or as another loop."""
         if self.table.packed and self._may_move(one) and not begun and goes_on(one) is None:
             self._move(one)
             self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))

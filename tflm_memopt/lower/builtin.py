@@ -1,4 +1,4 @@
-"""Writes the operators of a plan that stay builtin: the original's, and parts of these."""
+"""Writes the operators of a plan that stay builtin: operators of the original, and parts of them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
     "PAD": lambda op: schema.PadOptionsT(),
     "SLICE": lambda op: schema.SliceOptionsT(),
 }
-"""Options of operators that no operator of the original corresponds to."""
+"""Options of operators that correspond to no operator of the original."""
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """Return the file's operators. A view that stays reads its shape from a constant, not from operators."""
+    """Return the operators for the file. A view that stays builtin reads its shape from a constant instead of from
+    operators.
+    """
     if PART in op.options:
         return [_part(tree, op, originals)]
     kept = [originals[i] for i in op.stands_for]
@@ -46,7 +48,7 @@ def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
     part = copy.deepcopy(originals[op.sources[0]])
     part.inputs, part.outputs = np.asarray(op.inputs, np.int32), np.asarray(op.outputs, np.int32)
     if op.type == "RESHAPE":
-        part.builtinOptions = schema.ReshapeOptionsT()  # the operand contains the shape
+        part.builtinOptions = schema.ReshapeOptionsT()  # the constant operand already contains the shape
     if "padding" in op.options:
         part.builtinOptions.padding = getattr(schema.Padding, str(op.options["padding"]))
     return part

@@ -35,7 +35,7 @@ class RecordWriter:
 
     constants: ConstantPool
     where: str
-    """Name of the written record, for messages."""
+    """Name of the record being written, for messages."""
     context: Any = None
     """Argument for the encoders of arrays."""
 
@@ -47,7 +47,7 @@ class RecordWriter:
         return raw.tobytes() + behind
 
     def table(self, records: tuple[Any, ...]) -> int:
-        """Add records to the constants, and return their offset; 0 without records."""
+        """Add records to the constants, and return their offset, or 0 if there are none."""
         data = b"".join(self.record(record) for record in records)
         return self.constants.add(np.frombuffer(data, "u1"), "u1") if data else 0
 
@@ -74,7 +74,7 @@ class RecordWriter:
         return behind
 
     def _array(self, kind: ArrayOffset, value: Any) -> int:
-        """Add an array to the constants, and return its offset; 0 without an array."""
+        """Add an array to the constants, and return its offset, or 0 if there is none."""
         if value is not None and kind.encode:
             value = kind.encode(value, self.context)
         if value is None or not len(value):
@@ -92,14 +92,15 @@ class RecordWriter:
 
 @cache
 def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
-    """Return the least and the greatest value of a field, or of each of its numbers."""
+    """Return the minimum and maximum of a field, or of each of its numbers."""
     limits = np.iinfo(kind.base)
     return int(limits.min), int(limits.max)
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""For one record: the shape of each array, the number of records and the context of each table, and an entry for each
-used field among those that share bytes."""
+"""Data that one record does not store itself: the shape of each array, the number of records and the context of each
+table, and an entry for each used field among fields that share bytes.
+"""
 Shaper = Callable[[np.void, Any], Shapes]
 
 
@@ -109,7 +110,7 @@ class RecordReader:
 
     data: bytes
     shapers: Mapping[type, Shaper]
-    """For each record type whose fields depend on other data: (its numbers, context) -> shapes."""
+    """For each record type whose fields depend on other data, a function from (numbers, context) to shapes."""
 
     def record(self, kind: type[Record], at: int, context: Any = None) -> Record:
         return self.table(kind, 1, at, context)[0]
@@ -154,7 +155,7 @@ class RecordReader:
 
 
 def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
-    """Return whether the record stores this field; otherwise the field has its default."""
+    """Return whether the record stores this field. A field that is not stored has its default."""
     if f.base is None:
         return False
     if isinstance(f.type, ArrayOffset | TableOffset) and not getattr(f.type, "decode", None):
@@ -163,6 +164,6 @@ def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
 
 
 def _plain(kind: Any) -> Any:
-    """Return the class of a value that is not None: tuple, for `tuple[int, ...] | None`."""
+    """Return the class of a value that is not None, for example tuple for `tuple[int, ...] | None`."""
     some = next(one for one in get_args(kind) if one is not type(None)) if isinstance(kind, UnionType) else kind
     return get_origin(some) or some

@@ -14,7 +14,7 @@ SHARED = 256
 
 
 class ConstantPool:
-    """Aligned constants. Equal constants are stored once, and a constant inside another one is not stored again."""
+    """Aligned constants. Equal constants are stored once, and so is a constant that is contained in another one."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
         """start: offset of the first constant. expected: constants that will be added later."""
@@ -23,15 +23,16 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest expected constant for each beginning. If the beginning is added first, the whole constant is
-        stored at once."""
+        """The longest expected constant for each beginning. When the beginning is added first, the whole constant is
+        stored at once.
+        """
 
     @property
     def end(self) -> int:
         return self.start + len(self.data)
 
     def add(self, values: NDArray[Any] | None, dtype: str) -> int:
-        """Add a constant, and return its offset from the program's start; 0 for None."""
+        """Add a constant, and return its offset from the program's start, or 0 for None."""
         if values is None:
             return 0
         raw = np.ascontiguousarray(values, dtype=dtype).tobytes()
@@ -41,7 +42,7 @@ class ConstantPool:
         return self.stored[raw]
 
     def _inside(self, raw: bytes) -> int | None:
-        """Return the aligned offset of the bytes inside another constant, or None."""
+        """Return the aligned offset of these bytes inside another constant, or None."""
         if len(raw) < SHARED:
             return None
         whole = self._longest.get(raw[:SHARED], raw)

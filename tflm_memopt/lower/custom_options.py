@@ -12,7 +12,7 @@ MOST_LINES = 32
 
 
 def options(custom: CustomOp) -> bytes:
-    """Return a FlexBuffer map with a line for each group; the text takes flash, so there is a limit."""
+    """Return a FlexBuffer map with a line of text for each group. The text is limited, since it takes flash."""
     words = {f"group {n}": describe(group) for n, group in enumerate(custom.groups[:MOST_LINES])}
     if len(custom.groups) > MOST_LINES:
         words["more"] = f"{len(custom.groups) - MOST_LINES} groups"

@@ -39,7 +39,7 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 @dataclass(frozen=True, slots=True)
 class CustomOp:
-    """A custom operator of the rewritten model: its groups, and the tensors of TFLM that it reads and writes."""
+    """A custom operator of the rewritten model: its groups, and the TFLM tensors that it reads and writes."""
 
     name: str
     groups: tuple[PlannedGroup, ...]
@@ -57,14 +57,14 @@ class CustomOp:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The part of the arena that a custom operator uses besides its inputs and outputs."""
+    """The part of the arena that a custom operator uses in addition to its inputs and outputs."""
 
     offset: int
     nbytes: int
 
 
 def workspace(custom: CustomOp) -> Workspace:
-    """Return the range of the operator's own buffers. Other buffers may lie between them, or overlap, as planned."""
+    """Return the range of the operator's own buffers. Other buffers may be inside this range, as planned."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -101,7 +101,7 @@ class _Lowering:
         before = (
             None,
             *(s.tensor for s in self.plan.states),
-        )  # a window's counter follows the last of its rolling buffers
+        )  # the counter of a window follows the last of its rolling buffers
         own = [
             state
             for state, rolling_buffer in zip(self.plan.states, before, strict=False)
@@ -140,7 +140,7 @@ class _Lowering:
         )
 
     def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
-        """Return how two cores share these operators, or None for one core."""
+        """Return the shares of two cores, or None for one core."""
         shares: list[ProgramShare] = []
         barriers: list[int] = []
         alone: list[int] = []
@@ -204,8 +204,8 @@ class _Lowering:
         )
 
     def _copied(self, op: RowOp, weights: NDArray[np.int8] | None) -> CopiedWeights | None:
-        """Return the record of weights that are copied into the workspace, or None. Raises PlanError for an operator
-        whose weights cannot be copied, and for a buffer of another size.
+        """Return the record of weights that are copied to the workspace, or None. Raises PlanError for an operator
+        whose weights cannot be copied, and for a buffer of the wrong size.
         """
         found = self.plan.find(Role.WEIGHTS, op.output)
         if found is None:
@@ -222,7 +222,7 @@ class _Lowering:
         return self._tensor(op.output, op.writes, nests)
 
     def _on_link(self, rows: Rows) -> int:
-        """Return the record of a tensor without memory here, whose rows a link sends or receives."""
+        """Return the record of a tensor whose rows a link sends or receives, so that it has no memory here."""
         record = ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE)
         return self.tensors.setdefault(record, len(self.tensors))
 
@@ -240,7 +240,7 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _in_state(self, tensor: TensorId, rows: Rows) -> int:
-        """Return the record of a part of the state. If a run updates all rows, they stay in place."""
+        """Return the record of a tensor in the state. If a run updates all rows, they stay in place."""
         number, state = self.states[tensor]
         layout = RowLayout.STATE + number if state.advance % state.depth else RowLayout.HWC
         base = 1 + len(self.inputs) + len(self.custom.outputs)
@@ -248,7 +248,9 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of a tensor as an operator sees it. nests: of what its tiled group makes or sums."""
+        """Return the record of a tensor as an operator sees it. nests: loop nests of the tensors that its tiled group
+        makes or sums.
+        """
         if self.source and self._is_source(tensor):
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -256,7 +258,7 @@ class _Lowering:
         base, offset = self._place(tensor, handed, Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR)
         depth = rolling_buffer[0].depth if rolling_buffer and not rolling_buffer[0].column_windows else rows.h
         if not (base or rolling_buffer or nest or self.plan.find(Role.TENSOR, tensor)):
-            depth = 1  # it has no buffer, since its operator never runs, but its record must lie inside the workspace
+            depth = 1  # an operator that never runs has no buffer, but its record must be inside the workspace
         layout = RowLayout.HWC if rolling_buffer or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if nest:
@@ -273,14 +275,16 @@ class _Lowering:
             return 1 + handed.index(tensor), 0
         if tensor in self.slow:
             return 1 + len(handed) + bool(self.states), self.slow[tensor].offset
-        # nothing reads the rows of a tensor without a buffer, so its operator never runs
+        # an operator whose rows are never read has no buffer, since it never runs
         return 0, 0 if self.plan.find(role, tensor) is None else self._offset(role, tensor)
 
     def _is_source(self, tensor: TensorId) -> bool:
         return self.source is not None and tensor == self.source.tensor
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of the input outside the arena: its rolling buffer, or where pixels become int8."""
+        """Return the record of an input outside the arena: its rolling buffer, or the place where pixels become
+        int8.
+        """
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
@@ -300,14 +304,16 @@ def _rolling_buffer(state: PlacedState) -> ProgramRollingBuffer:
 
 
 def _layout(group: Group) -> int:
-    """Return the order in which a group counts the rows of whole tensors."""
+    """Return the order in which a group counts the rows of whole tensors, as TMO_LAYOUT_*."""
     if not group.is_reversed:
         return RowLayout.HWC
     return RowLayout.PIXELS_REVERSED if group.stripes else RowLayout.ROWS_REVERSED
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes in which an operator's output becomes complete. Sums over stripes become so in the last."""
+    """Return the stripes in which an operator's output becomes complete. Sums over stripes become complete in the last
+    one.
+    """
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

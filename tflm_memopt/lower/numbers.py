@@ -1,7 +1,7 @@
-"""The numbers that an operator computes with, of original operators and of operators of a program.
+"""The numbers that original operators and a program's operators compute with: weights, biases, multipliers, shifts,
+tables, zero points, the activation and the parameter.
 
-They are weights, biases, multipliers, shifts, tables, zero points, the activation and the parameter. Original operators
-are packed as those of the program are.
+Numbers of original operators are packed in the same way as those of the program.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""Numbers by name. Names that an operator lacks, or whose numbers are all 0, are missing."""
+"""Numbers by name. Names are missing if the operator lacks them or all their numbers are 0."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
 """Names of numbers that are stored for a single operator."""
 SUMMED = Kind.SUMS
-"""Kind of operators whose products are summed over several devices."""
+"""Kind of operators whose products several devices add up."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds without constants, and parts of operators that are shared by several devices."""
+"""Kinds without constants, and parts of operators that several devices share."""
 
 
 class ConstantForm(NamedTuple):
@@ -41,7 +41,7 @@ class ConstantForm(NamedTuple):
     kind: Kind
     packing: Packing
     swapped: bool
-    """Whether the operands of a packed operator have another order than the original's."""
+    """Whether the operands of a packed operator are in another order than in the original."""
     nibbles: bool
     kernel: tuple[int, int, int]
     """Rows, columns and channels of a packed convolution's filters."""
@@ -54,7 +54,9 @@ def form_of(op: ProgramOp, program: Program) -> ConstantForm:
 
 
 def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
-    """Return the numbers of an original operator in this form for a family of cores, or None without such a form."""
+    """Return the numbers of an original operator in this form for a family of cores, or None if there is no such
+    form.
+    """
     if form.packing is Packing.NONE:
         weights = in_nibbles(op.weights) if form.nibbles and op.weights is not None else op.weights
         return _numbers(
@@ -66,7 +68,7 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
     wanted = replace(op, packing=form.packing)
     if form.swapped and op.multipliers is not None and op.shifts is not None:
         wanted = replace(wanted, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
-    if op.weights is not None and op.is_convolution:  # a dense layer may read its input as one pixel
+    if op.weights is not None and op.is_convolution:  # a dense layer may read its input as a single pixel
         if op.weights[0].size != math.prod(form.kernel):
             return None
         wanted = replace(wanted, weights=op.weights.reshape(len(op.weights), *form.kernel))
@@ -124,7 +126,7 @@ def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
 
 
 def _parameter(op: RowOp | ProgramOp) -> int:
-    """Return the parameter without what depends on the order of operands or on the packing."""
+    """Return the parameter without the bits that depend on the order of operands or on the packing."""
     if op.kind is Kind.SELECT:
         return without_rows(op.param)
     return 0 if op.packing is Packing.DSP_CONV else op.param

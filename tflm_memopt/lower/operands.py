@@ -1,4 +1,4 @@
-"""The operands of a row operator in its program's order: in order of demand, constants last."""
+"""The operands of a row operator in the order in which its program demands them, constants last."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def constant(op: RowOp) -> ProgramTensor | None:
 
 
 def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
-    """Return the fields of a ProgramOp that depend on the order. demanded: input numbers. packed: it has no scales."""
+    """Return the fields of a ProgramOp that depend on the order of operands. demanded: numbers of the inputs in this
+    order. packed: whether the operator is packed and has no scales.
+    """
     order = _order(op, demanded)
     scales = dict.fromkeys(("multipliers", "shifts")) if packed else scales_in_order(op, demanded)
     return {
@@ -42,7 +44,7 @@ def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Map
 
 
 def scales_in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
-    """Return the multipliers and shifts in that order."""
+    """Return the multipliers and shifts in the order `demanded` of the inputs."""
     order = _order(op, demanded)
     return {"multipliers": _scales(op, op.multipliers, order), "shifts": _scales(op, op.shifts, order)}
 
@@ -81,7 +83,9 @@ def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
 
 
 def copy_record(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
-    """Return the record of a COPY. Its operand `order[k]` is operand k of the program, whose rows access[k] reads."""
+    """Return the record of a COPY. Operand k of the program is the operator's operand `order[k]`, whose rows access[k]
+    reads.
+    """
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(
         MoveRecord(

@@ -15,7 +15,7 @@ from tflm_memopt.ops.rowop import RowOp
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
 """Order of sixteen channels in a vector: even and odd channels, each again split into even and odd ones."""
 TURN = 3
-"""Taps of a depthwise convolution are padded to a multiple of this number."""
+"""Number of taps to a multiple of which those of a depthwise convolution are padded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Packed:
     packing: Packing
     weights: NDArray[np.int8] | None
     scales: NDArray[np.int32] | None
-    """Scales that are stored apart from the weights."""
+    """Scales that are stored separately from the weights."""
 
 
 def pack(op: RowOp) -> Packed:
@@ -89,7 +89,9 @@ def constant_sizes(
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """[out][kernel_h][kernel_w][in] -> bytes of int16 [pair][quad][k, k + 2, k + 1, k + 3], 256 * B + A."""
+    """Convert [out][kernel_h][kernel_w][in] to bytes of int16 [pair][quad][k, k + 2, k + 1, k + 3], each 256 * B +
+    A.
+    """
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.DSP_CONV, (kernel_h, kernel_w), channels)
     width = kernel_w * channels
@@ -102,7 +104,9 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """dsp_weights(), but [pair][word] -> [word][pair] of each three pairs, as long as two or four are left, or none."""
+    """Return dsp_weights() with [pair][word] changed to [word][pair] for each three pairs, as long as two, four or no
+    pairs are left.
+    """
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
@@ -110,7 +114,9 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return the scales of each pair of channels: bias A, 256 * bias B + bias A; m2, c, e of A, of B. Modulo 2**32."""
+    """Return the scales of each pair of channels, modulo 2**32: bias A, 256 * bias B + bias A, then m2, c, e of A and
+    of B.
+    """
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
@@ -119,10 +125,9 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """[channel][kernel_h][kernel_w][1] and _scales() -> bytes.
-
-    Each group of four channels has its biases, its taps and its scales m2, c, e. Each three taps are int16: two of
-    channels 0 to 3, then one of channels 0, 2, 1, 3. The last group may overlap the one before it.
+    """Convert [channel][kernel_h][kernel_w][1] and _scales() to bytes. Each group of four channels has its biases, its
+    taps and its scales m2, c, e. Each three taps are int16: two of channels 0 to 3, then one of channels 0, 2, 1, 3.
+    The last group may overlap the one before it.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -149,7 +154,7 @@ def add_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """[out][kernel_h][kernel_w][in] -> [four][vector][channel][16 values]."""
+    """Convert [out][kernel_h][kernel_w][in] to [four][vector][channel][16 values]."""
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.MVE_CONV, (kernel_h, kernel_w), channels)
     flat = np.zeros((-(-n // QUAD) * QUAD, values), np.int8)
@@ -167,7 +172,7 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """[channel][kernel_h][kernel_w][1] and _mve_scales() -> bytes.
+    """Convert [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
 
     Each group of sixteen channels has its biases, each tap, its multipliers and its shifts. The last group may overlap
     the one before it; fewer than sixteen channels are repeated.
@@ -185,7 +190,7 @@ def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def rvv_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """[out][kernel_h][kernel_w][in] -> [kernel_h][kernel_w][in][out]; `in` is 1 for depthwise convolutions."""
+    """Convert [out][kernel_h][kernel_w][in] to [kernel_h][kernel_w][in][out]; `in` is 1 for depthwise convolutions."""
     return np.ascontiguousarray(np.moveaxis(filters, 0, -1), np.int8).reshape(-1)
 
 
@@ -198,7 +203,7 @@ def rvv_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """[out][kernel_h][kernel_w][in] -> [out][values], padded to a multiple of 16 values."""
+    """Convert [out][kernel_h][kernel_w][in] to [out][values], padded to a multiple of 16 values."""
     n, kernel_h, kernel_w, channels = filters.shape
     padded = np.zeros((n, packed_values(Packing.ESP_CONV, (kernel_h, kernel_w), channels)), np.int8)
     padded[:, : filters[0].size] = filters.reshape(n, -1)
@@ -206,20 +211,20 @@ def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts. `more` channels are added, whose outputs are not used."""
+    """Return biases, multipliers and shifts, with `more` channels added whose outputs are not used."""
     scales = np.pad(_mve_scales(op), ((0, more), (0, 0)))
     scales[len(scales) - more :, 2] = -1
     return _int32(scales.T)
 
 
 def _mve_scales(op: RowOp) -> NDArray[np.int64]:
-    """[channel]: bias, m, -e."""
+    """Return [channel][bias, m, -e]."""
     bias, doubled, _, shifts = _scales(op).T
     return np.stack((bias, doubled // 2, -shifts), axis=1)
 
 
 def _scales(op: RowOp) -> NDArray[np.int64]:
-    """[channel]: bias, m2, c, e. The sum of a channel with multiplier 0 is 0."""
+    """Return [channel][bias, m2, c, e]. The sum of a channel with multiplier 0 is 0."""
     if op.multipliers is None or op.shifts is None:
         raise ValueError(f"{op.name} has no scales")
     n = op.writes.c
@@ -235,7 +240,7 @@ def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def plain_weights(op: RowOp) -> NDArray[np.int8] | None:
-    """Return the weights of an operator that is not packed, as its program stores them."""
+    """Return the weights of an unpacked operator in the form that its program stores."""
     return in_nibbles(op.weights) if op.nibbles and op.weights is not None else op.weights
 
 

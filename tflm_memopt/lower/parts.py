@@ -24,7 +24,7 @@ def parts(program: Program) -> int:
     """Return a bit for each part that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     for op in program.ops:
-        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # others are rejected
+        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # programs with other records are rejected
             found.update(_of_operator(op, program.tensors))
     return sum(1 << part for part in found)
 
@@ -68,7 +68,9 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs the operator. A single packed iteration does not justify its code."""
+    """Return whether tmo_iterate_pixel() runs the operator. Its code is not worthwhile for a single packed
+    iteration.
+    """
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
     return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)

@@ -50,11 +50,11 @@ class Header:
     magic: U32
     version: U16
     target: U16
-    """TMO_TARGET_*: the cores that the program is for."""
+    """Cores that the program is for, as TMO_TARGET_*."""
     size: U32
     """Bytes of the whole program."""
     iterations: U32
-    """Exact number of iterations in one run, after which the executor stops."""
+    """Exact number of iterations of a run, after which the executor stops."""
     workspace: U32
     """Bytes of the workspace."""
     n_inputs: U16
@@ -63,7 +63,7 @@ class Header:
     n_ops: U16
     n_groups: U16
     input: U8
-    """TMO_INPUT_*"""
+    """Place of input 0, as TMO_INPUT_*."""
     pools: U8
     """Number of tmo_pool records that follow: 0 or 1."""
     tensors: U32
@@ -73,18 +73,20 @@ class Header:
     groups: U32
     """tmo_group[n_groups]"""
     cores: U32 = 0
-    """tmo_cores; 0: the program is for one core."""
+    """tmo_cores, or 0 if the program is for one core."""
     state: U32 = 0
-    """Bytes of the state, which outlives the run; 0: none."""
+    """Bytes of the state, which outlives the run, or 0 if there is none."""
     rolling_buffers: U32 = 0
-    """tmo_rolling_buffer[], ended by one with depth 0; 0: the program has no state."""
+    """tmo_rolling_buffer[], ended by one with depth 0; 0 if the program has no state."""
     parts: U32 = 0
-    """A bit for each TMO_PART_* that the program needs."""
+    """One bit for each TMO_PART_* that the program needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A memory beside the workspace that holds whole tensors: the buffer after the state in io, of at least `bytes`."""
+    """A memory besides the workspace that holds whole tensors. It is the buffer after the state in io, of at least
+    `bytes`.
+    """
 
     bytes: U32
 
@@ -94,11 +96,11 @@ class ColumnWindowRecord:
     """A column window: consecutive rows of each stripe, in a rolling buffer of pixels."""
 
     offset: U32
-    """Bytes from the tensor's base."""
+    """Offset from the tensor's base in bytes."""
     depth: U32
-    """Pixels of the rolling buffer."""
+    """Number of pixels in the rolling buffer."""
     rows: U16
-    """Rows of each stripe."""
+    """Number of rows of each stripe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +108,11 @@ class NestRecord:
     """Stripes in which a tiled group produces a tensor: rows below m * advance + end, clamped, exist after stripe m."""
 
     advance: U16
-    """In a tiled group: distance between stripes in rows."""
+    """In a tiled group: number of rows from one stripe to the next."""
     end: I16
-    """In a tiled group: rows after the first stripe, before clamping."""
+    """In a tiled group: number of rows that exist after the first stripe, before clamping."""
     rows: U16
-    """In a tiled group: rows of a stripe. More than `advance` means that stripes compute some rows again."""
+    """In a tiled group: number of rows of a stripe. If it exceeds `advance`, stripes compute some rows again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,30 +120,30 @@ class ProgramTensor:
     """One view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in column windows."""
 
     offset: U32
-    """Bytes from the base; not used with column windows."""
+    """Offset from the base in bytes; unused with column windows."""
     height: U16
-    """Rows of the whole tensor."""
+    """Number of rows of the whole tensor."""
     width: U16
     channels: U32
-    """Bytes of a pixel, of all channel groups."""
+    """Bytes of a pixel, including all channel groups."""
     depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows: -end mod advance."})]
-    """Rows of the rolling buffer; equals `height` for a whole tensor."""
+    """Number of rows of the rolling buffer; equal to `height` for a whole tensor."""
     base: U8 = 0
     """0: workspace; 1..n_inputs: inputs; then the outputs; then the state; then slow memory; TMO_PROGRAM_BASE;
     TMO_LINK_BASE.
     """
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
-    """tmo_column_window[n_column_windows], beginning with the column window of a stripe's first rows; 0: none."""
+    """tmo_column_window[n_column_windows], beginning with that of a stripe's first rows; 0 if there are none."""
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """Stripes of a tiled group's outputs and of its iterative operators' inputs; otherwise None."""
+    """Stripes of a tiled group's outputs and of its iterative operators' inputs; None for other tensors."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """In a streamed input: rows of one push. `depth` older rows are at `offset` in the workspace."""
+    """In a streamed input: number of rows of one push. `depth` older rows are at `offset` in the workspace."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """With rows in a rolling buffer of the state: rows before row 0."""
+    """With rows in a rolling buffer of the state: number of rows before row 0."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
-    """With TMO_PROGRAM_BASE: the tensor's bytes."""
+    """With TMO_PROGRAM_BASE: size of the tensor in bytes."""
     layout: U8 = RowLayout.HWC
-    """TMO_LAYOUT_*; HWC for rolling buffers and column windows."""
+    """Order of the rows in memory, as TMO_LAYOUT_*; HWC for rolling buffers and column windows."""
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_column_windows": Number("<u2")}
@@ -173,7 +175,7 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """A COPY's output row: n_moves records of tmo_move follow."""
+    """The moves that make a COPY's output row. n_moves records of tmo_move follow."""
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
@@ -221,7 +223,7 @@ class CopiedWeights:
     weights: Annotated[NDArray[np.int8], ArrayOffset("i1")] = field(compare=False)
     """The weights in the program."""
     place: U32
-    """16-aligned offset of the copy in the workspace."""
+    """16-aligned offset of the copied weights in the workspace."""
 
     C_ORDER: ClassVar[str] = "weights bytes place"
     DERIVED: ClassVar[Mapping[str, Type]] = {"bytes": Number("<u4")}
@@ -239,21 +241,21 @@ class ProgramOp:
     kind: Annotated[Kind, Number("u1")]
     """tmo_op_kind"""
     inputs: Annotated[tuple[int, ...], Number("<u2", MAX_INPUTS, "input")]
-    """Indices of tensors."""
+    """Indices of the operands' tensors."""
     output: U16
-    """Index of a tensor."""
+    """Index of the output's tensor."""
     input_zero_points: Annotated[tuple[int, ...], Number("i1", MAX_INPUTS, "input_zero_point")]
     output_zero_point: I8
     window: Annotated[Window, Inline(Window)] = UNIT
     activation: Annotated[tuple[int, int], Named("i1", ("act_min", "act_max"))] = (-128, 127)
-    """Minimum and maximum of the output."""
+    """Minimum and maximum of the output's values."""
     iterative: Annotated[bool, Flag("flags", 0)] = False
     """TMO_FLAG_*"""
     sums: Annotated[bool, Flag("flags", 2)] = False
     swapped: Annotated[bool, Flag("flags", 3)] = False
     nibbles: Annotated[bool, Flag("flags", 4)] = False
     tile: U16 = 0
-    """Columns of an iteration in a tiled group, else 0."""
+    """Number of columns of an iteration in a tiled group, else 0."""
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
@@ -267,22 +269,22 @@ class ProgramOp:
     copied: Annotated[CopiedWeights | None, TableOffset(CopiedWeights), Over("weights")] = None
     """TMO_FLAG_COPIES: a tmo_copied."""
     bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
-    """int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned. float32: float[channels / 4]."""
+    """int32_t[channels], or 0 without biases. int16: int64_t[channels / 2], 4-aligned. float32: float[channels / 4]."""
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
     """Packed: biases and scales in the packing's layout, unless they are among the weights."""
     multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
-    """int32_t[]; ADD and similar kinds: in the order of the inputs, then the output's."""
+    """int32_t[]. ADD and similar kinds have the multipliers of the inputs in order, then the output's."""
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
-    """int8_t[]; positive is left."""
+    """int8_t[]. Positive numbers shift left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
     """4-aligned offset in the workspace: int32_t[width * channels] if iterative. If it sums channel groups, as many for
     each row of the highest stripe."""
     channel_groups: U16 = 0
     """Channel groups of a tiled group; 0 or 1: none."""
     group_channels: U16 = 0
-    """Channels of each group; the last one may have fewer."""
+    """Number of channels of each group; the last one may have fewer."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
-    """tmo_access[n_inputs]; none: a window determines what is read."""
+    """tmo_access[n_inputs], or 0 if a window determines the rows that are read."""
 
     C_ORDER: ClassVar[str] = (
         "kind flags input_zero_point output_zero_point act_min act_max n_inputs input output tile kernel_h kernel_w "
@@ -315,7 +317,7 @@ class ProgramOp:
 
     @property
     def device(self) -> int | None:
-        """The device that runs the program, if rows cross links."""
+        """Number of the device that runs the program, if rows cross links."""
         if self.message is None:
             return None
         return self.message.sender if self.kind is Kind.SEND else self.message.receiver
@@ -332,34 +334,35 @@ class ProgramRollingBuffer:
     """
 
     offset: U32
-    """Bytes from the state's start to its first slot."""
+    """Offset from the state's start to the first slot in bytes."""
     row: U32
     """Bytes of a slot."""
     depth: Annotated[int, Number("<u2"), Also({"runs": "Window: number of runs until it is full."})]
     """Number of slots."""
     advance: U16
-    """Rows that each run keeps."""
+    """Number of rows that each run keeps."""
     fill: U8
     """Value of all bytes after a reset."""
     window: U8 = 0
-    """1: a counter of runs instead of rows. A run that ends before the window is full returns TMO_WAIT."""
+    """1 for a counter of runs instead of rows. A run that ends before the window is full returns TMO_WAIT."""
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """Derived from the program, at least 1, so that a state of another program is rejected."""
+    """Number of at least 1 that is derived from the program, so that a state of another program is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramGroup:
-    """Operators [first_op, first_op + n_ops). The group's loops interleave their iterations."""
+    """Operators [first_op, first_op + n_ops), whose iterations the group's loops interleave."""
 
     first_op: U16
     n_ops: U16
     counters: U32
-    """2-aligned offset in the workspace of the operators' next units: uint16_t[n_ops]; in a tiled group
-    tmo_unit[n_ops]."""
+    """2-aligned offset in the workspace of the counters of the operators' next units: uint16_t[n_ops], or in a tiled
+    group tmo_unit[n_ops].
+    """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
-    """Codes: TMO_LOOP_*."""
+    """Codes of the loops: TMO_LOOP_*."""
     stripes: U16 = 0
-    """Number of stripes; 0: row group."""
+    """Number of stripes, or 0 for a row group."""
 
     C_ORDER: ClassVar[str] = "first_op n_ops counters stripes loops"
 
@@ -384,7 +387,7 @@ def iteration_bits(iterations: Iterations, count: int) -> bytes:
 
 
 def some_iteration_bits(iterations: Iterations, count: int) -> bytes:
-    """Encode the same bits, or nothing if no iteration is selected."""
+    """Encode one bit for each iteration, or return nothing if no iteration is selected."""
     return iteration_bits(iterations, count) if iterations else b""
 
 
@@ -401,12 +404,12 @@ SCRATCH_OF_CORE_1 = {"scratch": "tmo_op.scratch for core 1."}
 
 @dataclass(frozen=True, slots=True)
 class ProgramShare:
-    """Shares of two cores in an operator's iterations."""
+    """Shares of two cores in the iterations of an operator."""
 
     how: U16
-    """TMO_SHARDING_*"""
+    """Way of sharing, as TMO_SHARDING_*."""
     cut: U16
-    """Columns or channels of core 0."""
+    """Number of columns or channels of core 0."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]
     """tmo_op.accumulator for core 1."""
 
@@ -415,21 +418,22 @@ class ProgramShare:
 class ProgramCores:
     """Shares of two cores in a run. Both cores step through all iterations with their own counters, and compute their
     share of each. They wait for each other at barriers. Between two barriers, neither core accesses bytes that the
-    other one writes, as the converter's checker proves. Only for row groups without state, with input 0 in the arena.
+    other one writes, as the converter's checker proves. The program must have only row groups, no state, and input 0 in
+    the arena.
     """
 
     shares: Annotated[tuple[ProgramShare, ...], TableOffset(ProgramShare)]
     """tmo_share[n_ops]"""
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
-    """One bit for each iteration of the run, bit i % 8 of byte i / 8 for iteration i: whether there is a barrier before
-    it.
+    """One bit for each iteration of the run (bit i % 8 of byte i / 8 for iteration i), which is set if there is a
+    barrier before it.
     """
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """The same number of bits: whether core 0 computes all of iteration i, regardless of its operator's share; 0:
-    none.
+    """One bit for each iteration, which is set if core 0 computes all of it, regardless of its operator's share; 0 if
+    there is none.
     """
     counters: U32
-    """Distance of core 1's counters from those of core 0, in bytes."""
+    """Distance from core 0's counters to core 1's in bytes."""
 
     C_ORDER: ClassVar[str] = "shares barriers n_barriers alone counters"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_barriers": Number("<u4")}
@@ -449,7 +453,7 @@ class Program:
     workspace: int
     """Bytes of the workspace."""
     iterations: int
-    """Exact number of iterations in one run."""
+    """Exact number of iterations of a run."""
     tensors: tuple[ProgramTensor, ...]
     ops: tuple[ProgramOp, ...]
     groups: tuple[ProgramGroup, ...]
@@ -460,7 +464,7 @@ class Program:
     rolling_buffers: tuple[ProgramRollingBuffer, ...] = ()
     """Rolling buffers of the state."""
     cores: ProgramCores | None = None
-    """None: the program is for one core."""
+    """Shares of two cores, or None if the program is for one core."""
     slow: int = 0
     """Bytes of slow memory, or 0 if all tensors are in the workspace, inputs and outputs."""
 
@@ -482,10 +486,10 @@ RECORDS: Mapping[str, type] = {
     "tmo_share": ProgramShare,
     "tmo_cores": ProgramCores,
 }
-"""Records by their names in C."""
+"""Records by their name in C."""
 HEADER, POOL, TENSOR, OP, GROUP, ROLLING_BUFFER = (
     layout_of(record).dtype
     for record in (Header, PoolRecord, ProgramTensor, ProgramOp, ProgramGroup, ProgramRollingBuffer)
 )
 ACCESS, COPY, MOVE, MESSAGE = (layout_of(record).dtype for record in (Access, CopyRecord, MoveRecord, Message))
-"""The records as numpy types, to read or damage single fields of a packed program."""
+"""The records as numpy types, for reading or damaging single fields of a packed program."""

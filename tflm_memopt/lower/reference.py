@@ -10,7 +10,7 @@ from tflm_memopt.plan.loops import Iteration, Repeat
 
 
 def reference_program(op: RowOp) -> bytes:
-    """Return the packed program of `op`. Its io are the inputs and the output, its workspace is a counter."""
+    """Return the packed program of `op`. Its io are the inputs and the output, and its workspace is a counter."""
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
     lone = ProgramOp(
@@ -33,7 +33,7 @@ def reference_program(op: RowOp) -> bytes:
 
 
 COUNTER_BYTES = 2
-"""Size of the operator's counter of iterations, a uint16."""
+"""Bytes of the operator's counter of iterations, a uint16."""
 
 
 def _whole(rows: Rows, base: int) -> ProgramTensor:

@@ -40,7 +40,8 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     offsets |= {t: offsets[part.storage] + part.first for t, part in graph.parts.items()}
     if not any(called(op) for op in graph.model.ops):
-        del tree.subgraphs[1:]  # they initialised the states; also removes damaged signatures of them
+        # other subgraphs only initialised the states; this also removes damaged signatures of them
+        del tree.subgraphs[1:]
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
     for item in sequence(planned, op_per_group=op_per_group):
@@ -98,7 +99,8 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
         offsets[outputs[-1]] = space.offset
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.inputs]
-    if program.input in (InputPlace.STREAM, InputPlace.LINK):  # a reset zeroes variables, and a new input begins
+    # a variable is zeroed by a reset, after which a new input begins
+    if program.input in (InputPlace.STREAM, InputPlace.LINK):
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if program.state:
         inputs.append(writer.add_tensor(tree, f"tmo/state_{position}", (program.state,), "UINT8", variable=True))
@@ -138,7 +140,7 @@ def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
-    """Set the shapes of tensors between groups that lost channels and still belong to TFLM."""
+    """Set the shapes of tensors between groups that lost channels and that TFLM still places."""
     for op in ops.values():
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:

@@ -67,7 +67,9 @@ def pack(program: Program) -> bytes:
 
 
 def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
-    """Encode the records of tensors, operators and groups. Their constants are added to the pool, loops first."""
+    """Encode the records of tensors, operators and groups. Their constants are added to the pool, those of loops
+    first.
+    """
     groups, tensors, ops = (
         b"".join(RecordWriter(constants, f"{what} {i}").record(record) for i, record in enumerate(records))
         for what, records in (("group", program.groups), ("tensor", program.tensors), ("operator", program.ops))
@@ -76,12 +78,14 @@ def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, by
 
 
 def _cores(program: Program, constants: ConstantPool) -> int:
-    """Add the shares of two cores, and return their offset; 0 for one core."""
+    """Add the shares of two cores, and return their offset, or 0 for one core."""
     return RecordWriter(constants, "shares", program.iterations).table((program.cores,)) if program.cores else 0
 
 
 def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
-    """Add the state's rolling buffers, ended by an empty one; return their offset. identity: makes keys differ."""
+    """Add the state's rolling buffers, ended by an empty one, and return their offset. identity: number from which the
+    keys are derived.
+    """
     rolling_buffers = [
         replace(rolling_buffer, key=1 + identity % (KEYS - rolling_buffer.depth))
         for rolling_buffer in program.rolling_buffers
@@ -200,4 +204,4 @@ SHAPERS: Mapping[type, Shaper] = {
     CopyRecord: lambda r, _: {"moves": (int(r["n_moves"]),)},
     ProgramCores: lambda _, header: {"shares": (header.n_ops,)},
 }
-"""Lengths of the arrays of each record."""
+"""Functions that return the lengths of a record's arrays."""

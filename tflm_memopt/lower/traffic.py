@@ -1,8 +1,8 @@
 """Bytes per inference that a plan reads and writes in slow memory, and bytes of constants that it reads.
 
-plan/iteration/traffic.py defines what an iteration reads and writes. In addition, it reads the weights, biases and
-scales of its operator once, or those of its channel group. Weights that are copied to the arena are read once.
-tests/counted_traffic.py counts the same bytes while a program runs.
+plan/iteration/traffic.py defines what an iteration reads and writes. In addition, an iteration reads the weights,
+biases and scales of its operator once, or those of its channel group. Weights that are copied to the arena are read
+once. tests/counted_traffic.py counts the same bytes while a program runs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class BytesMoved:
-    """Bytes per inference, of groups only."""
+    """Bytes per inference that groups move. Builtin operators are not counted."""
 
     slow_read: int = 0
     slow_written: int = 0
     weights_read: int = 0
-    """Bytes of weights, biases and scales that are read where the program is stored, normally in flash."""
+    """Bytes of weights, biases and scales that are read from the program's memory, normally flash."""
 
     def __add__(self, other: BytesMoved) -> BytesMoved:
         return BytesMoved(
@@ -55,9 +55,9 @@ def traffic(planned: Planned) -> BytesMoved:
 
 
 def _weights_read(member: Member, fired: Ints, copied: int) -> int:
-    """Return the bytes of constants that these iterations read in flash. copied: bytes of weights that are copied."""
+    """Return the bytes of constants that these iterations read from flash. copied: bytes of weights that are copied."""
     op, nest = member.op, member.nest
-    if op.traits.constants is Constants.ROWS:  # each iteration reads one row of a table
+    if op.traits.constants is Constants.ROWS:  # each iteration reads a single row of a table
         return len(fired) * op.writes.row_bytes
     arrays, groups = constants_of(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
     nbytes = sum(array.nbytes for array in arrays if array is not None) - copied
@@ -68,9 +68,8 @@ def _weights_read(member: Member, fired: Ints, copied: int) -> int:
 
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
-    """Return the bytes of constants, of `nbytes` in all, that iterations of these channel groups read.
-
-    split: channels. each: channels of a group; the last group may have fewer, a pass after it reads none.
+    """Return the bytes of constants that iterations of these channel groups read. nbytes: bytes of all constants.
+    split: number of channels. each: channels of a group. The last group may have fewer, and a pass after it reads none.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

@@ -11,7 +11,7 @@ from tflm_memopt.model.flatbuffer import HEADER_BYTES, IDENTIFIER
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino", ".inc")
 MOST_SOURCE_BYTES = 1 << 26
-"""Limit of a source file in bytes; each byte of the model takes about six characters."""
+"""Limit of the size of a source file in bytes. A byte of the model takes about six characters."""
 HINT = "give the .tflite file, or C source as xxd -i or `optimize` writes it"
 
 _NO_CODE = re.compile(
@@ -36,7 +36,7 @@ class _Array:
     length: str
     body: bytes
     whole: bool
-    """The array's closing brace was found."""
+    """Whether the array's closing brace was found."""
 
     @property
     def is_model(self) -> bool:
@@ -51,7 +51,7 @@ class _Array:
             raise self.damaged(f"{len(items):,} numbers in [{self.length}]")
         try:
             return bytes(int(item, 0) for item in items)
-        except ValueError:  # negative or octal numbers, suffixes, or invalid text
+        except ValueError:  # the item is a negative or octal number, has a suffix, or is invalid
             return bytes(self._checked(k, item) for k, item in enumerate(items))
 
     def _checked(self, number: int, item: bytes) -> int:
@@ -108,7 +108,7 @@ def _arrays(code: bytes) -> Iterator[_Array]:
 
 
 def _declared(statement: bytes) -> tuple[str, str] | None:
-    """Return name and length, as written, of the array of bytes that a statement declares, or None."""
+    """Return name and length of the array of bytes that a statement declares, both as text, or None."""
     before, bracket, after = _ATTRIBUTE.sub(b" ", statement).partition(b"=")[0].rpartition(b"[")
     name = _NAME.search(before.rstrip())
     if not bracket or name is None or not _BYTE.search(before):
@@ -123,6 +123,6 @@ def _value(item: bytes) -> int:
         value = (
             int(b"".join(number.groups()), 8 if number[2].isdigit() and number[2][:1] == b"0" else 0) if number else 256
         )
-    except ValueError:  # 08
+    except ValueError:  # an invalid octal number such as 08
         value = 256
     return value & 0xFF if -128 <= value <= 255 else -1

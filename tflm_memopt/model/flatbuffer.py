@@ -1,8 +1,8 @@
 """Checks the structure of a .tflite file before any code relies on its offsets.
 
-FlatBuffers' Python package follows any offset; only its C++ package has a verifier. This module checks what a model
-needs: every table, vector and string that the reader follows is inside the file, and their number is bounded. Operator
-options are only checked as tables, since the reader catches the object API's exceptions for wrong vectors in them.
+FlatBuffers' Python package follows any offset; only its C++ package has a verifier. This module checks that every
+table, vector and string that the reader follows is inside the file, and that their number is bounded. Operator options
+are only checked as tables, since the reader catches the object API's exceptions for wrong vectors in them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ START = formats.START
 """Number of bytes that check_start() needs."""
 HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
-"""Limit of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
+"""Limit of the size of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
 MAX_TABLES = 1_000_000
-"""Limit of the number of tables, as in flatbuffers::Verifier; a small file can refer to one table very often."""
+"""Limit of the number of tables, as in flatbuffers::Verifier. A small file can refer to one table very often."""
 
 STRING = "string"
 TABLE = "table"
-"""A table whose fields are not checked (a union)."""
+"""A table whose fields are not checked, since it is a union."""
 
 Schema = Mapping[str, Mapping[int, str]]
 SCHEMA: Schema = {

@@ -9,12 +9,12 @@ from tflm_memopt.errors import ModelError
 
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 START = 256
-"""Number of bytes that identify a file's format."""
+"""Number of bytes that are enough to identify a file's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherFormat:
-    """Another format: its name, and how to make a .tflite file from it."""
+    """A format other than .tflite: its name, and how to make a .tflite file from it."""
 
     name: str
     hint: str
@@ -42,7 +42,7 @@ SAVED_MODEL = OtherFormat(
 NUMPY = OtherFormat("a NumPy array", "give a .tflite file; arrays belong to --inputs, --calibrate or --test")
 ZIP = OtherFormat("a zip archive", "unpack it and give the .tflite file")
 BY_SUFFIX = {".pt": PYTORCH, ".pth": PYTORCH, ".pt2": PYTORCH, ".onnx": ONNX}
-"""Format of files whose content does not show it."""
+"""Formats of files whose content does not identify them."""
 WEB_PAGE = OtherFormat("a web page", "download the file itself; on GitHub use Raw or Download")
 
 
@@ -70,7 +70,7 @@ def _is_torch(start: bytes) -> bool:
 
 
 def _fields(start: bytes) -> Iterator[tuple[int, int]]:
-    """Yield field number and wire type of a protobuf message's fields, as far as `start` contains them."""
+    """Yield field number and wire type of each field of a protobuf message, as far as `start` contains them."""
     at = 0
     while at < len(start):
         tag, at = _varint(start, at)
@@ -91,7 +91,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 _MODEL_PROTO = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
-"""ModelProto of onnx.proto: wire types by field number. ir_version comes first."""
+"""Wire types by field number of ModelProto (onnx.proto). ir_version comes first."""
 
 
 def _is_onnx(start: bytes) -> bool:

@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 TensorId = int
 ABSENT: TensorId = -1
-"""Operand number of a missing optional input, such as the bias of a convolution without one."""
+"""Operand number of a missing optional input, such as a bias."""
 VIEW = "VIEW"
 """Op.type of an operator that only changes a tensor's shape. `sources` has the model's operator."""
 KEEP = "KEEP"
 """Op.type of an operator that keeps its operand as a state for the next inference. Its output is only a token."""
 STATE = "state"
-"""Option of a KEEP: the tensor by which the state is read."""
+"""Option of a KEEP: the tensor through which the state is read."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. Both have the SVDF's operands."""
+"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. Both have the operands of the SVDF."""
 OPERANDS = "operands"
-"""Option of a VIEW: the constants that give its shape, for the case that the operator stays builtin."""
+"""Option of a VIEW: the constants with its shape, which are needed if the operator stays builtin."""
 VIEW_OF = "view_of"
 """Option of a VIEW: the type of the model's operator."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", KEEP: "state", FEATURES: "SVDF", TIME: "SVDF"}
-"""Types that no model has -> their names in messages and reports."""
+"""Names, in messages and reports, of types that no model has."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,
@@ -36,7 +36,7 @@ ITEM_BYTES: Mapping[str, int] = {
 
 
 LONGEST_NAME = 40
-"""Longest tensor name in messages, in characters."""
+"""Maximum length of a tensor name in messages, in characters."""
 
 
 def short_name(name: str) -> str:
@@ -57,7 +57,9 @@ def short_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """real = scale * (q - zero_point), per tensor (one entry) or per channel along `axis`."""
+    """Quantization of a tensor: real = scale * (q - zero_point), with one entry per tensor, or one per channel along
+    `axis`.
+    """
 
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
@@ -66,7 +68,9 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor. `id` is its index in the model's tensor list; canonicalisation may add ids after the last."""
+    """One tensor. `id` is its index in the model's tensor list. Tensors that canonicalisation adds have ids after the
+    last index.
+    """
 
     id: TensorId
     name: str
@@ -78,7 +82,7 @@ class Tensor:
     """Values of a constant in `shape`, or None for an activation."""
     variable: bool = False
     dynamic: bool = False
-    """A dimension is unknown until run time."""
+    """Whether a dimension is unknown until run time."""
 
     @property
     def label(self) -> str:
@@ -109,7 +113,7 @@ class Op:
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """Indices of the model's operators that this one replaces; empty means (index,)."""
+    """Op.index of the model's operators that this one replaces; empty means (index,)."""
 
     @property
     def kind(self) -> str:
@@ -128,7 +132,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class StateTensor:
-    """A tensor without producer, whose bytes were kept in the previous inference."""
+    """A tensor without producer, whose bytes were kept by the previous inference."""
 
     tensor: TensorId
     fill: int
@@ -146,7 +150,7 @@ class Graph:
     states: tuple[StateTensor, ...] = ()
     """Resource variables that became tensors (rewrite/states.py)."""
     subgraphs: tuple[Graph, ...] = ()
-    """For the model's first subgraph: all subgraphs as in the file, including the first one."""
+    """For the model's first subgraph: all subgraphs in the file's order, including the first one."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return self._producers.get(tensor)
@@ -177,7 +181,7 @@ def zeros_like(tensor: Tensor) -> NDArray[Any]:
 
 
 def without_dead(graph: Graph, stays: Callable[[Op], bool] = lambda _: False) -> Graph:
-    """Return the graph without the operators on which no output depends, except those for which `stays` is true."""
+    """Return the graph without operators on which no output depends, unless `stays` is true for them."""
     wanted, ops = set(graph.outputs), []
     for op in reversed(graph.ops):
         if stays(op) or wanted.intersection(op.outputs):

@@ -1,7 +1,8 @@
 """A model's interface: names, shapes, types and scales of its inputs and outputs, and the changes that a rewrite made.
 
 A rewrite that changes the interface deliberately (`--int8-io`) records the changes in the rewritten model's metadata,
-so that a caller can convert values and `verify` can compare: the entry "tflm-memopt", JSON, key "interface".
+so that a caller can convert values and `verify` can compare. They are in the JSON of the entry "tflm-memopt", under the
+key "interface".
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from tflm_memopt.model.graph import Graph, Quantization, Tensor
 from tflm_memopt.model.reader import text
 
 ANY = "any"
-"""Value of Changes.kernels for a plan that is valid under all TFLM kernels."""
+"""Value of Changes.kernels for a plan that is valid with all TFLM kernels."""
 METADATA = "tflm-memopt"
-"""Name of the metadata entry with this package's records of its rewrite."""
+"""Name of the metadata entry in which this package records its rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Format of an input or output: real = scale * (q - zero_point), or the value itself without a scale."""
+    """Format of an input or output. With a scale, real = scale * (q - zero_point); without one, it is the value
+    itself.
+    """
 
     dtype: str
     scale: float | None = None
@@ -35,7 +38,7 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of the input or output with number `index` from `before` to `after`."""
+    """A change of one input or output, the one with number `index`, from `before` to `after`."""
 
     index: int
     name: str
@@ -51,11 +54,11 @@ class Changes:
     inputs: tuple[Change, ...] = ()
     outputs: tuple[Change, ...] = ()
     input: str = ""
-    """Place of the only input if it is not in the arena: "stream:ROWS", "sliding:ROWS" or "external", as
-    for `--input`.
+    """Place of the only input, if it is not in the arena: "stream:ROWS", "sliding:ROWS" or "external", as in
+    `--input`.
     """
     kernels: str = ""
-    """Kernels under which tensors may share bytes, for models of builtin operators: a value of `--kernels`, or ANY."""
+    """Kernels with which tensors may share bytes, for models of builtin operators: a value of `--kernels`, or ANY."""
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs or self.input or self.kernels)
@@ -70,7 +73,7 @@ class Changes:
 
 
 def format_of(tensor: Tensor) -> Format:
-    """Return the format of an input or output, which is quantized per tensor or not at all."""
+    """Return the format of an input or output that is quantized per tensor or not quantized."""
     q = tensor.quantization
     return Format(tensor.dtype) if q is None else Format(tensor.dtype, q.scale[0], q.zero_point[0])
 
@@ -91,7 +94,7 @@ def record(changes: Changes) -> bytes:
 
 
 def changes_of(metadata: bytes | None) -> Changes:
-    """Return the changes that the metadata entry METADATA records; no entry means no changes."""
+    """Return the changes that the metadata entry METADATA records, or no changes if there is no such entry."""
     if metadata is None:
         return Changes()
     try:
@@ -109,7 +112,7 @@ def changes_of(metadata: bytes | None) -> Changes:
 
 
 def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
-    """Return the rewritten graph with its whole input in the arena, which shows the shape of a frame.
+    """Return the rewritten graph with the original's input shape, in which its whole input is in the arena.
 
     Raises InterfaceError if the two models cannot have the same origin.
     """
@@ -121,7 +124,7 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
     old = original.tensors[original.inputs[0]]
     if not external:
         new = rewritten.tensors[rewritten.inputs[0]]
-        slides = changes.input.startswith("sliding")  # the pushed rows need not divide the window
+        slides = changes.input.startswith("sliding")  # for a sliding window, the pushed rows need not divide the window
         if not new.elements or (old.elements % new.elements and not slides):
             raise _differs(f"shape {list(old.shape)}", f"pushes of {list(new.shape)}", where)
         return replace(rewritten, tensors={**rewritten.tensors, new.id: replace(new, shape=old.shape)})
@@ -134,7 +137,7 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
 
 
 def compare(original: Graph, rewritten: Graph, changes: Changes) -> None:
-    """Raise InterfaceError unless both have the same names, shapes, types and scales in the same order, except for the
+    """Raise InterfaceError unless both have the same names, shapes, types and scales in the same order, apart from the
     recorded changes.
     """
     _compare_side("input", _border(original, original.inputs), _border(rewritten, rewritten.inputs), changes.inputs)

@@ -23,28 +23,28 @@ from tflm_memopt.model.reader import Model
 ENTRY = "TFLITE_METADATA"
 IDENTIFIER = b"M001"
 AXIS_LABELS = 2
-"""AssociatedFileType of a file with a label for each value of an output."""
+"""AssociatedFileType of a file that has a label for each value of an output."""
 NORMALIZATION = 1
-"""ProcessUnitOptions of a normalisation: value = (pixel - mean) / std."""
+"""ProcessUnitOptions of a normalisation, which is value = (pixel - mean) / std."""
 MOST_FILE_BYTES = 1 << 20
-"""Limit of a file with labels, in bytes; a larger file is ignored."""
+"""Limit of the size of a file with labels in bytes. A larger file is ignored."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,
 )  # fmt: skip
-"""Exceptions that both readers raise for damaged data."""
+"""Exceptions that the readers raise for damaged data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Usable metadata. Fields are empty if the metadata is missing or unreadable, since the model can run
+    """Metadata that a program can use. Fields are empty if the metadata is missing or unreadable, since the model runs
     without it.
     """
 
     labels: tuple[str, ...] = ()
-    """Labels of output 0, one for each of its values."""
+    """Labels of output 0, one for each value."""
     pixels: tuple[float, float] | None = None
-    """Mean and standard deviation of input 0, the same for all channels."""
+    """Mean and standard deviation of input 0, which are the same for all channels."""
 
 
 def read_metadata(model: Model, data: bytes) -> Metadata:
@@ -70,7 +70,7 @@ def label_lines(text: str) -> tuple[str, ...]:
 
 
 def _labels(subgraph: Table, data: bytes) -> tuple[str, ...]:
-    """Return the labels of output 0 from its first file of type AXIS_LABELS, in whichever language comes first."""
+    """Return the labels of output 0 from its first file of type AXIS_LABELS, whatever its language is."""
     for output in _tables(subgraph, 3, most=1):
         for file in _tables(output, 6):
             if _byte(file, 2) == AXIS_LABELS:

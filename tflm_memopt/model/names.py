@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 REGION, CONV, DENSE, GROUP = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_GROUP"
-"""Custom codes, the same as in custom_ops/tflm/tmo_names.h."""
+"""Custom codes, as in custom_ops/tflm/tmo_names.h."""
 OURS = frozenset((REGION, CONV, DENSE, GROUP))
 """Custom operators that custom_ops/tflm implements."""
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Metadata entry (tensorflow/lite/micro/micro_allocation_info.cc): int32 version, subgraphs, tensors, then offsets."""
+"""Name of the metadata entry with the memory plan (tensorflow/lite/micro/micro_allocation_info.cc). It has the int32
+numbers version, subgraphs and tensors, followed by the offsets.
+"""
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1
-"""Offset of a tensor that TFLM places itself."""
+"""Offset of a tensor that TFLM places by itself."""

@@ -23,16 +23,20 @@ CUSTOM = "CUSTOM"
 """Op.type of a custom operator; its options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
-"""Types with several values per byte in the file. INT4 constants are unpacked to int8; the others stay packed."""
+"""Types with several values per byte in the file. INT4 constants are unpacked to int8; constants of other such types
+stay packed.
+"""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""Limit of a tensor in bytes; a larger one is damaged or not meant for a microcontroller."""
+"""Limit of the size of a tensor in bytes. A larger tensor is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
-"""Number of cached models, since a conversion and its emitters read the same bytes several times."""
+"""Number of models in the cache, which is useful since a conversion and its emitters read the same bytes several
+times.
+"""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
-"""Exceptions of the object API for damaged operator options."""
+"""Exceptions that the object API raises for damaged operator options."""
 
 
 def _names(enum: type) -> dict[int, str]:
@@ -66,7 +70,7 @@ class Model:
 
     @property
     def free_batch(self) -> bool:
-        """Whether the first dimension of an input is free, in which case converters write 1 into its shape."""
+        """Whether the first dimension of an input is free. Converters then write 1 into its shape."""
         signatures = (_ints(self.tree.subgraphs[0].tensors[t].shapeSignature) for t in self.graph.inputs)
         return any(signature and signature[0] < 0 for signature in signatures)
 
@@ -123,7 +127,7 @@ def describe(op: Op, tensor: Tensor | None = None) -> str:
 
 
 def text(value: bytes | str | None) -> str:
-    """Return a schema string, which the object API gives as bytes or None."""
+    """Return a schema string, which the object API represents as bytes or None."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 
@@ -183,7 +187,7 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
         data = _constant(raw, dtype, shape, t.sparsity is not None, where)
     quantization = _quantization(t.quantization, where)
     tensor = Tensor(index, name, shape, dtype, quantization, data, bool(t.isVariable), dynamic)
-    nbytes = abs(tensor.nbytes)  # an unknown dimension is negative
+    nbytes = abs(tensor.nbytes)  # a negative dimension is unknown
     if not tensor.constant and nbytes > MAX_TENSOR_BYTES:
         raise ModelError(
             f"shape {list(shape)} of {dtype} needs {nbytes:,} B, more than the limit of {MAX_TENSOR_BYTES:,} B",
@@ -222,7 +226,7 @@ def unpacked_int4(raw: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
 
 
 def _quantization(q: Any, where: str) -> Quantization | None:
-    """Return the quantization as TFLM reads it (micro_allocator.cc), which ignores scales without zero points."""
+    """Return the quantization as TFLM reads it (micro_allocator.cc). TFLM ignores scales without zero points."""
     if q is None or not len(_items(q.scale)) or not len(_items(q.zeroPoint)):
         return None
     scale, zero_point = tuple(np.asarray(q.scale).tolist()), _ints(q.zeroPoint)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tflm_memopt.model.graph import Graph
 
 _CURVES: Mapping[tuple[int, int], str] = {(3, 2): "LSTM", (2, 1): "GRU", (0, 1): "RNN"}
-"""Layers by the number of LOGISTIC and of TANH in a step."""
+"""Names of recurrent layers by their numbers of LOGISTIC and TANH operators in a step."""
 _PRODUCTS = ("FULLY_CONNECTED", "BATCH_MATMUL", "CONV_2D")
 UNROLL = "build it with a fixed number of steps and unroll=True"
 HINTS: Mapping[str, str] = {
@@ -16,19 +16,21 @@ HINTS: Mapping[str, str] = {
     "GRU": UNROLL,
     "RNN": UNROLL,
 }
-"""What to do about each layer."""
+"""Hint for each kind of layer."""
 
 
 def loops(graphs: Sequence[Graph]) -> tuple[str, ...]:
-    """Return the layer of each WHILE loop of the main graph whose body is a step of one."""
+    """Return the name of the layer for each WHILE loop of the main graph whose body is one step of a recurrent
+    layer.
+    """
     bodies = [int(op.options.get("bodySubgraphIndex", 0)) for op in graphs[0].ops if op.type == "WHILE"]
     return tuple(layer for n in bodies if 0 < n < len(graphs) and (layer := _layer(graphs[n])))
 
 
 def described(graphs: Sequence[Graph]) -> str:
-    """Return the recurrent layers in words, or "".
+    """Return a phrase that lists the recurrent layers, or "".
 
-    A layer in both directions is two loops, of which one gets the reversed sequence.
+    A bidirectional layer consists of two loops, one of which gets the reversed sequence.
     """
     found = loops(graphs)
     both = len(found) > 1 and any(op.type == "REVERSE_V2" for op in graphs[0].ops)
@@ -40,7 +42,7 @@ def described(graphs: Sequence[Graph]) -> str:
 
 
 def _layer(body: Graph) -> str | None:
-    """Return the layer of which a subgraph is one step. Several cells in one loop count as one."""
+    """Return the name of the layer of which a subgraph is one step. Several cells in one loop count as one layer."""
     kinds = Counter(op.type for op in body.ops)
     if not any(kinds[product] for product in _PRODUCTS):
         return None

@@ -17,13 +17,13 @@ from tflm_memopt.model.graph import ABSENT
 from tflm_memopt.model.reader import Model, text
 
 ALIGNMENT = 16
-"""Alignment of Buffer.data in schema.fbs (force_align: 16), which Python's object API ignores."""
+"""Alignment of Buffer.data in schema.fbs (force_align: 16). Python's object API ignores it."""
 
 PLACEHOLDER_FOR_GREATER = schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES
 
 
 def write(tree: Any) -> bytes:
-    """Return the bytes of a schema ModelT, with every non-empty buffer at a checked multiple of 16 bytes.
+    """Return the bytes of a schema ModelT. The start of every non-empty buffer is checked to be a multiple of 16 bytes.
 
     The result is lossless: reading it gives an equal tree. `tree` itself is not changed.
     """
@@ -41,7 +41,7 @@ def check_alignment(data: bytes) -> None:
     """Raise ModelError unless every buffer of a .tflite file is at a multiple of 16 bytes, as kernels may assume."""
     model = schema.Model.GetRootAs(data, 0)
     for index in range(model.BuffersLength()):
-        table = model.Buffers(index)._tab  # the accessors return the data, not its position
+        table = model.Buffers(index)._tab  # the accessors return only the data
         field = table.Offset(4)  # Buffer.data is the first slot
         if field and table.VectorLen(field) and table.Vector(field) % ALIGNMENT:
             offset = table.Vector(field)
@@ -54,7 +54,7 @@ def check_alignment(data: bytes) -> None:
 
 
 class _Builder(flatbuffers.Builder):  # type: ignore[misc]
-    """Writes equal strings once, since signatures repeat tensor names."""
+    """Writes equal strings only once, since signatures repeat tensor names."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -177,7 +177,7 @@ def rename_tensor(tree: Any, tensor: int, name: str) -> None:
 
 
 def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
-    """Replace inputs and outputs of the model (old -> new), also in its signatures."""
+    """Replace inputs and outputs of the model, also in its signatures. replaced: new tensor for each old one."""
     graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree, 0):
@@ -228,7 +228,7 @@ def _drop_opcodes(tree: Any) -> None:
 
 
 def _drop_buffers(tree: Any) -> None:
-    """Drop unused buffers. The deprecated Model.metadata_buffer counts as a user."""
+    """Drop unused buffers. The deprecated Model.metadata_buffer counts as a use."""
     tensors = [t for g in tree.subgraphs for t in g.tensors or ()]
     old_style = [int(b) for b in ([] if tree.metadataBuffer is None else tree.metadataBuffer)]
     new = _renumber({0, *old_style, *(t.buffer for t in tensors), *(m.buffer for m in tree.metadata or ())})

@@ -1,7 +1,7 @@
 """Rewrites a graph to an equivalent one with fewer forms, so that more operators run row by row.
 
-Each rule is a row of RULES with match, check and rewrite. A refusal names the place and the reason; its operators then
-stay unchanged. The output bytes never change.
+Each rule is a row of RULES with match, check and rewrite. A refusal names the place and the reason, and the operators
+then stay unchanged. The bytes of the model's outputs never change.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Canonical:
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
-    """Replace known integers by constants, then apply all RULES in order, except to operators with indices
-    `left_alone`.
+    """Replace known integers by constants, then apply all RULES in order. Operators whose index is in `left_alone` stay
+    unchanged.
     """
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
@@ -72,7 +72,7 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
 
 
 def views(graph: Graph) -> Mapping[TensorId, TensorId]:
-    """For each VIEW's output, return the tensor that holds its bytes."""
+    """Return, for the output of each VIEW, the tensor that holds its bytes."""
     storage: dict[TensorId, TensorId] = {}
     for op in graph.ops:
         if op.type == VIEW:

@@ -1,4 +1,4 @@
-"""Splits operators with variables of their own into computation and states that persist between inferences.
+"""Splits operators that have their own variables into computation, and states that persist between inferences.
 
 Before the first inference and after a reset, TFLM sets an int8 variable to its zero point and others to 0
 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes a dense layer, a KEEP of the layer's output,
@@ -26,7 +26,7 @@ def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def _states(graph: Graph, op: Op) -> tuple[StateTensor, ...]:
-    """Return the operator's variables as states, whether they are valid or not."""
+    """Return the operator's variables as states, even if they are invalid."""
     tensors = (graph.tensors.get(op.inputs[k]) for k in VARIABLES[op.type] if k < len(op.inputs))
     return tuple(StateTensor(t.id, _fill(t)) for t in tensors if t)
 

@@ -1,7 +1,7 @@
 """`--int8-io`: replaces the model's inputs and outputs by the int8 tensors after QUANTIZE and before DEQUANTIZE.
 
-The caller then converts: q = round(x / scale) + zero_point, and x = (q - zero_point) * scale. A uint8 interface becomes
-int8 by q = u - 128.
+The caller then converts values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale. A uint8 interface
+becomes int8 by q = u - 128.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ CONVERTIBLE = ("FLOAT32", "UINT8")
 
 @dataclass(frozen=True, slots=True)
 class Int8Interface:
-    """The graph with int8 inputs and outputs, the changes, and the reasons against further changes."""
+    """The graph with int8 inputs and outputs, the changes, and the reasons why other inputs and outputs stayed
+    unchanged.
+    """
 
     graph: Graph
     changes: Changes
     replaced: Mapping[TensorId, TensorId]
-    """The new tensor for each tensor of the old interface."""
+    """New tensor for each tensor of the old interface."""
     refusals: tuple[LeftAlone, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Border:
-    """An input or output with its conversion operator: `outer` is the model's tensor, `inner` the int8 tensor."""
+    """An input or output with its conversion operator. `outer` is the model's tensor, and `inner` the int8 tensor."""
 
     index: int
     outer: Tensor
@@ -69,7 +71,9 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
 ) -> tuple[list[_Border], list[LeftAlone]]:
-    """The borders at these inputs or outputs. `others`: those that were found before, whose tensors are taken."""
+    """Return the borders at these inputs or outputs. others: borders that were found before, whose tensors are no
+    longer available.
+    """
     found: list[_Border] = []
     refusals = []
     for index, tensor in enumerate(tensors):
@@ -124,7 +128,7 @@ def _reason(graph: Graph, border: _Border, taken: Sequence[_Border]) -> str | No
 
 
 def _without(graph: Graph, border: _Border) -> Graph:
-    """Return the graph with the int8 tensor in place of the model's."""
+    """Return the graph with the int8 tensor in place of the model's tensor."""
     old, new = border.outer, border.inner
     tensors = {
         **graph.tensors,

@@ -1,7 +1,6 @@
-"""Evaluates integers that are known before run time: shapes, and values computed from shapes and constants.
-
-Converters leave SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE where the batch size was unknown. With fixed shapes, all of
-it is constant.
+"""Evaluates integers that are known before run time: shapes, and values computed from shapes and constants. Where the
+batch size was unknown, converters write SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE. With fixed shapes, all of these are
+constant.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from tflm_memopt.ops.context import OperatorContext
 
 Values = NDArray[Any]
 Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
-"""Function that computes an operator from the values of all operands. It raises NumPy's exceptions if they
-do not fit.
+"""Function that computes an operator from the values of all operands. NumPy's exceptions mean that the values do not
+fit.
 """
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Limit of the elements of an evaluated tensor; shapes are short, and other integers belong to the model."""
+"""Limit of the number of elements of an evaluated tensor. Shapes are short, and longer tensors belong to the model."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
@@ -59,7 +58,7 @@ def _evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]
 
 
 def _value(graph: Graph, op: Op, known: Mapping[TensorId, Values]) -> Values | None:
-    """Return what an operator computes, or None if it is unknown before run time."""
+    """Return the result of an operator, or None if it is unknown before run time."""
     if op.type not in EVALUATED or len(op.outputs) != 1 or not op.inputs or ABSENT in op.inputs:
         return None
     target = graph.tensors[op.outputs[0]]
@@ -120,7 +119,7 @@ def _reshaped(context: OperatorContext, x: Sequence[Values]) -> Values:
 
 
 def _plain(compute: Callable[[Values, Values], Values]) -> Evaluate:
-    """Return an element-wise function. A result that does not fit is unknown."""
+    """Return an element-wise function whose result is unknown if it does not fit its type."""
 
     def evaluate(context: OperatorContext, x: Sequence[Values]) -> Values:
         a, b = x
@@ -155,6 +154,6 @@ EVALUATED: Mapping[str, Evaluate] = {
     "MAXIMUM": _plain(np.maximum),
     "MINIMUM": _plain(np.minimum),
 }
-"""Functions by TFLite's operator name, for the integer operators that TFLM supports (GATHER, REDUCE_PROD and DIV are
-not among them).
+"""Functions by TFLite's operator name, for the integer operators that TFLM supports. TFLM does not support integer
+GATHER, REDUCE_PROD and DIV.
 """

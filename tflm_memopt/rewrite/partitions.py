@@ -1,4 +1,4 @@
-"""Cuts a model at points that one tensor crosses, into models that run one after the other."""
+"""Cuts a model into models that run one after the other, at points that only one tensor crosses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tflm_memopt.model.reader import Model
 from tflm_memopt.model.writer import drop_unused, edit, write
 
 NEAREST = 3
-"""Number of possible cuts that are suggested for an impossible one."""
+"""Number of possible cuts that are suggested instead of an impossible one."""
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
@@ -70,7 +70,7 @@ def _border(graph: Graph, start: int) -> TensorId:
 
 
 def _part(model: Model, ops: tuple[int, int], inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> bytes:
-    """Return the model of some operators, without signatures, since these would name missing inputs and outputs."""
+    """Return the model of some operators. It has no signatures, since these would name missing inputs and outputs."""
     tree = edit(model)
     graph = tree.subgraphs[0]
     graph.operators = graph.operators[slice(*ops)]

@@ -1,4 +1,4 @@
-"""Builder of a graph in which operators are replaced by others that compute parts of their outputs."""
+"""Builder of a graph in which some operators are replaced by others that compute parts of their outputs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 Range = tuple[int, int]
 """Elements [first, end) along an axis."""
 MOST_JOINED = 10
-"""Limit of CONCATENATION's inputs in TFLM (kMaxInputNum, concatenation.cc)."""
+"""Maximum number of inputs of CONCATENATION in TFLM (kMaxInputNum, concatenation.cc)."""
 PART = "part"
-"""Our own key of Op.options: marks an operator that tiling created."""
+"""Key that we add to Op.options of operators that tiling created."""
 
 
 def data_of(graph: Graph, tensor: TensorId) -> Any:
@@ -40,11 +40,15 @@ class Parts:
         self._last = max(self.tensors, default=-1)
 
     def slice_of(self, x: TensorId, axis: int, first: int, end: int) -> TensorId:
-        """Return elements [first, end) of a tensor along an axis, or the tensor itself if these are all."""
+        """Return elements [first, end) of a tensor along an axis. If these are all elements, return the tensor
+        itself.
+        """
         return self.cut_of(x, {axis: (first, end)})
 
     def cut_of(self, x: TensorId, ranges: Mapping[int, Range]) -> TensorId:
-        """Return the elements of a tensor in a range along some axes, or the tensor itself if these are all."""
+        """Return the elements of a tensor in a range along some axes. If these are all elements, return the tensor
+        itself.
+        """
         whole = self.tensors[x]
         bounds = [ranges.get(axis, (0, size)) for axis, size in enumerate(whole.shape)]
         shape = tuple(end - first for first, end in bounds)
@@ -54,13 +58,13 @@ class Parts:
         return self.add("SLICE", [x, *operands], self.like(whole, shape), {})
 
     def padded(self, x: TensorId, down: tuple[int, int], across: tuple[int, int]) -> TensorId:
-        """Return a feature map with margins of its zero point."""
+        """Return a feature map surrounded by margins of its zero point."""
         _, h, w, c = (whole := self.tensors[x]).shape
         margins = self.constant([[0, 0], list(down), list(across), [0, 0]])
         return self.add("PAD", [x, margins], self.like(whole, (1, h + sum(down), w + sum(across), c)), {})
 
     def joined(self, pieces: Sequence[TensorId], axis: int, output: TensorId) -> TensorId:
-        """Concatenate pieces, some of them first if one operator cannot take them all."""
+        """Concatenate pieces. If one operator cannot take all of them, several are concatenated first."""
         while len(pieces) > MOST_JOINED:
             count = -(-len(pieces) // -(-len(pieces) // MOST_JOINED))
             pieces = [
@@ -76,7 +80,9 @@ class Parts:
         return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
 
     def channels_of(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
-        """Return a filter or bias for some output channels, which are along `axis`. int4 weights become int8."""
+        """Return the part of a filter or bias for some output channels, which are along `axis`. int4 weights become
+        int8.
+        """
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]
@@ -108,7 +114,7 @@ class Parts:
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
     ) -> TensorId:
-        """Add an operator. of: the operator of which it computes a part."""
+        """Add an operator. of: the original operator of which it computes a part."""
         marked = {**options, PART: True}
         self.new.append(Op(self.next, kind, tuple(inputs), (output,), marked, of.stands_for if of else ()))
         self.next += 1

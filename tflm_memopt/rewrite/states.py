@@ -1,8 +1,8 @@
 """Turns resource variables into tensors that persist between inferences.
 
 A variable that each inference reads before assigning it once is a state: READ_VARIABLE's output becomes a tensor
-without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. Its handles are removed, and also the
-subgraph of a CALL_ONCE that only fills it with its initial value. Other variables stay builtin.
+without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. Its handles are removed. If the subgraph
+of a CALL_ONCE only fills it with its initial value, this subgraph is removed, too. Other variables stay builtin.
 
 Before anything is assigned to a variable, and after a reset, TFLM fills it bytewise with the zero point of the tensor
 that the first subgraph assigns to it (micro_resource_variable.cc).
@@ -25,17 +25,17 @@ Variable = tuple[bytes, bytes]
 
 @dataclass(slots=True)
 class _Uses:
-    """The uses of a variable: operators of the first subgraph in order, and assignments by others."""
+    """The uses of a variable: the operators of the first subgraph in order, and assignments by other subgraphs."""
 
     ops: list[Op] = field(default_factory=list)
     assigned: list[Tensor] = field(default_factory=list)
     """Tensors that other subgraphs assign."""
     elsewhere: bool = False
-    """Other subgraphs use the variable otherwise, or the first one passes on its handle."""
+    """Whether other subgraphs use the variable in other ways, or the first one passes on its handle."""
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the first subgraph with its variables as states, except those that operators `left_alone` use."""
+    """Return the first subgraph with its variables as states, except variables that operators `left_alone` use."""
     uses = _uses(graph)
     states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}
     setup = _setup(graph)
@@ -49,7 +49,7 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
-    """For each operator on a variable that is not a state, return by index why it stays builtin.
+    """Return, by operator index, why operators on variables that are not states stay builtin.
 
     A variable that could be a state also stays builtin if its subgraph fills other variables or does more than fill
     them.
@@ -63,7 +63,9 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Return whether a variable is read that no subgraph assigns. It has no bytes, so TFLM copies nothing."""
+    """Return whether a variable is read that no subgraph assigns. Such a variable has no bytes, so TFLM copies
+    nothing.
+    """
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
         for use in _uses(graph).values()
@@ -120,7 +122,7 @@ def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
 
 
 def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | str:
-    """Return the operator that assigns a variable if it is a state, or otherwise the reason why it is not."""
+    """Return the operator that assigns a variable if the variable is a state, or otherwise the reason why it is not."""
     assigns = [op for op in use.ops if op.type == ASSIGN]
     if use.elsewhere:
         return "another subgraph does more than assign it, or its handle is passed on"

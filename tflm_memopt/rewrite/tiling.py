@@ -1,9 +1,8 @@
-"""Tiles chains of builtin operators: tiles of rows and columns, or groups of channels, one after the other.
-
-Tiles are fused tiling of feature maps (FFMT): each recomputes what its windows share with the previous tiles. Channel
-groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. A fan-in would add rounded partial
-sums, which changes int8 results. No output byte changes: a convolution with padding equals one without padding on a map
-that PAD enlarged, since PAD fills in the zero point.
+"""Tiles chains of builtin operators. The parts, which run one after the other, are tiles of rows and columns, or groups
+of channels. Tiles are fused tiling of feature maps (FFMT): each recomputes the pixels that its windows share with
+previous tiles. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. Fan-in is not
+used, since it would add rounded partial sums, which changes int8 results. No output byte changes: a convolution with
+padding equals one without padding on a map that PAD enlarged, since PAD fills in the zero point.
 """
 
 from __future__ import annotations
@@ -25,27 +24,31 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators whose output channels have separate constants: the operands that hold them, and their axis."""
+"""Operators with separate constants for each output channel: the operands with these constants, and the channels' axis
+in them.
+"""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""The same for operators that compute each output channel from one input channel."""
+"""Operators that compute each output channel from one input channel: the operands with their constants, and the
+channels' axis.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A chain of operators that runs once for each part of its last output: for each tile, or each channel group."""
+    """A chain of operators that runs once for each part of its last output. A part is a tile or a channel group."""
 
     ops: tuple[int, ...]
-    """Operators by Op.index; each is the only reader of the one before."""
+    """Op.index of the operators. Each is the only reader of the one before."""
     rows: int = 1
     """Number of tiles along the height."""
     columns: int = 1
     """Number of tiles along the width."""
     channels: int = 1
-    """Number of channel groups; with more than one, there are no tiles."""
+    """Number of channel groups. If there is more than one, there are no tiles."""
     padded: bool = False
-    """Whether the first operator's padding is added once to the whole input, and not to each tile."""
+    """Whether the first operator's padding is added once to the whole input instead of to each tile."""
 
     @property
     def parts(self) -> int:
@@ -72,7 +75,7 @@ class Along:
     dilation: int = 1
     before: int = 0
     after: int = 0
-    """Padding after the end, in elements."""
+    """Number of padding elements after the end."""
 
     def reads(self, first: int, end: int) -> tuple[int, int]:
         """Return the range that outputs [first, end) read, including padding before 0 and after the end."""
@@ -182,9 +185,9 @@ class _ChainInput:
 
     tensor: TensorId
     padded: bool = False
-    """Whether it contains the first operator's padding."""
+    """Whether the input contains the first operator's padding."""
     top: int = 0
-    """Rows of padding at the top."""
+    """Number of rows of padding at the top."""
     left: int = 0
 
 
@@ -248,7 +251,7 @@ class _Tiler(Tiles):
     # --- tiles
 
     def _tiles(self, output: TensorId) -> None:
-        """Compute the output tile by tile, and join the tiles of each stripe, then the stripes."""
+        """Compute the output tile by tile. Join the tiles of each stripe, then the stripes."""
         whole, tiling = self.tensors[output], self.tiling
         source = self._padded_source()
         stripes = []
@@ -280,7 +283,9 @@ class _Tiler(Tiles):
         return x
 
     def _padded_source(self) -> _ChainInput:
-        """Return the chain's input. For stripes of rows, whose slices are not copied, it includes the padding."""
+        """Return the chain's input. It includes the padding if the parts are stripes of rows, whose slices need no
+        copy.
+        """
         first = self.chain[0]
         down, across = along(self.graph, first)
         margins = (down.before, down.after), (across.before, across.after)

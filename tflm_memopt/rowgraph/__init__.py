@@ -1,1 +1,1 @@
-"""The graph that the planner works on, with operators as rows."""
+"""The graph of row operators on which the planner works."""

@@ -1,14 +1,13 @@
 """Recomputes the rows of a sliding window that depend on padding.
 
 Rows of the previous window that do not depend on padding stay valid after a shift. A layer with padding in time makes
-rows at the top and bottom that do: they are computed from padding or from other such rows, so the edges grow from layer
-to layer. The last rows are recomputed layer by layer from the previous layer's last rows, its new rows, and rows in its
-rolling buffer. The first rows are recomputed from the first rows of the window, which are kept: this is an inference on
-these rows only, with the padding above. A reader of all rows gets the first rows, the kept and new rows, and the last
-rows, joined.
-
-If branches with different edges meet, as in a residual group, more rows of a tensor count as edges. Its new rows are
-then further up, where the other branch's are, and are read from its rolling buffer.
+edge rows at the top and bottom that depend on padding. They are computed from padding or from other edge rows, so the
+edges grow from layer to layer. The last rows are recomputed layer by layer from the previous layer's last rows, its new
+rows, and rows in its rolling buffer. The first rows are recomputed from the first rows of the window, which are kept:
+this is an inference on these rows only, with the padding above. A reader of all rows gets the first rows, the kept and
+new rows, and the last rows, joined. Where branches with different edges meet, as in a residual group, more rows of the
+tensor with the smaller edges count as edge rows. Its new rows are then further up, at the position of the other
+branch's new rows, and are read from its rolling buffer.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ class Impossible(Exception):
 
 
 class Slid(NamedTuple):
-    """A tensor of which an inference computes only the last rows that do not depend on padding."""
+    """A tensor of which an inference computes only the last rows among those that do not depend on padding."""
 
     whole: Rows
-    """Rows of the tensor in the original model."""
+    """The tensor's rows in the original model."""
     new: int
     """Number of rows that an inference computes."""
     top: int = 0
@@ -65,15 +64,15 @@ class Edges(GraphWork):
         self.input = tensor
         self.slid: dict[TensorId, Slid] = {}
         self.depth: dict[TensorId, int] = {}
-        """Number of rows before the new ones that are read, by tensor."""
+        """Number of rows before the new ones that operators read, by tensor."""
         self.rolling_buffers: dict[TensorId, TensorId] = {}
         """States by the tensor whose rows they keep."""
         self._original = {op.output: op for op in self.rows()}
-        """Producer of each tensor in the original."""
+        """Producer of each tensor in the original graph."""
         self._aligned = dict(self._original)
-        """Producers after their inputs' edges were aligned."""
+        """Producers after the edges of their inputs were aligned."""
         self._rows_of: dict[tuple[object, ...], TensorId] = {}
-        """Tensors of joined rows, by their parts and the range that is kept."""
+        """Tensors of joined rows, by the joined tensors and the range that is kept."""
         self._made_first: dict[TensorId, TensorId] = {}
         """First rows of each tensor."""
         self._made_last: dict[TensorId, TensorId] = {}
@@ -94,7 +93,9 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor of `taken` of the consecutive rows of other tensors. parts: these and numbers of rows."""
+        """Return a tensor of `taken` of the consecutive rows of other tensors. parts: these tensors with their numbers
+        of rows.
+        """
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)
@@ -111,7 +112,7 @@ class Edges(GraphWork):
         self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """Return a tensor's first rows. Each tensor on the way is computed once, with as many rows as needed."""
+        """Return a tensor's first rows. Each tensor on the way to it is computed once, with as many rows as needed."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             made, w = needs.get(op.output, 0), op.window
@@ -141,7 +142,7 @@ class Edges(GraphWork):
         return self.rows_of(self.input, [(self.older_rows(self.input), older)], before, slice(count))
 
     def _first_again(self, op: RowOp, count: int, before: int) -> TensorId:
-        """Recompute the first rows of an operator's output. A window reads no rows beyond those that it needs."""
+        """Recompute the first rows of an operator's output. Its window is limited to the rows that it needs."""
         made = (self._made_first[t] if op.has_window else self._of_first(t, count, before) for t in op.inputs)
         return self._again(op, tuple(made), op.window.pad_top, count, None, before)
 
@@ -157,7 +158,7 @@ class Edges(GraphWork):
         return self._made_last[tensor]
 
     def _last_of_window(self, op: RowOp, count: int, before: int) -> TensorId:
-        """Compute last rows from older rows, new rows, and the input's last rows."""
+        """Compute the last rows of a tensor from older rows, new rows, and the input's last rows."""
         (source,), w = op.inputs, op.window
         slid = self.slid[source]
         first = (op.writes.h - count) * w.stride_h - w.pad_top
@@ -181,7 +182,7 @@ class Edges(GraphWork):
         return self._aligned[op.output]
 
     def _with_edges(self, tensor: TensorId, edges: tuple[int, int], before: int) -> TensorId:
-        """Return a tensor with more rows counted as edges, so that its new rows are further up."""
+        """Return a tensor in which more rows count as edges, so that its new rows are further up."""
         slid = self.slid[tensor]
         if slid.edges == edges:
             return tensor
@@ -201,7 +202,7 @@ class Edges(GraphWork):
         return self._made_below[tensor, edges]
 
     def becomes(self, tensor: TensorId, slid: Slid) -> None:
-        """Make a tensor slide."""
+        """Record that only new rows of a tensor are computed."""
         self.slid[tensor] = slid
         old = self.tensors[tensor]
         self.tensors[tensor] = replace(old, shape=_shape(slid.rows, old.shape, slid.whole, ITEM_BYTES[old.dtype]))

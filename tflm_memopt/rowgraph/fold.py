@@ -4,8 +4,8 @@ A channel that always holds its zero point adds nothing to a convolution's sums,
 another constant value adds the same to every sum unless windows meet padding, so the bias can absorb it. A channel
 without a reader need not be computed. The remaining channels keep their values exactly.
 
-Only tensors inside a region lose channels, since TFLM sees the others. Channel-wise operators keep the same channels of
-input and output; those of a convolution are independent.
+Only tensors inside a region lose channels, since TFLM sees all other tensors. Channel-wise operators keep the same
+channels of input and output. The input and output channels of a convolution are independent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 ChannelMasks = Mapping[TensorId, Bools]
-"""Masks of the remaining channels, for each tensor that may lose some."""
+"""Masks of the remaining channels for each tensor that may lose some."""
 
 
 def without_dead_channels(graph: RowGraph) -> RowGraph:
@@ -56,10 +56,11 @@ class _Link:
         return written
 
     def ties(self, read: Bools) -> Bools:
-        """Return the output channels that must stay because these input channels stay."""
+        """Return the output channels that must stay if these input channels stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
-        if self.op.is_depthwise:  # each input channel has equally many outputs; a single one may have any number
+        # each input channel has equally many output channels; a single input channel may have any number
+        if self.op.is_depthwise:
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read
 
@@ -71,13 +72,15 @@ class _Link:
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """Return the channels of each tensor that may lose some: inside a region, and seen alike by all readers."""
+    """Return the channels of each tensor that may lose some: it must be inside a region, and all readers must see the
+    same channels.
+    """
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
         if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
             whole |= {*op.inputs, op.output}
-        if op.is_binary:  # a channel that is broadcast
+        if op.is_binary:  # the operand is a channel that is broadcast
             whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != op.writes.c}
         whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
     return {t: c for t, c in channels.items() if t not in whole}
@@ -95,7 +98,7 @@ def _masks(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> ChannelMask
 
 
 def _spread(links: Sequence[_Link], masks: ChannelMasks) -> None:
-    """Extend `masks` by the channels that its channels require, until nothing is missing."""
+    """Extend `masks` by all channels that the masked channels require, until none is missing."""
     before = -1
     while before != (before := sum(int(mask.sum()) for mask in masks.values())):
         for link in reversed(links):
@@ -123,7 +126,7 @@ def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
 
 
 def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.int32] | None) -> RowOp:
-    """Return the operator on some channels of its inputs and output. `bias` is for all its outputs."""
+    """Return the operator on some channels of its inputs and output. `bias` has the biases of all outputs."""
     cut = replace(
         op,
         constant=_without(op.constant, written),
@@ -144,7 +147,7 @@ def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.
 
 
 def _without(constant: Constant | None, mask: Bools) -> Constant | None:
-    """Return a constant operand on the remaining channels. A broadcast one stays unchanged."""
+    """Return a constant operand with the remaining channels. A constant that is broadcast stays unchanged."""
     if constant is None or constant.rows.c != len(mask):
         return constant
     rows, values = replace(constant.rows, c=int(mask.sum())), np.ascontiguousarray(constant.values[..., mask])
@@ -152,7 +155,9 @@ def _without(constant: Constant | None, mask: Bools) -> Constant | None:
 
 
 def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
-    """Return a convolution's bias with the constant dropped input channels, modulo 2**32 like all its sums."""
+    """Return a convolution's bias with the contribution of the dropped constant input channels, modulo 2**32 like all
+    its sums.
+    """
     op, (x,) = link.op, link.seen
     values = (x.low - op.input_zero_points[0])[dropped]
     added = _weights(op).sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values
@@ -162,7 +167,7 @@ def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
 
 
 def _per_channel(values: NDArray[Scalar] | None, mask: Bools) -> NDArray[Scalar] | None:
-    """Select values per channel; a single value for all channels stays."""
+    """Select the values of the remaining channels. A single value for all channels stays."""
     return values if values is None or values.size == 1 else values[mask]
 
 

@@ -18,18 +18,20 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class Space(enum.Enum):
-    """Where operators find the rows of a tensor that is not in the arena."""
+    """Places where operators find the rows of a tensor outside the arena."""
 
     STREAM = "stream"
-    """Rows are pushed in order. The rows of one push are in the arena, and older rows that are still needed."""
+    """Streamed: rows are pushed in order. The rows of one push are in the arena, and so are older rows that are still
+    needed.
+    """
     EXTERNAL = "external"
-    """The caller's buffer, which holds all rows and is only read."""
+    """External: the caller's buffer holds all rows and is only read."""
     STATE = "state"
-    """A rolling buffer that outlives the inference."""
+    """State: a rolling buffer that outlives the inference."""
     LINK = "link"
-    """Another device, which sends the rows in order."""
+    """Link: another device sends the rows in order."""
     SLOW = "slow"
-    """Slow memory beside the arena, for example PSRAM, which holds all rows."""
+    """Slow memory besides the arena, for example PSRAM, holds all rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class InputSource:
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """An input that is the last rows of an endless sequence (rowgraph/sliding.py)."""
+    """An input that consists of the last rows of an endless sequence (rowgraph/sliding.py)."""
 
     rows: int
     new: int
@@ -70,7 +72,7 @@ class Rematerialisation:
     reader: int
     """Key of the reader."""
     ops: tuple[int, ...]
-    """Keys in execution order."""
+    """Keys of the copied operators in execution order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Region:
 
     @property
     def number(self) -> int:
-        """The region's number, independent of the order of operators: the smallest of their indices."""
+        """The region's number, which does not depend on the order of operators: the smallest of their indices."""
         return min(self.ops)
 
     @property
@@ -97,12 +99,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """The steps of a kernel that last read each input byte and first write each output byte. Steps read first."""
+    """The steps of a kernel that last read each input byte and first write each output byte. A step reads before it
+    writes.
+    """
 
     last_read: NDArray[np.int64]
-    """For each byte of the input the step, or -1 if it is never read."""
+    """For each byte of the input, the step that reads it last, or -1 if it is never read."""
     written: NDArray[np.int64]
-    """For each byte of the output the step."""
+    """For each byte of the output, the step that writes it first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ class BuiltinNode:
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Activations only. Variables keep their bytes between inferences, outside of every plan."""
+    """Inputs and outputs that are activations. Variables keep their bytes between inferences and are in no plan."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
     """Multiply-accumulates, counted only if all operators are builtin."""
@@ -128,7 +132,7 @@ class BuiltinNode:
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
     """Access order of the kernel for each input that the output may overwrite. Empty with several outputs."""
     copies: bool = False
-    """The kernel only copies bytes, and leaves bytes alone that are already in place."""
+    """Whether the kernel only copies bytes, and leaves bytes alone that are already in place."""
 
 
 Node = Region | BuiltinNode
@@ -142,7 +146,7 @@ class RowGraph:
     """The model's operators in their original form, and all tensors of the rewritten model."""
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
-    """The row operators of all regions by Op.index; their tensors are those of the rewritten model."""
+    """The row operators of all regions by Op.index. Their tensors are those of the rewritten model."""
     source: InputSource | None = None
     """The model's input, if it is streamed or external."""
     window: SlidingWindow | None = None
@@ -150,13 +154,13 @@ class RowGraph:
     passes: tuple[Rematerialisation, ...] = ()
     """The rematerialisations that the operators contain (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes belong to another tensor, which nodes refer to."""
+    """Tensors whose bytes are part of another tensor. Nodes refer to that other tensor."""
     slow: frozenset[TensorId] = frozenset()
     """Tensors in slow memory (rowgraph/slow.py)."""
 
     @cached_property
     def macs(self) -> int:
-        """Multiply-accumulates of the plan, with each output counted once."""
+        """Multiply-accumulates of the graph if each output is computed once."""
         return sum(op.macs for op in self.ops.values()) + sum(node.macs for node in self.builtins)
 
     @cached_property

@@ -1,4 +1,6 @@
-"""Place of the model's input: in the arena, streamed in pushes of a few rows, or external in the caller's buffer."""
+"""The place of the model's input: in the arena, streamed in pushes of a few rows, or external in the caller's
+buffer.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, InputSource, Region, RowGrap
 
 ARENA, STREAM, EXTERNAL, SLIDING = "arena", "stream", "external", "sliding"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
-"""Types of inputs that may be outside the arena."""
+"""Types of inputs that can be outside the arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class InputMode:
 
     where: str = ARENA
     rows: int = 0
-    """Rows per push of a streamed input, or new rows of a sliding window."""
+    """Number of rows per push of a streamed input, or of new rows of a sliding window."""
     layers: int | None = None
     """Number of operators that may slide with a window, or None for all that can."""
 
@@ -51,11 +53,11 @@ def input_mode(text: str) -> InputMode:
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the input at its place. Raises UsageError with an alternative if that is impossible.
-
-    A streamed input's tensor has the rows of one push; an external one is no longer an input of the model.
+    """Return the graph with the input in the requested place. Raises UsageError with an alternative if that is
+    impossible. The tensor of a streamed input has the rows of one push. An external input is no longer an input of the
+    model.
     """
-    if mode.where in (ARENA, SLIDING):  # a window slides before regions are formed (sliding.py)
+    if mode.where in (ARENA, SLIDING):  # a sliding window is set up before regions are formed (sliding.py)
         return graph
     word = "streamed" if mode.where == STREAM else "external"
     if Space.STATE in graph.spaces.values():
@@ -101,7 +103,7 @@ def _only_input(graph: Graph, word: str) -> Tensor:
 
 
 def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
-    """Return the number of rows and bytes per row that all readers agree on."""
+    """Return the number of rows and the bytes per row, on which all readers must agree."""
     reads = (pair for op in graph.ops.values() for pair in zip(op.inputs, op.reads, strict=True))
     seen = list(dict.fromkeys(rows for t, rows in reads if t == tensor.id))
     if len(seen) > 1:

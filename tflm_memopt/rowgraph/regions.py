@@ -1,8 +1,9 @@
 """Selects the operators that become custom ones: maximal convex regions of supported operators between builtin ones.
 
-A region is convex if no path leaves it through a builtin operator and returns; otherwise neither could run first. An
-operator's level is the number of times that a path from the inputs enters supported operators. Operators of one level
-never depend on each other through a builtin operator, so each connected group of them is a region.
+A region is convex if no path leaves it through a builtin operator and returns. Otherwise neither the region nor that
+operator could run first. An operator's level is the number of times that a path from the inputs enters supported
+operators. Operators of one level never depend on each other through a builtin operator, so each connected group of them
+is a region.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from tflm_memopt.rowgraph.supported import Support, View
 
 HANDLE, ACCESSES = "VAR_HANDLE", ("READ_VARIABLE", "ASSIGN_VARIABLE")
 STATEFUL = (HANDLE, *ACCESSES, "CALL_ONCE")
-"""Builtin operators that affect each other without a tensor. Those of one variable keep their order."""
+"""Builtin operators that depend on each other without a tensor. Operators on one variable keep their order."""
 Variable = tuple[bytes, bytes]
 """Container and name of a resource variable."""
 ANY: Variable = (b"*", b"*")
-"""Stands for all variables without a handle in this graph."""
+"""Stands for all variables whose handle is not in this graph."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
@@ -45,7 +46,9 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Return whether an operator stays without a reader: it is builtin, keeps a state, or serves a device."""
+    """Return whether an operator stays although nothing reads its output: it is builtin, keeps a state, or serves a
+    device.
+    """
     crosses = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
@@ -71,9 +74,9 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 
 
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
-    """Return the connected operators of each level, in order, without groups of views only.
+    """Return the connected operators of each level, in order.
 
-    Messages connect operators, since one custom operator resumes where it waited.
+    Groups of views only are left out. Messages connect operators, since a custom operator resumes where it waited.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -125,7 +128,9 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the views that stay operators, and the name in the rewritten model of tensors that store others."""
+    """Return the views that stay operators, and for each tensor inside another one the tensor that stores it in the
+    rewritten model.
+    """
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}
@@ -167,7 +172,8 @@ def _assemble(
 
 
 def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[int]:
-    """Yield node numbers in topological order; of the nodes that are ready, the one with the smallest key comes first.
+    """Yield node numbers in topological order. Among the nodes that are ready, the one with the smallest key comes
+    first.
 
     >>> list(_sorted([{2}, {}, {}], key=[0, 2, 1]))
     [2, 0, 1]
@@ -183,9 +189,9 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 
 
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of operators, by Op.index, that must keep the given order because both use a variable.
+    """Yield pairs of operators, by Op.index, that must keep the given order because both use the same variable.
 
-    An operator of one variable affects that variable, any other affects all.
+    An operator with one variable affects that variable; any other affects all.
     """
     ops = {op.index: op for op in graph.ops}
     handles = handles_of(graph)
@@ -214,7 +220,7 @@ class TensorUse:
     by_others: Collection[TensorId]
     """Tensors that builtin operators or the caller read."""
     external: Collection[TensorId]
-    """Tensors outside the arena, which are not inputs of a region."""
+    """Tensors outside the arena, which are never inputs of a region."""
 
 
 def tensor_use(
@@ -229,7 +235,9 @@ def tensor_use(
 
 
 def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
-    """Yield one region, or several in order if a custom operator cannot have so many inputs and outputs."""
+    """Yield one region, or several in order if the group has more inputs and outputs than a custom operator can
+    have.
+    """
     piece: list[int] = []
     if region_of(group, ops, use).width > MAX_IO:
         for i in group:
@@ -264,7 +272,7 @@ def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
 
 
 def _builtin(graph: Graph, op: Op, handles: Collection[TensorId]) -> BuiltinNode:
-    """Return the node of a builtin operator. TFLM plans no bytes for the tensors `handles`."""
+    """Return the node of a builtin operator. handles: tensors for which TFLM plans no bytes."""
 
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         there = (t for t in tensors if t >= 0 and t not in handles)

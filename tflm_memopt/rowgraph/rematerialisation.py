@@ -1,13 +1,14 @@
 """Rematerialisations: operators run twice, so that a tensor need not be kept during a reduction over it.
 
 A squeeze-excite gate multiplies a tensor by a vector computed from all of it. Either the whole tensor is kept until the
-vector is ready, or the tensor is recomputed from a smaller earlier tensor: the first copy feeds the reduction row by
-row, the second copy feeds the late reader row by row. For planner, checker and lowering these are ordinary operators;
-their weights are the same bytes in flash.
+vector is ready, or it is recomputed from a smaller earlier tensor. Its operators then run twice: first they feed the
+reduction row by row, later they feed the late reader row by row. For planner, checker and lowering these are ordinary
+operators; their weights are the same bytes in flash.
 
-The number of gates with a rematerialisation, and its starting point, trade bytes against multiply-accumulates. The
-tensors that are whole when a late reader starts give a lower bound on the bytes, gate by gate. For every bound there is
-a cheapest set of rematerialisations; these sets, the Pareto front of the bound, are tried (convert/frontier.py).
+More rematerialisations, and earlier starting points, save bytes and cost multiply-accumulates. For each gate, the
+tensors that are whole when its late reader starts give a lower bound on the bytes. Each value of the bound has a set of
+rematerialisations with the fewest multiply-accumulates. These sets form a Pareto front and are tried
+(convert/frontier.py).
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Rematerialisation, Row
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
-"""Limit of the operators of one rematerialisation."""
+"""Limit of the number of operators of one rematerialisation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     passes: tuple[Rematerialisation, ...]
     macs: int
-    """Multiply-accumulates of all operators, with both runs of those that run twice."""
+    """Multiply-accumulates of all operators. Operators that run twice count twice."""
     bound: int
-    """Maximum over the late readers of the bytes of whole tensors when the reader starts."""
+    """Bytes of whole tensors when a late reader starts; the maximum over all late readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,9 @@ class _Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return the sets worth planning, in the order of compute, the empty one first. sizes: of whole tensors."""
+    """Return the sets worth planning in the order of compute, beginning with the empty one. sizes: bytes of whole
+    tensors.
+    """
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -64,20 +67,24 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 
 
 def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
-    """Return the graph with each pass' operators repeated before its late reader. Raises PlanError if impossible."""
+    """Return the graph in which the operators of each pass are repeated before its late reader. Raises PlanError if
+    that is impossible.
+    """
     for second in passes:
         graph = _with_pass(graph, second)
     return replace(graph, passes=tuple(passes))
 
 
 def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
-    """Return the option with the least compute below a bound, or if there is none, the one with the lowest bound."""
+    """Return the option with the least compute below a bound. If there is none, return the one with the lowest
+    bound.
+    """
     return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """Analysis of which tensors must be whole before others begin."""
+    """Analysis of which tensors must be whole before other tensors can begin."""
 
     graph: RowGraph
     sizes: Mapping[TensorId, int]
@@ -112,7 +119,7 @@ class _Seen:
 
     @cached_property
     def behind(self) -> Mapping[TensorId, int]:
-        """For each tensor the set of tensors that it depends on, directly or not."""
+        """For each tensor, the set of tensors that it depends on directly or indirectly."""
         found = dict.fromkeys(self.tensors, 0)
         for step in self.steps:
             above = self.of(step.inputs)
@@ -123,7 +130,7 @@ class _Seen:
 
     @cached_property
     def complete(self) -> Mapping[TensorId, int]:
-        """For each tensor the dependencies that must be complete before its first row can be computed."""
+        """For each tensor, the dependencies that must be complete before its first row can be computed."""
         found = dict.fromkeys(self.tensors, 0)
         for step in self.steps:
             early = 0
@@ -136,7 +143,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of an operator and the number of one of its inputs on all of which another of its inputs depends."""
+        """Late readers with the number of an input: another input of the reader depends on all of this input."""
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps
@@ -151,7 +158,9 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
-        """Return the tensors complete and still needed when a late reader starts. without: one that only it reads."""
+        """Return the tensors that are complete and still needed when a late reader starts. without: a tensor that only
+        this reader reads.
+        """
         wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
         wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
         made = self.of([reader.output])
@@ -171,7 +180,7 @@ def _outputs(step: RowOp | BuiltinNode) -> tuple[TensorId, ...]:
 
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
-    """Yield no rematerialisation, then rematerialisations with ever earlier starts that lower the bound."""
+    """Yield no rematerialisation, then rematerialisations with earlier and earlier starts that lower the bound."""
     reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))
@@ -184,9 +193,9 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
         if any(seen.graph.spaces.get(t) is Space.STREAM for t in border):
-            return  # its rows are gone
+            return  # the rows of the tensor no longer exist
         if any(op.stateful for op in ops):
-            return  # their rows of a state may be gone
+            return  # rows of a state may no longer exist
         bound = seen.nbytes(others | seen.of(border))
         if bound < best:
             best = bound
@@ -222,7 +231,7 @@ def _with_pass(graph: RowGraph, second: Rematerialisation) -> RowGraph:
 
 
 def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
-    """Yield the nodes with updated regions, whose inputs and outputs may change."""
+    """Yield the nodes with updated regions, whose inputs and outputs may have changed."""
     use = tensor_use(graph.model, ops, graph.builtins, graph.outside)
     for node in graph.nodes:
         if isinstance(node, BuiltinNode):

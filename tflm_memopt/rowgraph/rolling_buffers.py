@@ -1,11 +1,11 @@
-"""Turns states into rolling buffers: rows that outlive an inference, in place of tensors that are read and kept whole.
+"""Turns states that are read and kept whole into rolling buffers of rows. A streaming model joins its kept rows and the
+new rows, and keeps the last rows of the result. In a rolling buffer no row moves, since new rows replace the oldest
+ones. Readers of the joined rows then read the new rows, preceded by the state's rows before row 0. A reader of only
+some channels or fewer rows gets its own, smaller rolling buffer.
 
-A streaming model joins its kept rows and the new rows, and keeps the last rows of the result. With a rolling buffer no
-row moves, since new rows replace the oldest. Readers of the joined rows then read the new rows, with the state's rows
-before row 0. A reader of only some channels or fewer rows gets its own, smaller rolling buffer.
-
-The operator that writes a state must run after all readers of the state. So their outputs become its operands. If there
-are too many, they become operands of another operator, whose output of one byte is then its operand.
+The operator that writes a state must run after all readers of the state. So the readers' outputs become operands of
+this operator. If there are too many, they become operands of another operator, whose output of one byte is then the
+operand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SPLIT = "SPLIT"
 
 
 def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
-    """Return the model's operators that use variables which cannot be states, since not all users are in one region."""
+    """Return operators on variables that cannot be states, because their users are not all in one region."""
     outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in annotated.graph.ops:
@@ -54,7 +54,7 @@ def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
 
 
 def with_rolling_buffers(annotated: AnnotatedGraph) -> AnnotatedGraph:
-    """Return the graph with rolling buffers for suitable states. Every KEEP waits for the readers of its state."""
+    """Return the graph with rolling buffers for suitable states. Every KEEP waits for all readers of its state."""
     work = GraphWork(annotated)
     for key, writer, kept in work.state_writers():
         if (joined := work.joined(writer, kept)) is not None:
@@ -68,7 +68,7 @@ class _Joined(NamedTuple):
     """The rows of a state, followed by new rows."""
 
     key: int
-    """Key of the operator that joins them."""
+    """Key of the operator that joins the rows."""
     tensor: TensorId
     state: TensorId
     new: TensorId
@@ -83,12 +83,12 @@ class _Slice(NamedTuple):
 
     rows: int
     first: int
-    """First channel."""
+    """First channel of the slice."""
     channels: int
 
 
 class GraphWork:
-    """A graph that is being rewritten, with operators in the model's form and as rows."""
+    """A graph during its rewrite, with operators both in the model's form and as rows."""
 
     def __init__(self, annotated: AnnotatedGraph) -> None:
         graph = annotated.graph
@@ -100,12 +100,12 @@ class GraphWork:
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
-        """For the rows, first channel and number of channels: a tensor of these channels of new rows, and its state."""
+        """For rows, first channel and number of channels: a tensor of these channels of the new rows, and its state."""
         self.wanted = wanted(annotated)
-        """Tensors that must exist as whole tensors."""
+        """Tensors that must exist as a whole."""
 
     def add_tensor(self, like: TensorId, rows: Rows | None = None, **changes: Any) -> TensorId:
-        """Add a tensor that differs from another one in its rows, if given, and in these fields; return its id."""
+        """Add a tensor that differs from another one in its rows, if given, and in the given fields. Return its id."""
         tensor, old = max(self.tensors) + 1, self.tensors[like]
         if rows:
             changes["shape"] = 1, rows.h, rows.w, rows.c // ITEM_BYTES[old.dtype]
@@ -113,7 +113,7 @@ class GraphWork:
         return tensor
 
     def add_op(self, op: RowOp, place: int, kind: str = "", **options: Any) -> None:
-        """Add an operator at a place in the order. kind: its type in the model, if other than its name."""
+        """Add an operator at a position in the order. kind: its type in the model, if it differs from its name."""
         key = max(self.stated) + 1
         self.support[key] = op
         self.stated[key] = Op(key, kind or op.name, op.inputs, (op.output,), options, op.sources)
@@ -127,7 +127,7 @@ class GraphWork:
         return AnnotatedGraph(graph, {i: self.support[i] for i in self.order})
 
     def _stated(self, op: Op, support: Support) -> Op:
-        """Return the operator with the operands that are read now."""
+        """Return the operator with its current operands."""
         if not isinstance(support, RowOp) or support.inputs == self._read_before.get(op.index):
             return op
         others = (t for t in op.inputs if t < 0 or self.tensors[t].constant or self.tensors[t].variable)
@@ -192,7 +192,9 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """Return what a COPY takes of its input: the last rows, or some channels of pixels; None for others."""
+        """Return the slice that a COPY takes of its input, the last rows or some channels of pixels, or None for other
+        operators.
+        """
         op = self.row_op(key)
         if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.state_write is not None:
             return None
@@ -209,7 +211,7 @@ class GraphWork:
         return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
 
     def make_rolling_buffer(self, key: int, joined: _Joined) -> None:
-        """Keep new rows in a rolling buffer; readers of the joined rows read the new rows and the buffer."""
+        """Keep new rows in a rolling buffer. Readers of the joined rows then read the new rows and the buffer."""
         writer, kept = self._state_writer(joined.state)
         self._read_rolling_buffer(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
         rolling_buffer = replace(kept, rows=replace(joined.rows, h=joined.old))
@@ -218,7 +220,7 @@ class GraphWork:
         )
 
     def _read_rolling_buffer(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
-        """Redirect all readers of the joined rows, or of a slice of them, that allow it."""
+        """Redirect all readers of the joined rows, or of a slice of them, that can read a rolling buffer."""
         for key in self.readers(tensor):
             op = self.row_op(key)
             if op and _is_window(op, joined, seen):
@@ -255,7 +257,7 @@ class GraphWork:
         return next((op, kept) for _, op, kept in self.state_writers() if kept.tensor == state)
 
     def drop_unread(self) -> None:
-        """Remove operators that only moved rows of rolling buffers, and unread states and rows of states."""
+        """Remove operators that only moved rows of rolling buffers, and states and rows of states that are not read."""
         while unread := {i for i in self.order if self._is_unread(i)}:
             self.order = [i for i in self.order if i not in unread]
         for i, op, kept in self.state_writers():
@@ -280,7 +282,7 @@ class GraphWork:
         return 0 if whole else max(op.window.pad_top for op in readers)
 
     def wait(self) -> None:
-        """Let every operator that keeps a state run after all readers of the state."""
+        """Make every operator that keeps a state run after all readers of the state."""
         for key, writer, kept in self.state_writers():
             for i in self.readers(kept.tensor):
                 self.support[i] = replace(self.support_of(i), recalls=True)
@@ -299,7 +301,9 @@ class GraphWork:
         return (op.output,) if op else self.stated[key].outputs
 
     def _all_of(self, made: Mapping[TensorId, Rows], writer: int) -> Mapping[TensorId, Rows]:
-        """Return the tensors with one byte in place of the first ones; an operator makes the byte after these."""
+        """Replace the first of these tensors by one byte, which a new operator makes when they are complete. Return the
+        resulting tensors.
+        """
         some = dict(list(made.items())[:MAX_INPUTS])
         token = self.add_tensor(self.support_of(writer).output, shape=(1, 1, 1, 1))
         waits = movement.waiting(self.support_of(writer).sources, some, token)
@@ -309,7 +313,7 @@ class GraphWork:
 
 
 def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
-    """Return whether an operator reads joined rows by a window that never meets padding."""
+    """Return whether an operator reads joined rows through a window that never meets padding."""
     w, rows = op.window, op.reads[0]
     inside = w.pad_top == 0 and w.reach_h(op.writes.h) <= rows.h and rows.h > joined.rows.h
     alike = rows == Rows(seen.rows, joined.rows.w, seen.channels)
@@ -318,6 +322,6 @@ def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
 
 
 def _on_new_rows(op: RowOp, joined: _Joined, seen: _Slice, state: TensorId) -> RowOp:
-    """Return the window on the new rows only, with the rows before them in a state."""
+    """Return the window operator on the new rows only, with the rows before them in a state."""
     window = replace(op.window, pad_top=seen.rows - joined.rows.h)
     return replace(op, reads=(replace(joined.rows, c=seen.channels),), window=window, older=state)

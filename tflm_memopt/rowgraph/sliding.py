@@ -7,9 +7,9 @@ sliding. An operator that cannot slide reads all rows of its input, kept and new
 computed whole. Once the window is full, the outputs equal those of the original on the last rows byte for byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. The first a and last b
-input rows depend on padding, and a' and b' output rows. From n new rows follow m = n / s new rows, or all rows that do
-not depend on padding if these are fewer. They start at row (H' - b' - m) * s - p, so that (H - b - n) - (H' - b' - m) *
-s + p rows before the new ones are read.
+input rows depend on padding, and so do the first a' and last b' output rows. From n new input rows follow m = n / s new
+output rows, or all rows that do not depend on padding if these are fewer. They start at row (H' - b' - m) * s - p, so
+that (H - b - n) - (H' - b' - m) * s + p rows before the new ones are read.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Return the graph with an input of n new rows, and the window.
 
-    layers: number of operators that may slide, or None; later ones recompute a kept window, which often saves RAM.
-    Raises UsageError for a model with a state, several inputs, or strides that do not divide n.
+    layers: number of operators that may slide, or None for all. Operators after them recompute a kept window, which
+    often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -62,7 +62,7 @@ class _Strides(Exception):
 
 
 def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
-    """Return whether the number of new rows is a multiple of all strides on the way."""
+    """Return whether all strides on the way divide the number of new rows."""
     try:
         _slid(annotated, n, layers)
     except _Strides:
@@ -71,7 +71,7 @@ def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
 
 
 def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """Slide with or without layers that pad, whichever takes fewer multiply-accumulates. Raises _Strides."""
+    """Slide with or without layers that pad, whichever needs fewer multiply-accumulates. Raises _Strides."""
     (tensor,) = annotated.graph.inputs
     away = _Sliding(annotated, tensor, n, layers)
     found, window = away.run(), SlidingWindow(away.height, n)
@@ -87,17 +87,17 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
 
 
 class _Sliding(Edges):
-    """A graph whose operators are made to slide in order."""
+    """A graph whose operators are changed to slide, one after the other."""
 
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """layers: see with_sliding(). padded: operators that pad in time also slide."""
+        """layers: see with_sliding(). padded: whether operators that pad in time also slide."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
-        """Tensors of all rows of a sliding tensor, by that tensor."""
+        """For each sliding tensor, a tensor of all its rows."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
             raise UsageError(
@@ -127,7 +127,7 @@ class _Sliding(Edges):
         return self.annotated()
 
     def slide(self, key: int) -> None:
-        """Make an operator process new rows, or all rows joined if it cannot slide."""
+        """Change an operator to process new rows or, if it cannot slide, all rows joined."""
         op = self.row_op(key)
         if op is None or not self.slid.keys() & set(op.inputs):
             return
@@ -146,7 +146,7 @@ class _Sliding(Edges):
             self.becomes(op.output, Slid(op.writes, made.writes.h, *edges))
 
     def _edges(self, op: RowOp) -> tuple[int, int]:
-        """Return the numbers of output rows at top and bottom that depend on padding, now or before."""
+        """Return the numbers of output rows at the top and bottom that depend on padding here or in earlier layers."""
         found, w = [self.slid[t] for t in op.inputs if t in self.slid], op.window
         if not found or not op.has_window:
             return max((s.top for s in found), default=0), max((s.bottom for s in found), default=0)
@@ -165,7 +165,7 @@ class _Sliding(Edges):
         return self._window(op, slid[0]) if len(slid) == 1 else None
 
     def _each_row(self, op: RowOp, slid: list[Slid]) -> RowOp | None:
-        """Return a row-wise operator on the new rows of its inputs that depend on padding in none of them."""
+        """Return a row-wise operator on the new rows of its inputs that do not depend on padding in any of them."""
         away = slid[0].whole.h - sum(self._edges(op))
         (new, *others) = {min(s.new, away) for s in slid}
         same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
@@ -175,7 +175,7 @@ class _Sliding(Edges):
         return replace(op, reads=tuple(replace(s.whole, h=new) for s in slid), writes=replace(op.writes, h=new))
 
     def _running_sum(self, op: RowOp, key: int) -> RowOp | None:
-        """Return the operator as a running sum, or None if that takes no fewer additions."""
+        """Return the operator as a running sum, or None if that would not save additions."""
         slid = self.slid.get(op.inputs[0])
         if slid is None or not is_mean(op, slid.whole) or slid.new >= slid.older:
             return None
@@ -193,13 +193,13 @@ class _Sliding(Edges):
         return sliding_sum(op, [*operands, (sums, rows, 1)], StateRollingBuffer(sums, rows, 0))
 
     def _edge_rows(self, tensor: TensorId, before: int) -> list[tuple[TensorId, int]]:
-        """Return tensors of the rows at top and bottom that depend on padding, and their numbers of rows."""
+        """Return tensors of the rows at the top and bottom that depend on padding, with their numbers of rows."""
         slid = self.slid[tensor]
         above = [(self.first(tensor, slid.top, before), slid.top)] if slid.top else []
         return above + ([(self.last(tensor, before), slid.bottom)] if slid.bottom else [])
 
     def _window(self, op: RowOp, slid: Slid) -> RowOp | None:
-        """Return a window on new and older rows of its input."""
+        """Return a window operator on new and older rows of its input."""
         w, out, n = op.window, op.writes, slid.new
         top, bottom = self._edges(op)
         away = out.h - top - bottom
@@ -245,7 +245,7 @@ class _Sliding(Edges):
         return self.joined_rows[tensor]
 
     def keep(self) -> None:
-        """Add a rolling buffer for each tensor whose rows are read again."""
+        """Add a rolling buffer for each tensor whose rows are read again in later inferences."""
         for tensor, depth in self.depth.items():
             slid, state = self.slid[tensor], self.rolling_buffer(tensor)
             rows = replace(slid.whole, h=depth)

@@ -11,10 +11,10 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 
 def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
-    """Return the tensors that only one region writes and reads, and that share no bytes with another tensor.
+    """Return the tensors that only one region reads and writes and that share no bytes with other tensors.
 
     The model's inputs and outputs and the tensors of builtin operators belong to TFLM, whose arena is fast memory. A
-    tensor that one region hands to another is fast, too: regions are run and verified one by one.
+    tensor that one region passes to another stays in fast memory, too, because regions are run and verified separately.
     """
     made = {op.output for op in graph.ops.values() if not op.leaves}
     known = {*graph.model.inputs, *graph.model.outputs, *(t for node in graph.nodes for t in node.inputs)}
@@ -23,8 +23,8 @@ def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
 
 
 def with_slow(graph: RowGraph, tensors: Collection[TensorId]) -> RowGraph:
-    """Return the graph with these tensors in slow memory, so that no region hands them over. Raises PlanError for a
-    tensor that cannot be there.
+    """Return the graph with these tensors in slow memory, so that no region has them as inputs or outputs. Raises
+    PlanError for a tensor that cannot be there.
     """
     if not tensors:
         return graph

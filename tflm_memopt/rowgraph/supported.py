@@ -29,7 +29,7 @@ Support = RowOp | View | Unsupported
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedGraph:
-    """A model's graph in canonical form, with the support of each operator. It is equal only to itself."""
+    """A model's graph in canonical form, with the support of each operator. Such a graph is equal only to itself."""
 
     graph: Graph
     support: Mapping[int, Support]
@@ -41,9 +41,8 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """Return the RowOp, View or refusal of each operator, by Op.index; never raises for a graph from read().
-
-    RowOp.inputs name the tensors that hold the bytes, with views resolved.
+    """Return the RowOp, View or refusal of each operator, by Op.index. It never raises for a graph from read().
+    RowOp.inputs are the tensors that hold the bytes, not their views.
     """
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
@@ -62,7 +61,7 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
 
 
 def _own_form(context: OperatorContext, fills: Mapping[TensorId, int]) -> RowOp | None:
-    """Return the row form of an operator that only canonicalisation creates, or None for others."""
+    """Return the row form of an operator that only canonicalisation creates, or None for other operators."""
     op = context.op
     if op.type == FEATURES:
         return cells.svdf_features(context)

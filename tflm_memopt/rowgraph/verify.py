@@ -1,7 +1,7 @@
-"""Verifies a row graph between the steps that change it, by rules with names.
+"""Verifies a row graph with named rules after each step that changes it.
 
-Planner, checker and lowering rely on these rules. A graph that breaks one is a bug of the step before, and is rejected
-here, where that step is known.
+Planner, checker and lowering rely on these rules. A graph that breaks a rule reveals a bug of the previous step, and is
+rejected here, where that step is known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph
 
 Broken = Iterator[str]
-"""Descriptions of the places that break a rule."""
+"""Function that describes the places that break a rule."""
 
 
 def verify(graph: RowGraph, step: str) -> None:

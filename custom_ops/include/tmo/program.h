@@ -231,23 +231,23 @@ typedef enum {
 typedef struct {
   uint32_t magic;
   uint16_t version;
-  uint16_t target; /* TMO_TARGET_*: the cores that the program is for. */
+  uint16_t target; /* Cores that the program is for, as TMO_TARGET_*. */
   uint32_t size; /* Bytes of the whole program. */
-  uint32_t iterations; /* Exact number of iterations in one run, after which the executor stops. */
+  uint32_t iterations; /* Exact number of iterations of a run, after which the executor stops. */
   uint32_t workspace; /* Bytes of the workspace. */
   uint16_t n_inputs, n_outputs, n_tensors, n_ops, n_groups;
-  uint8_t input; /* TMO_INPUT_* */
+  uint8_t input; /* Place of input 0, as TMO_INPUT_*. */
   uint8_t pools; /* Number of tmo_pool records that follow: 0 or 1. */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops; /* tmo_op[n_ops] */
   uint32_t groups; /* tmo_group[n_groups] */
-  uint32_t cores; /* tmo_cores; 0: the program is for one core. */
-  uint32_t state; /* Bytes of the state, which outlives the run; 0: none. */
-  uint32_t rolling_buffers; /* tmo_rolling_buffer[], ended by one with depth 0; 0: the program has no state. */
-  uint32_t parts; /* A bit for each TMO_PART_* that the program needs. */
+  uint32_t cores; /* tmo_cores, or 0 if the program is for one core. */
+  uint32_t state; /* Bytes of the state, which outlives the run, or 0 if there is none. */
+  uint32_t rolling_buffers; /* tmo_rolling_buffer[], ended by one with depth 0; 0 if the program has no state. */
+  uint32_t parts; /* One bit for each TMO_PART_* that the program needs. */
 } tmo_header;
 
-/* A memory beside the workspace that holds whole tensors: the buffer after the state in io, of at least bytes. */
+/* A memory besides the workspace that holds whole tensors. It is the buffer after the state in io, of at least bytes. */
 typedef struct {
   uint32_t bytes;
 } tmo_pool;
@@ -258,49 +258,49 @@ typedef struct {
  * its key + the slot of its oldest row. Row y, counted from the oldest one, is in slot (oldest + y) % depth. A run that finds 0 sets all rows to
  * fill. A successful run advances the oldest slot by advance. */
 typedef struct {
-  uint32_t offset; /* Bytes from the state's start to its first slot. */
+  uint32_t offset; /* Offset from the state's start to the first slot in bytes. */
   uint32_t row; /* Bytes of a slot. */
   union {
     uint16_t depth; /* Number of slots. */
     uint16_t runs; /* Window: number of runs until it is full. */
   };
-  uint16_t advance; /* Rows that each run keeps. */
+  uint16_t advance; /* Number of rows that each run keeps. */
   uint8_t fill; /* Value of all bytes after a reset. */
-  uint8_t window; /* 1: a counter of runs instead of rows. A run that ends before the window is full returns TMO_WAIT. */
-  uint16_t key; /* Derived from the program, at least 1, so that a state of another program is rejected. */
+  uint8_t window; /* 1 for a counter of runs instead of rows. A run that ends before the window is full returns TMO_WAIT. */
+  uint16_t key; /* Number of at least 1 that is derived from the program, so that a state of another program is rejected. */
 } tmo_rolling_buffer;
 
 /* One view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in column windows. */
 typedef struct {
   union {
-    uint32_t offset; /* Bytes from the base; not used with column windows. */
-    uint32_t constant; /* With TMO_PROGRAM_BASE: the tensor's bytes. */
+    uint32_t offset; /* Offset from the base in bytes; unused with column windows. */
+    uint32_t constant; /* With TMO_PROGRAM_BASE: size of the tensor in bytes. */
   };
-  uint32_t channels; /* Bytes of a pixel, of all channel groups. */
+  uint32_t channels; /* Bytes of a pixel, including all channel groups. */
   uint16_t width;
-  uint16_t height; /* Rows of the whole tensor. */
+  uint16_t height; /* Number of rows of the whole tensor. */
   union {
-    uint16_t depth; /* Rows of the rolling buffer; equals height for a whole tensor. */
+    uint16_t depth; /* Number of rows of the rolling buffer; equal to height for a whole tensor. */
     uint16_t phase; /* With column windows: -end mod advance. */
   };
   uint8_t base; /* 0: workspace; 1..n_inputs: inputs; then the outputs; then the state; then slow memory; TMO_PROGRAM_BASE; TMO_LINK_BASE. */
-  uint8_t layout; /* TMO_LAYOUT_*; HWC for rolling buffers and column windows. */
-  uint32_t column_windows; /* tmo_column_window[n_column_windows], beginning with the column window of a stripe's first rows; 0: none. */
+  uint8_t layout; /* Order of the rows in memory, as TMO_LAYOUT_*; HWC for rolling buffers and column windows. */
+  uint32_t column_windows; /* tmo_column_window[n_column_windows], beginning with that of a stripe's first rows; 0 if there are none. */
   uint16_t n_column_windows;
-  uint16_t advance; /* In a tiled group: distance between stripes in rows. */
-  int16_t end; /* In a tiled group: rows after the first stripe, before clamping. */
+  uint16_t advance; /* In a tiled group: number of rows from one stripe to the next. */
+  int16_t end; /* In a tiled group: number of rows that exist after the first stripe, before clamping. */
   union {
-    uint16_t rows; /* In a tiled group: rows of a stripe. More than advance means that stripes compute some rows again. */
-    uint16_t pushed; /* In a streamed input: rows of one push. depth older rows are at offset in the workspace. */
-    uint16_t older; /* With rows in a rolling buffer of the state: rows before row 0. */
+    uint16_t rows; /* In a tiled group: number of rows of a stripe. If it exceeds advance, stripes compute some rows again. */
+    uint16_t pushed; /* In a streamed input: number of rows of one push. depth older rows are at offset in the workspace. */
+    uint16_t older; /* With rows in a rolling buffer of the state: number of rows before row 0. */
   };
 } tmo_tensor;
 
 /* A column window: consecutive rows of each stripe, in a rolling buffer of pixels. */
 typedef struct {
-  uint32_t offset; /* Bytes from the tensor's base. */
-  uint32_t depth; /* Pixels of the rolling buffer. */
-  uint16_t rows; /* Rows of each stripe. */
+  uint32_t offset; /* Offset from the tensor's base in bytes. */
+  uint32_t depth; /* Number of pixels in the rolling buffer. */
+  uint16_t rows; /* Number of rows of each stripe. */
   uint8_t reserved_10[2];
 } tmo_column_window;
 
@@ -320,7 +320,7 @@ typedef struct {
   uint8_t from, to;
 } tmo_message;
 
-/* A COPY's output row: n_moves records of tmo_move follow. */
+/* The moves that make a COPY's output row. n_moves records of tmo_move follow. */
 typedef struct {
   uint16_t n_moves;
   uint8_t fills; /* Whether the row is filled before the moves. */
@@ -343,7 +343,7 @@ typedef struct {
 typedef struct {
   uint32_t weights; /* The weights in the program. */
   uint32_t bytes; /* Bytes of the weights. */
-  uint32_t place; /* 16-aligned offset of the copy in the workspace. */
+  uint32_t place; /* 16-aligned offset of the copied weights in the workspace. */
 } tmo_copied;
 
 /* One operator. Its kind determines the content of its arrays (docs/program-format.md). */
@@ -351,12 +351,12 @@ typedef struct {
   uint8_t kind; /* tmo_op_kind */
   uint8_t flags; /* TMO_FLAG_* */
   int8_t input_zero_point[4], output_zero_point;
-  int8_t act_min; /* Minimum and maximum of the output. */
-  int8_t act_max; /* Minimum and maximum of the output. */
+  int8_t act_min; /* Minimum and maximum of the output's values. */
+  int8_t act_max; /* Minimum and maximum of the output's values. */
   uint8_t n_inputs;
-  uint16_t input[4]; /* Indices of tensors. */
-  uint16_t output; /* Index of a tensor. */
-  uint16_t tile; /* Columns of an iteration in a tiled group, else 0. */
+  uint16_t input[4]; /* Indices of the operands' tensors. */
+  uint16_t output; /* Index of the output's tensor. */
+  uint16_t tile; /* Number of columns of an iteration in a tiled group, else 0. */
   uint16_t kernel_h, kernel_w;
   union {
     uint16_t stride_h;
@@ -399,12 +399,12 @@ typedef struct {
     uint32_t copied; /* TMO_FLAG_COPIES: a tmo_copied. */
   };
   union {
-    uint32_t bias; /* int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned. float32: float[channels / 4]. */
+    uint32_t bias; /* int32_t[channels], or 0 without biases. int16: int64_t[channels / 2], 4-aligned. float32: float[channels / 4]. */
     uint32_t curve; /* LSTM: uint16_t[256], then int32_t[channels][8] biases. */
     uint32_t scales; /* Packed: biases and scales in the packing's layout, unless they are among the weights. */
   };
-  uint32_t multipliers; /* int32_t[]; ADD and similar kinds: in the order of the inputs, then the output's. */
-  uint32_t shifts; /* int8_t[]; positive is left. */
+  uint32_t multipliers; /* int32_t[]. ADD and similar kinds have the multipliers of the inputs in order, then the output's. */
+  uint32_t shifts; /* int8_t[]. Positive numbers shift left. */
   union {
     /* 4-aligned offset in the workspace: int32_t[width * channels] if iterative. If it sums channel groups, as many for each row of the highest
      * stripe. */
@@ -412,17 +412,18 @@ typedef struct {
     uint32_t scratch; /* Packed: 4-aligned offset in the workspace. */
   };
   uint16_t channel_groups; /* Channel groups of a tiled group; 0 or 1: none. */
-  uint16_t group_channels; /* Channels of each group; the last one may have fewer. */
-  uint32_t access; /* tmo_access[n_inputs]; none: a window determines what is read. */
+  uint16_t group_channels; /* Number of channels of each group; the last one may have fewer. */
+  uint32_t access; /* tmo_access[n_inputs], or 0 if a window determines the rows that are read. */
 } tmo_op;
 
-/* Operators [first_op, first_op + n_ops). The group's loops interleave their iterations. */
+/* Operators [first_op, first_op + n_ops), whose iterations the group's loops interleave. */
 typedef struct {
   uint16_t first_op, n_ops;
-  uint32_t counters; /* 2-aligned offset in the workspace of the operators' next units: uint16_t[n_ops]; in a tiled group tmo_unit[n_ops]. */
-  uint16_t stripes; /* Number of stripes; 0: row group. */
+  /* 2-aligned offset in the workspace of the counters of the operators' next units: uint16_t[n_ops], or in a tiled group tmo_unit[n_ops]. */
+  uint32_t counters;
+  uint16_t stripes; /* Number of stripes, or 0 for a row group. */
   uint8_t reserved_10[2];
-  uint32_t loops; /* Codes: TMO_LOOP_*. */
+  uint32_t loops; /* Codes of the loops: TMO_LOOP_*. */
 } tmo_group;
 
 /* The next unit of an operator in a tiled group. */
@@ -430,10 +431,10 @@ typedef struct {
   uint16_t stripe, channel_group, tile, row;
 } tmo_unit;
 
-/* Shares of two cores in an operator's iterations. */
+/* Shares of two cores in the iterations of an operator. */
 typedef struct {
-  uint16_t how; /* TMO_SHARDING_* */
-  uint16_t cut; /* Columns or channels of core 0. */
+  uint16_t how; /* Way of sharing, as TMO_SHARDING_*. */
+  uint16_t cut; /* Number of columns or channels of core 0. */
   union {
     uint32_t accumulator; /* tmo_op.accumulator for core 1. */
     uint32_t scratch; /* tmo_op.scratch for core 1. */
@@ -441,14 +442,15 @@ typedef struct {
 } tmo_share;
 
 /* Shares of two cores in a run. Both cores step through all iterations with their own counters, and compute their share of each. They wait for each
- * other at barriers. Between two barriers, neither core accesses bytes that the other one writes, as the converter's checker proves. Only for row
- * groups without state, with input 0 in the arena. */
+ * other at barriers. Between two barriers, neither core accesses bytes that the other one writes, as the converter's checker proves. The program must
+ * have only row groups, no state, and input 0 in the arena. */
 typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
-  uint32_t barriers; /* One bit for each iteration of the run, bit i % 8 of byte i / 8 for iteration i: whether there is a barrier before it. */
+  /* One bit for each iteration of the run (bit i % 8 of byte i / 8 for iteration i), which is set if there is a barrier before it. */
+  uint32_t barriers;
   uint32_t n_barriers; /* Number of barriers. */
-  uint32_t alone; /* The same number of bits: whether core 0 computes all of iteration i, regardless of its operator's share; 0: none. */
-  uint32_t counters; /* Distance of core 1's counters from those of core 0, in bytes. */
+  uint32_t alone; /* One bit for each iteration, which is set if core 0 computes all of it, regardless of its operator's share; 0 if there is none. */
+  uint32_t counters; /* Distance from core 0's counters to core 1's in bytes. */
 } tmo_cores;
 
 #endif /* TMO_PROGRAM_H_ */

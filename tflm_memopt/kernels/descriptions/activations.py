@@ -1,7 +1,7 @@
 """Softmax, log-softmax, and tables of 256 bytes.
 
 TFLM: kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has m integer and n
-fractional bits besides the sign. With at most 4095 channels no sum of exponentials overflows.
+fractional bits in addition to the sign. With at most 4095 channels no sum of exponentials overflows.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
     for the rest.
     """
     result = b.broadcast(INT32, Index.of(MOST))
-    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # 0 is excluded
+    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # a value of 0 is left out
         low = b.compute("and", INT32, a, Index.of(QUARTER - 1))
         fraction = b.compute("sub", INT32, low, Index.of(QUARTER))
         rest = b.compute("sub", INT32, fraction, a)
@@ -122,7 +122,8 @@ def softmax(b: Builder) -> None:
     with b.loop("m", row.rows) as m:
         greatest = row.greatest(m)
         total, scale, right = (b.broadcast(INT32, Index.of(0)) for _ in range(3))
-        with b.loop("turn", 2) as turn:  # sums the exponentials, then divides: both turns share one loop body
+        # one loop body serves both turns: the first sums up the exponentials, the second divides
+        with b.loop("turn", 2) as turn:
             with b.loop("i", row.channels) as i:
                 power = row.power(m, i, greatest)
                 with b.inside(turn, 1):
@@ -156,7 +157,7 @@ def _log_of(b: Builder, total: Reg) -> Reg:
         whole = b.compute("sub", INT32, Index.of(highest), left)
         return _sum(b, b.compute("mul", INT32, whole, Index.of(1 << 25)), Index.of(further))
 
-    a = b.compute("max", INT32, total, Index.of(1))  # a damaged program may give any value
+    a = b.compute("max", INT32, total, Index.of(1))  # the total may have any value in a damaged program
     up, up_half = zeros(a), zeros(_times(b, a, SQRT_HALF))
     whole, half = shifted(_times(b, shifted(a, up), SQRT_HALF), Index.of(1)), shifted(a, up_half)
     r = b.compute("min", INT32, whole, half)
@@ -182,7 +183,7 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, Index.of(-MOST - 1)), *back)  # results of larger differences fit an int32
+        least = b.rescale(_sum(b, log, Index.of(-MOST - 1)), *back)  # larger differences fit an int32
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

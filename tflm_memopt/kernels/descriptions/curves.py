@@ -20,17 +20,18 @@ ONE_MORE = (
     50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
 )  # fmt: skip
 """Indices at which TFLM's sigmoid is one above the nearest integer. A test compares the curve with TFLM for every
-int16."""
+int16.
+"""
 SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
 """65536 / (1 + e^(-i / 24)), rounded as in TFLM."""
 STEPS = 512
-"""Intervals of a table over all int16 values."""
+"""Number of intervals of a table over all int16 values."""
 RANGE = np.float32(65535)
 
 
 def interpolation_table(scale: float, zero_point: int, function: Callable[[float], float]) -> tuple[int, ...]:
-    """LUTPopulate in float32: `function` at STEPS + 1 points of an int16 input of this scale, for an output of scale
-    2 / 65535. An entry is lowered by half of the error that interpolation makes in the middle of its interval.
+    """Return LUTPopulate's table in float32: `function` at STEPS + 1 points of an int16 input of this scale, for an
+    output of scale 2 / 65535. An entry is lowered by half of the interpolation error in the middle of its interval.
     """
     one = np.float32
     low, high = (one(scale) * one(end - zero_point) for end in (-32768, 32767))
@@ -56,9 +57,9 @@ def interpolation_table(scale: float, zero_point: int, function: Callable[[float
 
 
 EXPONENTIAL = interpolation_table(float(np.float32(10) / RANGE), 32767, math.exp)
-"""e^x for x in [-10, 0]."""
+"""Table of e^x for x in [-10, 0]."""
 RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x: float(1 / (1 + np.float32(x))))
-"""1 / (1 + x) for x in [0, 1]."""
+"""Table of 1 / (1 + x) for x in [0, 1]."""
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Operand) -> tuple[Reg, Reg]:
@@ -96,7 +97,7 @@ def curve_s16(b: Builder) -> None:
 
 
 def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
-    """LUTLookup of a value that saturates to int16."""
+    """Return LUTLookup of a value that saturates to int16."""
     value = b.compute("min", INT32, b.compute("max", INT32, value, Index.of(-32768)), Index.of(32767))
     from_zero = b.compute("add", INT32, value, Index.of(32768))
     entry, further = _interpolated(b, table, from_zero, Index.of(7))

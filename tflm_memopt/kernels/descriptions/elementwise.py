@@ -13,7 +13,7 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Operand, R
 
 INT32 = Type.INT32
 LEFT_SHIFT = 20
-"""Left shift of both operands."""
+"""Left shift of both int8 operands."""
 LEFT_SHIFT_S16 = 15
 """Left shift of both operands for int16."""
 
@@ -44,7 +44,7 @@ def add(b: Builder) -> None:
 
 
 def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
-    """Describe ADD in which one operand has a scale of 1/2, which is at least the other's, and the sum is scaled by it.
+    """Describe an ADD in which one operand's scale is 1/2, which is no less than the other's.
 
     limited: clamp to a range instead of saturating to int8.
     """
@@ -110,14 +110,14 @@ def _rescaled(b: Builder, value: Reg, name: str) -> Reg:
 
 
 def _output(b: Builder, value: Reg, kind: Type = Type.INT8) -> Reg:
-    """Convert a scaled value to an element of the output."""
+    """Convert a scaled value to an output element."""
     (zero,) = b.parameters("zero_out")
     low, high = b.parameters("low", "high")
     return b.clamp(b.compute("add", INT32, value, zero), (low, high), kind)
 
 
 def _raised(b: Builder, x: Reg, other: Reg) -> tuple[Reg, Reg]:
-    """Subtract the zero points of both operands and scale them."""
+    """Subtract the zero points of both operands, and scale them."""
     (left,) = b.parameters("left")
 
     def raised(value: Reg, name: str) -> Reg:
@@ -127,7 +127,7 @@ def _raised(b: Builder, x: Reg, other: Reg) -> tuple[Reg, Reg]:
 
 
 def _signed(b: Builder, value: Reg) -> Reg:
-    """Return value or -value, so that two operators share one kernel."""
+    """Return value or -value. The choice lets two operators share one kernel."""
     return b.compute("mul", INT32, value, *b.parameters("sign"))
 
 
@@ -187,7 +187,7 @@ def greater(b: Builder) -> None:
 
 
 def _by_sign(b: Builder, negative: Reg) -> tuple[Operand, Operand]:
-    """Return multiplier and shift for negative or for other values."""
+    """Return multiplier and shift for negative values or for other values."""
     scales, shifts = (b.parameters(f"{what}_positive", f"{what}_negative") for what in ("scale", "shift"))
     multiplier = b.compute("select", INT32, negative, scales[1], scales[0])
     return multiplier, b.compute("select", INT32, negative, shifts[1], shifts[0])

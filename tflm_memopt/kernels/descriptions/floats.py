@@ -16,7 +16,7 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 FLOAT, INT32 = Type.FLOAT32, Type.INT32
 HIGHEST_SIGMOID, LOWEST_SIGMOID = 16.619047164916992188, -9.0
-"""Beyond these inputs, TFLM's LOGISTIC is 1 and e^x (cutoff_upper, cutoff_lower)."""
+"""Inputs beyond which TFLM's LOGISTIC is 1 or e^x (cutoff_upper, cutoff_lower)."""
 
 
 def number(b: Builder, value: float) -> Reg:
@@ -25,7 +25,7 @@ def number(b: Builder, value: float) -> Reg:
 
 
 class Clamp:
-    """The limits of the output, which are parameters: the bits of two float32. NaN stays NaN."""
+    """Limits of the output as parameters: the bits of two float32. NaN stays NaN."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b
@@ -45,8 +45,8 @@ def _binary(
     of: Type = FLOAT,
     to: Type | None = None,
 ) -> KernelProgram:
-    """Describe an operation on two operands, either of which may be broadcast (elementwise.py). to: the output's type
-    if it is not that of the operands.
+    """Describe an operation on two operands, either of which may be broadcast (elementwise.py). to: type of the output,
+    if it differs from the operands' type.
     """
 
     def describe(b: Builder) -> None:
@@ -97,7 +97,7 @@ divide = _binary("divide_f32", "y = clamp(x / other)", lambda b, x, z: b.compute
 
 
 def _directly(name: str, about: str, op: str, of: Type = FLOAT) -> KernelProgram:
-    """Describe a binary operation that is one op."""
+    """Describe a binary operation that is a single op."""
     return _binary(name, about, lambda b, x, z: b.compute(op, of, x, z), limited=False, of=of)
 
 
@@ -117,7 +117,7 @@ def _compared(name: str, about: str, compare: Callable[[Builder, Reg, Reg], Reg]
 
 
 def _comparisons(of: Type) -> tuple[KernelProgram, ...]:
-    """Return the comparisons of a type. No comparison with NaN is true, except that it is not equal."""
+    """Return the comparisons of a type. With NaN, only "not equal" is true."""
 
     def equal(b: Builder, x: Reg, other: Reg) -> Reg:
         return b.compute("equal", Type.INT8, x, other)
@@ -139,7 +139,7 @@ comparisons_f32, comparisons_s32 = _comparisons(FLOAT), _comparisons(INT32)
 def _mapped(
     name: str, about: str, make: Callable[[Builder], Callable[[Reg], Reg]], of: Type = FLOAT, to: Type = FLOAT
 ) -> KernelProgram:
-    """Describe a function of one operand. `make` declares what does not depend on the operand."""
+    """Describe a function of one operand. `make` declares the values that do not depend on the operand."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")

@@ -11,13 +11,13 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
 FRACTION = 10
-"""Fractional bits of a position."""
+"""Number of fractional bits of a position."""
 
 
 @kernel("y[p] = the first c of the greatest sign * x[p, c]")
 def arg_max(b: Builder) -> None:
     pixels, channels = b.extents("pixels", "channels")
-    (sign,) = b.parameters("sign")  # -1 selects the smallest x[p, c]
+    (sign,) = b.parameters("sign")  # a sign of -1 selects the smallest x[p, c]
     x, y = b.ram("x", Type.INT8, pixels, channels), b.output("y", INT32, pixels)
     with b.loop("p", pixels) as p:
         greatest, found = b.broadcast(INT32, Index.of(-129)), b.broadcast(INT32, Index.of(0))
@@ -42,7 +42,7 @@ def gather(b: Builder) -> None:
 
 @kernel("y[r, i] = x[r, i]")
 def move(b: Builder) -> None:
-    """Copy runs of bytes at the distances that the steps give."""
+    """Copy runs of bytes at the distances that the steps define."""
     runs, run = b.extents("runs", "run")
     x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
     y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))
@@ -51,8 +51,8 @@ def move(b: Builder) -> None:
 
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
-    """Multiply two matrices. down, across: 1 and 0, or 0 and 1 for a transposed right matrix. Sums of int16 have 64
-    bits, and int16 has no zero points.
+    """Multiply two matrices. down, across: 1 and 0; for a transposed right matrix 0 and 1. Sums of int16 have 64 bits,
+    and int16 has no zero points.
     """
     wide = kind is Type.INT16
 

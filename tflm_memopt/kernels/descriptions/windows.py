@@ -32,7 +32,7 @@ def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[
 
 @contextmanager
 def transposed_taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """Yield, for a window that slides over the output, each input pixel with the tap that adds to output pixel `at`."""
+    """Yield each input pixel with the tap that adds to output pixel `at`, for a window that slides over the output."""
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     with b.loop("row", height) as y:
@@ -87,7 +87,9 @@ def depthwise(b: Builder) -> None:
 def _pool(
     b: Builder, kind: Type, initial: Sequence[int], take: Callable[..., None], output: Callable[..., Reg]
 ) -> None:
-    """One register for each of `initial`; `take` updates them with each value under the window, `output` clamps."""
+    """Describe a pool with one register for each of `initial`. `take` updates them with each value under the window,
+    and `output` clamps them.
+    """
     height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
     low, high = b.parameters("low", "high")
     x, y = b.ram("x", kind, height, width, channels), b.output("y", kind, out_h, out_w, channels)

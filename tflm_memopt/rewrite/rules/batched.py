@@ -1,7 +1,7 @@
 """Splits operators on a batch of images into one operator per image, which can then run row by row.
 
-The images of a batch never meet in these operators. Consecutive operators of this kind pass single images on. A
-CONCATENATION joins them only if another operator reads the whole batch, or if it is an output of the model.
+These operators compute each image separately. Consecutive operators of this kind pass on single images. A CONCATENATION
+joins them only if another operator reads the whole batch, or if it is an output of the model.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
 
 MAX_IMAGES = 64
-"""Limit of the images of a batch: each has an operator of its own in the program."""
+"""Limit of the number of images of a batch, since each has its own operator in the program."""
 MAX_OPERATORS = 2_048
-"""Limit of the operators of a graph with batches."""
+"""Limit of the number of operators of a graph with batches."""
 REDUCTIONS = frozenset({"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"})
 JOINED = "CONCATENATION"
 ALONE = frozenset(
@@ -33,7 +33,7 @@ ALONE = frozenset(
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator on a batch that cannot run row by row, or whose operand is already split into images."""
+    """Match an operator on a batch if it cannot run row by row, or if an operand is already split into images."""
     if op.type not in ALONE or op.type not in OPSET or len(op.outputs) != 1 or PIECE in op.options:
         return None
     output = graph.tensors[op.outputs[0]]
@@ -58,7 +58,7 @@ def _joins(graph: Graph, images: int) -> dict[TensorId, Op]:
 
 
 def _fits(tensor: Tensor, images: int) -> bool:
-    """Whether an operand is a constant for all images, or a batch of as many."""
+    """Return whether an operand is a constant for all images, or a batch of as many images."""
     return tensor.constant or (len(tensor.shape) > 1 and tensor.shape[0] == images)
 
 
@@ -86,8 +86,8 @@ def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Rewrite the operator. Each image's operator runs right behind what makes its operands, so that an image is done
-    before the next one starts.
+    """Rewrite the operator. The operator for an image runs directly after the producers of its operands, so that one
+    image is finished before the next begins.
     """
     (op,) = ops
     extended, each, join = _each(graph, op)
@@ -104,7 +104,9 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _each(graph: Graph, op: Op) -> tuple[Graph, list[list[Op]], Op]:
-    """Return the graph with tensors for images, the operators of each image, and the operator that joins them."""
+    """Return the graph with tensors for each image, the operators for each image, and the operator that joins the
+    results.
+    """
     tensors, index = dict(graph.tensors), max(o.index for o in graph.ops)
     images = tensors[op.outputs[0]].shape[0]
     joins = _joins(graph, images)
@@ -138,7 +140,7 @@ def _each(graph: Graph, op: Op) -> tuple[Graph, list[list[Op]], Op]:
 
 
 def _without_unread_joins(graph: Graph, op: Op) -> Graph:
-    """Return the graph without those joins of the operator's operands that no operator reads any more."""
+    """Return the graph without joins of the operator's operands that no operator reads any more."""
     dead = {
         o.index: ()
         for o in graph.ops

@@ -13,7 +13,7 @@ from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a filter that reads one of several channels and has as many output channels, or a multiple."""
+    """Match a filter that reads one of several channels and has as many output channels, or a multiple of these."""
     if op.type != "CONV_2D" or not has(op, 1):
         return None
     source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
@@ -31,7 +31,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Rewrite the operator. Output channel m reads input channel m // multiplier in both forms, and sums in the same
+    """Rewrite the operator. In both forms, output channel m reads input channel m // multiplier and sums in the same
     order.
     """
     extended, op = _depthwise(graph, ops[0])

@@ -1,10 +1,10 @@
-"""Makes windows of many samples, as on raw audio, windows of few rows that hold several samples each.
+"""Converts windows of many samples, as on raw audio, to windows of few rows that hold several samples each.
 
 A window along one axis reads `kernel` samples for each output, and its next output reads `stride` samples further on.
 The rewrite stores `outputs * stride` samples in a row. A window then has fewer rows and a stride of one, and yields
 `outputs` outputs. Each of these outputs has a filter of its own, which is shifted by `stride` samples from the previous
 one. Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples of a row as channels,
-DEPTHWISE_CONV_2D as pixels. A pool has no weights: its rows are such that its windows consist of whole ones.
+DEPTHWISE_CONV_2D as pixels. A pool has no weights, so its rows are chosen such that windows consist of whole rows.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, has
 
 MOST_OUTPUTS = 64
-"""Limit of the outputs of a row: the filters take as many times their bytes."""
+"""Limit of the number of outputs per row, by which the bytes of the filters are multiplied."""
 WEIGHTED, POOLS = ("CONV_2D", "DEPTHWISE_CONV_2D"), ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 
 class _Form(NamedTuple):
-    """Rows that take the place of samples."""
+    """Sizes of the rows that replace samples."""
 
     outputs: int
-    """Outputs that a row makes."""
+    """Number of outputs that a row makes."""
     samples: int
-    """Samples of a row."""
+    """Number of samples in a row."""
     window: int
-    """Rows of a window."""
+    """Number of rows in a window."""
     stride: int
-    """Rows from one window to the next."""
+    """Number of rows from one window to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,14 @@ class LongWindow:
     along: Span
 
     def rows(self, outputs: int) -> int:
-        """Return the rows of a window, if a row makes this many outputs."""
+        """Return the number of rows in a window if a row makes this many outputs."""
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a window along one axis with more samples than a kernel reads rows. Global pools need no other form."""
+    """Match a window along one axis that has more samples than a kernel can read as rows. Global pools need no other
+    form.
+    """
     long = long_window(graph, op)
     if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
         return None
@@ -106,7 +108,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def form_of(op: Op, long: LongWindow) -> _Form | None:
-    """Return the form with the fewest outputs per row whose window is not too high, or None if there is none."""
+    """Return the form with the fewest outputs per row whose window fits the height limit, or None if there is none."""
     if op.type in POOLS:
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
@@ -119,12 +121,12 @@ def form_of(op: Op, long: LongWindow) -> _Form | None:
 
 @dataclass
 class NewOps:
-    """Tensors and operators that take the place of an operator."""
+    """Tensors and operators that replace an operator."""
 
     op: Op
     tensors: dict[TensorId, Tensor]
     index: int
-    """The last index in use."""
+    """The highest operator index in use."""
     ops: list[Op] = field(default_factory=list)
 
     def put(self, like: Tensor, shape: tuple[int, ...], **changes: Any) -> TensorId:
@@ -152,7 +154,7 @@ class NewOps:
 
 
 def _rewritten(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[Graph, Ops]:
-    """Return the graph with new tensors, and the operators that take the place of the original one."""
+    """Return the graph with new tensors, and the operators that replace the original one."""
     made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
     target, outputs, summed = graph.tensors[op.outputs[0]], form.outputs, op.type == "CONV_2D"
     count = -(-long.along.output // outputs)
@@ -166,7 +168,7 @@ def _rewritten(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[Gra
         options |= {"filterHeight": form.window, "filterWidth": form.samples}
     depth = target.shape[3]
     y = made.add(op.type, operands, made.put(target, (1, count, 1, outputs * depth)), **options)
-    if outputs > 1 and not summed:  # outputs of a channel lie side by side
+    if outputs > 1 and not summed:  # outputs of a channel are adjacent
         y = made.shaped(y, 1, count, depth, outputs)
         y = made.add("TRANSPOSE", [y, made.integers([0, 1, 3, 2])], made.put(target, (1, count, outputs, depth)))
     if count * outputs != long.along.output:
@@ -177,7 +179,7 @@ def _rewritten(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[Gra
 
 
 def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: int) -> TensorId:
-    """Return the samples as rows: without those behind the last window, with those of the padding."""
+    """Return the samples as rows, without samples after the last window and with those of the padding."""
     x, step, c = made.op.inputs[0], form.samples, long.channels
     before, missing = long.along.before, rows * step - long.samples - long.along.before
     if graph.tensors[x].shape[1] != long.samples:
@@ -185,7 +187,7 @@ def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: in
     if missing < 0 or not (before or missing or made.op.inputs[0] in graph.inputs):
         x = made.first(
             x, 1, long.samples + missing, 1, c
-        )  # a copy of samples that are made one by one lets them stream
+        )  # copying samples that are made one at a time lets them be streamed
     if before or missing > 0:
         amounts = made.integers([[0, 0], [before, max(0, missing)], [0, 0], [0, 0]])
         x = made.add("PAD", [x, amounts], made.put(graph.tensors[made.op.inputs[0]], (1, rows * step, 1, c)))
@@ -208,7 +210,9 @@ def _constants(
 
 
 def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[np.int8]:
-    """Return the filters of the outputs of a row, each `stride` samples further down: [outputs * O, window, 1, C]."""
+    """Return the filters for the outputs of a row, each shifted by `stride` samples from the one before: [outputs * O,
+    window, 1, C].
+    """
     samples = np.asarray(filter_.data, np.int8).reshape(filter_.shape[0], long.kernel, long.channels)
     made = np.zeros((form.outputs, len(samples), form.window * form.samples, long.channels), np.int8)
     for n, one in enumerate(made):
@@ -217,7 +221,7 @@ def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[np.int8]
 
 
 def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[np.int8]:
-    """Return the same for DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
+    """Return the filters for the outputs of a row of DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
     samples = np.asarray(filter_.data, np.int8).reshape(long.kernel, -1)
     made = np.zeros((form.window * form.samples, samples.shape[1], form.outputs), np.int8)
     for n in range(form.outputs):
@@ -226,7 +230,9 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the scales of a tensor whose channels are there several times: each so often in a row, or all of them."""
+    """Return the scales of a tensor whose channels are repeated `times` times: each channel in turn, or all channels
+    together.
+    """
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q

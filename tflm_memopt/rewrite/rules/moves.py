@@ -1,6 +1,7 @@
-"""Combines a chain of TILE, TRANSPOSE, slices and similar operators, with views between and after them, into one.
+"""Combines a chain of TILE, TRANSPOSE, slices and similar operators, with the views between and after them, into one
+operator.
 
-A PAD is combined with the views behind it only.
+A PAD is only combined with the views after it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops, sole_readers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match the first operator and its chain of sole readers. Flat views at the end stay views, since rows are made in
-    order.
+    """Match an operator and the chain of operators after it, each the only reader of the previous one. Flat views at
+    the end stay views, since rows are made in order.
     """
     if op.type not in STEP or graph.producer(op.outputs[0]) is not op:
         return None
@@ -39,7 +40,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Put the combined operator in the place of the last one."""
+    """Replace the chain's last operator by the combined one, and remove the others."""
     return replace_ops(graph, {**{op.index: () for op in ops}, ops[-1].index: (_as_one(ops),)})
 
 

@@ -11,7 +11,7 @@ from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops, same_num
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a PAD and all its readers, if a convolution is among them."""
+    """Match a PAD and all its readers, if one of them is a convolution."""
     if op.type not in ("PAD", "PADV2"):
         return None
     readers = graph.consumers(op.outputs[0])
@@ -42,13 +42,13 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Let every reader pad for itself."""
+    """Fold the padding into every reader."""
     pad, *readers = ops
     return replace_ops(graph, {pad.index: (), **{op.index: (_padded(graph, pad, op),) for op in readers}})
 
 
 def _padded(graph: Graph, pad: Op, op: Op) -> Op:
-    """Return the convolution with the PAD folded in. Its own SAME padding, for the padded size, is added."""
+    """Return the convolution with the PAD folded in. If it has SAME padding, that of the padded size is added."""
     _, _, top, bottom, left, right, _, _ = _amounts(graph, pad) or (0,) * 8
     vertical, horizontal = OperatorContext(graph, op).spans()
     padding = (top + vertical.before, bottom + vertical.after, left + horizontal.before, right + horizontal.after)

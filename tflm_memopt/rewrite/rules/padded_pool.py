@@ -1,7 +1,8 @@
-"""Splits long pools with padding: the few windows that the padding clips become pools of their own.
+"""Splits long pools with padding.
 
-A pool along one axis counts only the samples inside its input. A clipped window is therefore a global pool over fewer
-samples, and the other windows are a pool without padding, which long_window.py puts into rows.
+A pool along one axis counts only the samples inside its input. So each of the few windows that the padding clips
+becomes a global pool over fewer samples. The other windows become a pool without padding, which long_window.py converts
+to rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tflm_memopt.rewrite.rules.long_window import POOLS, LongWindow, NewOps, for
 from tflm_memopt.rewrite.rules.rule import Ops, Rule
 
 MOST_CLIPPED = 16
-"""Limit of the clipped windows: each has operators of its own in the program."""
+"""Limit of the number of clipped windows, since each has its own operators in the program."""
 
 
 class _Part(NamedTuple):
@@ -51,7 +52,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def _parts(long: LongWindow) -> Iterator[_Part]:
-    """Yield the windows in order. All that are not clipped are one part."""
+    """Yield the parts in order. All windows that are not clipped are one part."""
     starts = [i * long.stride - long.along.before for i in range(long.along.output)]
     whole = [start for start in starts if start >= 0 and start + long.kernel <= long.samples]
     for start in starts:

@@ -12,7 +12,7 @@ Ops = tuple[Op, ...]
 
 
 class Rule(NamedTuple):
-    """One rewrite. `match` finds its operators, the anchor first; `check` returns why they must stay, or None."""
+    """One rewrite. `match` returns its operators, the anchor first. `check` returns why they must stay, or None."""
 
     name: str
     match: Callable[[Graph, Op], Ops | None]
@@ -26,18 +26,18 @@ def has(op: Op, k: int) -> bool:
 
 
 def same_numbers(a: Tensor, b: Tensor) -> bool:
-    """Return whether equal bytes of both tensors stand for equal numbers."""
+    """Return whether equal bytes stand for equal numbers in both tensors."""
     qa, qb = a.quantization or Quantization((), ()), b.quantization or Quantization((), ())
     return a.dtype == b.dtype and (qa.scale, qa.zero_point) == (qb.scale, qb.zero_point)
 
 
 def replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
-    """Return the graph with the operators of these indices replaced."""
+    """Return the graph with some operators replaced. new: new operators by the index of the replaced one."""
     return replace(graph, ops=tuple(n for op in graph.ops for n in new.get(op.index, (op,))))
 
 
 def sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> Iterator[Op]:
-    """Yield the chain of operators of these types after `op`, each the only reader of its predecessor's output."""
+    """Yield the chain of operators of these types after `op`. Each must be the only reader of the previous output."""
     for _ in range(most):
         readers = graph.consumers(op.outputs[0])
         if (

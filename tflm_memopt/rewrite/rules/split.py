@@ -37,7 +37,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _pieces(graph: Graph, op: Op) -> Ops:
-    """Return the slices. The first has the operator's index, the others have new ones."""
+    """Return the slices. The first one gets the operator's index, and the others get new ones."""
     new = max(o.index for o in graph.ops) + 1
     source = op.inputs[int(op.type == "SPLIT")]
     return tuple(

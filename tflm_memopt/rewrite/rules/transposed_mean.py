@@ -1,4 +1,4 @@
-"""Turns TRANSPOSE to NCHW and MEAN over height and width into MEAN on NHWC."""
+"""Replaces TRANSPOSE to NCHW, followed by MEAN over height and width, by MEAN on NHWC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NHWC_TO_NCHW = (0, 3, 1, 2)
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match TRANSPOSE(0, 3, 1, 2), then one or two MEANs, each the only reader of its input."""
+    """Match TRANSPOSE(0, 3, 1, 2) followed by one or two MEANs. Each MEAN must be the only reader of its input."""
     if op.type != "TRANSPOSE" or not has(op, 1) or len(graph.tensors[op.inputs[0]].shape) != 4:
         return None
     perm = graph.tensors[op.inputs[1]].data
@@ -90,7 +90,7 @@ def _mean_ops(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Ops:
 
 
 def _with_middle(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Graph:
-    """Return the graph with the tensor between two MEANs on NHWC, with dimensions kept."""
+    """Return the graph with a new tensor between two MEANs on NHWC, which keeps the dimensions."""
     transpose, *means = ops
     if len(means) == 1:
         return graph

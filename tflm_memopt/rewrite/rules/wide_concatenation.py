@@ -1,4 +1,4 @@
-"""Splits CONCATENATION of many tensors into a chain."""
+"""Splits a CONCATENATION of many tensors into a chain of smaller ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _chained(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """Return the graph with tensors for intermediate results, and the chain, whose last operator has the old index."""
+    """Return the graph with tensors for intermediate results, and the chain. Its last operator has the old index."""
     shapes = [graph.tensors[t].shape for t in op.inputs]
     axis = int(op.options.get("axis", 0))
     tensors, chain = dict(graph.tensors), list[Op]()
