@@ -35,6 +35,8 @@ OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
 """Public models and layer lists, unchanged. They are not part of the repository; tests get them from the fixture
 `outside`.
 """
+PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
+"""Public models that tests of every model run on."""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
 """Start of the skip reason when a test needs a file that is missing."""
 QUICK = "TMO_QUICK"
@@ -121,11 +123,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrise tests by model.
 
     A test with the argument `own_model` runs once for each trained model of the repository. A test with `real_model`
-    also runs, slowly, for each public model.
+    also runs, slowly, for some public models.
     """
     own = [pytest.param(path, id=path.stem) for path in OWN_MODELS]
     slow = [pytest.mark.slow, pytest.mark.outside]
-    public = [pytest.param(path, id=path.stem, marks=slow) for path in outside_models()]
+    public = [pytest.param(path, id=path.stem, marks=slow) for path in outside_models() if path.stem in PUBLIC]
     for name, models in (("own_model", own), ("real_model", own + public)):
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, models)

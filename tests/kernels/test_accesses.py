@@ -15,7 +15,7 @@ import memories
 import pytest
 import streaming
 from compiling import objects
-from conftest import seeds, thinned
+from conftest import seeds
 from kernels.conftest import LIBRARY, ROOT, SOURCES
 from kernels.touched import by_executor, by_one_core, by_two_cores, counters_of, group_at, surprises
 from property import two_cores
@@ -38,6 +38,9 @@ STATES = (
     memories.lstm_network,
 )  # fmt: skip
 MODES = (InputMode("stream", 1), InputMode("external"))
+
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +104,6 @@ def test_inputs_outside_of_the_arena(executor: Path, mode: InputMode) -> None:
         on_one_core(executor, build(mobile(seed)), ConversionOptions(seconds=0, input=mode))
 
 
-@pytest.mark.parametrize("network", thinned(STATES, 2))
+@pytest.mark.parametrize("network", STATES)
 def test_states(executor: Path, network: Callable[[], bytes]) -> None:
     on_one_core(executor, network(), ConversionOptions(seconds=0, tiles=None))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import examples, thinned
+from conftest import examples
 from cores.core import CORES, missing_tools
 from kernels import networks
 from kernels.conftest import LIBRARY, ROOT, compiled
@@ -38,7 +38,10 @@ def calls(library: Path) -> int:
     return int(ctypes.CDLL(str(library)).vendor_calls())
 
 
-@pytest.fixture(params=thinned(["CMSIS_NN", "ESP_NN"], 1))
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(params=["CMSIS_NN", "ESP_NN"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Replace the package's library by the one with the backend."""
     library = compiled(
@@ -50,7 +53,6 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     host._loaded.cache_clear()
 
 
-@pytest.mark.slow
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
     """Rows and pixels, 1x1 and other windows, and more channels than one call takes."""
     for seed in range(examples(30)):
@@ -62,7 +64,6 @@ def test_pointwise_convolutions_go_there(backend: Path) -> None:
     assert calls(backend) > examples(50)
 
 
-@pytest.mark.slow
 def test_networks_give_the_same_bytes(backend: Path) -> None:
     """Channel groups and iterative layers stay with our kernels."""
     for seed in range(20):

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import EXAMPLE, KEYWORDS, WAKE_WORD, examples, on_two_cores, thinned
+from conftest import EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET, examples, on_two_cores, thinned
 from cores.cases import Case, blob, model_cases
 from kernels.conftest import THREADS, WATCHED, compiled
 from property import two_cores
 from property.forced import mobile
 
 import tflm_memopt
-from tflm_memopt.errors import UsageError
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.lower.program import Program, ProgramCores
 from tflm_memopt.lower.serialise import pack, unpack
@@ -50,13 +49,13 @@ def test_two_threads_give_the_bytes_of_one(target: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "share"), [("cortex-m33", "1,1"), ("generic", "0.8,1"), ("cortex-m33", "1,0.3")])
-def test_trained_models(own_model: Path, target: str, share: str) -> None:
-    if own_model == WAKE_WORD:
-        with pytest.raises(UsageError, match="one core"):
-            tflm_memopt.optimize(own_model.read_bytes(), cores=2, target=target, share=share)
-        return
-    model = tflm_memopt.optimize(own_model.read_bytes(), cores=2, target=target, share=share, int8_io=True).model
+@pytest.mark.parametrize(
+    ("path", "target", "share"),
+    [(RESNET, "cortex-m33", "1,1"), (MOBILENET, "generic", "0.8,1"), (FLOAT_IO, "cortex-m33", "1,0.3")],
+    ids=["resnet", "mobilenet", "float_io"],
+)
+def test_trained_models(path: Path, target: str, share: str) -> None:
+    model = tflm_memopt.optimize(path.read_bytes(), cores=2, target=target, share=share, int8_io=True).model
     for case in model_cases(model):
         assert [seed for seed in range(5) if not runs_right(case, seed)] == []
 

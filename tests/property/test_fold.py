@@ -37,7 +37,7 @@ SECONDS = 0.2
 TAPPED_ARENA = 1 << 26
 MANY = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    max_examples=15,
+    max_examples=10,
     print_blob=True,
 )
 

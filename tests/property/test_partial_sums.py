@@ -9,7 +9,7 @@ from in_sums import in_parts
 from models import Net
 from property.networks import Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
-from property.test_random_models import QUICK, SOME, drawn, running
+from property.test_random_models import QUICK, drawn, running
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
@@ -35,13 +35,6 @@ def agree(data: bytes, parts: int, seed: int) -> list[RowOp]:
 @QUICK
 @given(recipes(most=4))
 def test_random_networks(recipe: Recipe) -> None:
-    examine_parts(recipe)
-
-
-@pytest.mark.slow
-@SOME
-@given(recipes())
-def test_many_random_networks(recipe: Recipe) -> None:
     examine_parts(recipe)
 
 

@@ -43,8 +43,8 @@ FLOOR = 0.8
 """Minimum share of random networks of which something is converted: the others test nothing."""
 COMMON = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
-MANY = settings(COMMON, max_examples=15, print_blob=True)
-SOME = settings(COMMON, max_examples=6, print_blob=True)
+MANY = settings(COMMON, max_examples=10, print_blob=True)
+SOME = settings(COMMON, max_examples=5, print_blob=True)
 
 
 def running(data: bytes) -> Any:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from property.layers import Layer
 from property.networks import Recipe, build, recipes
 from property.oracle import Inputs, draw_inputs, run
-from property.test_random_models import QUICK, SOME, running
+from property.test_random_models import QUICK, running
 
 import tflm_memopt
 from tflm_memopt.api import optimize_planned
@@ -149,11 +149,4 @@ COMPUTED_SHAPE = Recipe(
 @example(COMPUTED_SHAPE)
 @given(recipes(most=4))
 def test_random_networks(recipe: Recipe) -> None:
-    examine_devices(recipe)
-
-
-@pytest.mark.slow
-@SOME
-@given(recipes())
-def test_many_random_networks(recipe: Recipe) -> None:
     examine_devices(recipe)

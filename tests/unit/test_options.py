@@ -27,7 +27,7 @@ def test_values_that_no_option_has(name: str) -> None:
         assert refused.value.code == "bad_option"
 
 
-@pytest.mark.parametrize("value", ["[1]", "nan", "'x'", "true", "{a = 1}", "1979-05-27"])
+@pytest.mark.parametrize("value", ["nan", "'x'", "{a = 1}"])
 def test_no_value_in_app_toml_is_a_defect(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "small.tflite").write_bytes(small())
     for name in (*OPTIONS, "ram", "yield", "concurrent", "file", "retain", "fps", "ms", "pipeline"):

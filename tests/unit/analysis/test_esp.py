@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -34,6 +34,7 @@ NETWORKS: Mapping[str, Callable[[], bytes]] = {
 }
 
 
+@cache
 def graph(name: str) -> Graph:
     return read(NETWORKS[name]()).graph
 

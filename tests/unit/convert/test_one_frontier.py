@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import KEYWORDS
 from models import Net
-from unit.command import narrowing, wide
+from unit.command import narrowing
 
 import tflm_memopt
 from tflm_memopt.analysis.costs import Cost, Work, tables
@@ -33,7 +33,7 @@ SETTINGS: Mapping[str, tuple[Mapping[str, Any], Cost]] = {
     "board with cycles": ({"board": "nano33ble"}, "time"),
     "board without cycles": ({"board": "nucleo_f767zi"}, "instructions"),
 }
-MODELS = {"wide": wide, "narrowing": narrowing, "residual": residual, "keywords": KEYWORDS.read_bytes}
+MODELS = {"narrowing": narrowing, "residual": residual, "keywords": KEYWORDS.read_bytes}
 
 
 def price(explored: Exploration, plan: Plan, work: tuple[Work, ...]) -> float:
@@ -62,8 +62,8 @@ def limits(explored: Exploration) -> Iterator[Mapping[str, Any]]:
 @pytest.mark.parametrize(
     ("model", "settings"),
     [
-        *(("narrowing", setting) for setting in SETTINGS),
-        ("wide", "board with cycles"),
+        ("narrowing", "no core"),
+        ("narrowing", "board without cycles"),
         ("residual", "target"),
         ("keywords", "board with cycles"),
     ],

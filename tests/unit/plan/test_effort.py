@@ -40,10 +40,9 @@ def ladder(rungs: int) -> Sketch:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("effort", [0.02, 0.1, LEVELS["low"]])
-@pytest.mark.parametrize("rungs", [10, 60])
-def test_the_sum_of_all_work_is_bounded(rungs: int, effort: float) -> None:
-    s = ladder(rungs)
+@pytest.mark.parametrize("effort", [0.02, LEVELS["low"]])
+def test_the_sum_of_all_work_is_bounded(effort: float) -> None:
+    s = ladder(40)
     _, log = searched(s, effort)
     assert log.seconds <= allowance(len(s.ops), effort) + OVERSHOOT
 
