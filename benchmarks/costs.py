@@ -211,7 +211,7 @@ def in_loops(counted: Sequence[Counted]) -> list[Counted]:
     run's loops, and packed convolutions whose rows are whole run several tiles of a row at once only in loops.
     """
     whole = [c for c in counted if not _keeps(c.sample) and not any(map(_runs_along, c.sample.work))]
-    steps = np.array([[_iterations(c.sample), 1] for c in whole], float)
+    steps = np.array([[_iterations(c.sample), 1] for c in whole], float).reshape(-1, 2)
     more = np.array([sum(c.operators) - c.total for c in whole], float)
     (each, start), *_ = np.linalg.lstsq(steps, more, rcond=None)
     done = []
