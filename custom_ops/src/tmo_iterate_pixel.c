@@ -93,14 +93,16 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #if TMO_RUNS_DSP
 TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, int8_t *to) {
   const int8_t *taps[TMO_MAX_TAPS];
-  tmo_window window = listed_window(w, taps);
-  if (tmo_has_column_windows(w->in) || k->in_channels % 4 == 0) {
+  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* bytes of whole rows do not fill quads */
+  if (k->whole_rows) {
+    tmo_list_lines(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
+  } else {
     list_window(run, w, 0, taps);
-  } else { /* whole rows, whose bytes do not fill quads */
-    k->whole_rows = true;
+  }
+  tmo_window window = listed_window(w, taps);
+  if (k->whole_rows) {
     window.count = (uint16_t)w->rows.count;
     window.offset = w->columns.start * k->in_channels;
-    tmo_list_lines(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
   }
   tmo_conv_dsp_gather(k, &window, 0, 1);
   tmo_conv_dsp_multiply(k, 1, to, 0);
