@@ -9,6 +9,7 @@ from tflm_memopt.emit.embedded import embedded, entries, file_name, symbol
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
 from tflm_memopt.emit.own import own_kernels
 from tflm_memopt.emit.resolver import ARENA_ALIGNMENT, Needed, needed
+from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Optimized
@@ -16,8 +17,6 @@ from tflm_memopt.runtime.regions import regions
 from tflm_memopt.tflm.arena import Arena, predict_together
 from tflm_memopt.tflm.libraries import EARLY_2023, Library
 from tflm_memopt.tflm.structs import Abi
-
-NEWLINE = "\n"
 
 
 def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Library], arena: Arena) -> int:
@@ -36,109 +35,28 @@ def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Libra
 
 def app_header(result: AppOptimized) -> str:
     """Return the text of APP_app.h."""
-    app, names = result.app, list(result.models)
-    c, include_guard = identifier(app.name), guard(app.name, "app")
-    includes = "".join(f'#include "{file_stem(n)}_{kind}.h"\n' for n in names for kind in ("model", "ops"))
-    enum = "".join(f"  {c}_{identifier(n)} = {i},{NEWLINE}" for i, n in enumerate(names))
-    table = symbol(app.name)
-    declared = (
-        f'extern "C" const tmo_library {table}; /* {comment(file_name(app.name))} */\n\n'
-        if library_file(result)
-        else ""
-    )
-    return f"""\
-// {len(names)} models in one arena. Written by tflm-memopt.
-//
-//   alignas({ARENA_ALIGNMENT}) static uint8_t arena[{c}_arena_size];
-//   MicroAllocator *allocator = MicroAllocator::Create(arena, {c}_arena_size);
-//   MicroInterpreter each(GetModel(NAME_model), {c}_op_resolver(), allocator);  // for each model
-//
-// Call AllocateTensors() of all interpreters before the first inference. Write a model's inputs only during its turn:
-// outside its turn, the bytes belong to other models.
-#ifndef {include_guard}
-#define {include_guard}
-
-{includes}#include "tmo/turns.h"
-
-{_sizes(c, result)}
-enum {c}_model : unsigned {{
-{enum}}};
-
-{declared}{_resolver(c, list(_operators(result)))}
-{_turns(c, *excluded(result))}
-#endif  // {include_guard}
-"""
-
-
-def _resolver(c: str, operators: Sequence[Needed]) -> str:
-    """Return C++ code for the op resolver that all models share."""
-    adds = "\n".join(
-        f"    resolver.{n.add};" if n.add else f"    // {comment(n.operator)}: {n.note}" for n in operators
-    )
-    return f"""\
-namespace {c}_app {{
-using namespace ::tflite;
-using namespace ::tflite::micro;
-using Resolver = MicroMutableOpResolver<{max(len(operators), 1)}>;
-}}  // namespace {c}_app
-
-/* The operators that the models need, for all interpreters. */
-inline {c}_app::Resolver &{c}_op_resolver() {{
-  static {c}_app::Resolver resolver;
-  static bool filled = false;
-  if (!filled) {{
-    filled = true;
-{adds}
-  }}
-  return resolver;
-}}
-"""
-
-
-def _turns(c: str, running: Sequence[int], paused: Sequence[int]) -> str:
-    """Return the C++ function that holds which models may run now."""
-    rows = ", ".join(f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(running, paused, strict=True))
-    return f"""\
-/* The models' turns. Call tmo_enter(&{c}_turns(), MODEL) before filling a model's inputs, before pushing rows and
- * before resuming a paused model; unless it returns TMO_OK, another model owns the bytes. Call tmo_leave() after
- * reading the outputs. tmo::RunToPause() and tmo::PushRows() make both calls and run nothing out of turn. If several
- * tasks run models, make all of these calls inside a lock. */
-inline tmo_turns &{c}_turns() {{
-  static const tmo_excluded excluded[] = {{{rows}}};
-  static tmo_turns turns = {{excluded, {len(running)}, 0, 0}};
-  return turns;
-}}
-"""
+    name = result.app.name
+    models = [
+        {
+            "stem": file_stem(each),
+            "c": identifier(each),
+            "about": comment(each),
+            "head": (min((b.offset for b in done.memory.buffers), default=0), done.report.arena.head),
+        }
+        for each, done in result.models.items()
+    ]
+    return rendered(
+        "app_ops.h.jinja",
+        c=identifier(name), guard=guard(name, "app"), report=result.report, models=models, alignment=ARENA_ALIGNMENT,
+        operators=list(_operators(result)), table=symbol(name), comment=comment, identifier=identifier,
+        library_file=comment(file_name(name)) if library_file(result) else "", excluded=excluded_rows(result),
+    )  # fmt: skip
 
 
 def _operators(result: AppOptimized) -> Iterator[Needed]:
     """Yield each operator that some model needs, once."""
     every = (n for done in result.models.values() for n in needed(read(done.model), symbol(result.app.name)))
     yield from {(n.operator, n.operator in OURS): n for n in every}.values()
-
-
-def _sizes(c: str, result: AppOptimized) -> str:
-    """Return C++ constants for the arena size and for the offset of each model's head."""
-    report = result.report
-    lines = [
-        f"/* The interpreters use {report.arena.figure(report.arena.total)} B of it ({report.arena.abi}):",
-        f" * head {report.arena.figure(report.arena.head)}, tail {report.arena.figure(report.arena.tail)}.",
-        " * Heads, in bytes from the arena's start:",
-    ]
-    for name, done in result.models.items():
-        low = min((b.offset for b in done.memory.buffers), default=0)
-        lines.append(f" *   {comment(name)}: {low:,} to {done.report.arena.head:,}")
-    lines += [f" *   {comment(x.model)}, reserved: {x.first:,} to {x.end:,}, {x.why}" for x in report.reserved]
-    slow = _slow_lines(c, result) if report.slow else []
-    return "\n".join([*lines, " */", f"constexpr size_t {c}_arena_size = {report.arena_size};", *slow, ""])
-
-
-def _slow_lines(c: str, result: AppOptimized) -> Iterator[str]:
-    """Yield the constant and comment for the slow memory that the models share."""
-    yield "/* Slow memory of all models, 16-byte aligned; tmo::SetMemory() gives each model its part:"
-    for name, at in result.report.slow_offsets.items():
-        yield f" *   {comment(name)}: {identifier(name)}_slow_bytes from byte {at}"
-    yield f" */\nconstexpr size_t {c}_slow_bytes = {result.report.slow};"
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
@@ -157,6 +75,11 @@ def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
         ]
 
     return masks(concurrent_pairs, ()), masks(concurrent_pairs, yields)
+
+
+def excluded_rows(result: AppOptimized) -> list[str]:
+    """Return excluded() as rows of tmo_excluded in C."""
+    return [f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(*excluded(result), strict=True)]
 
 
 def library_file(result: AppOptimized) -> Mapping[str, str]:

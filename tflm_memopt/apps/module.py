@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tflm_memopt.apps.header import excluded, library_file
+from tflm_memopt.apps.header import excluded_rows, library_file
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.emit.array import ALIGNMENT
 from tflm_memopt.emit.embedded import file_name
@@ -98,6 +98,6 @@ def _source(result: AppOptimized, found: Mapping[str, Module]) -> str:
         "app.c.jinja",
         c=c, about=comment(result.app.name), stem=file_stem(result.app.name), modules=list(found.values()),
         ram_limit=ram_limit(c, _arena(found)), alignment=ALIGNMENT,
-        excluded=[f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(*excluded(result), strict=True)],
+        excluded=excluded_rows(result),
         slow_at=[(found[name].prefix, at) for name, at in result.report.slow_offsets.items()],
     )  # fmt: skip
