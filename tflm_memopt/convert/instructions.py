@@ -7,6 +7,7 @@ decide.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ from tflm_memopt.plan.pareto import undominated
 
 MOST_SLOW = 8
 """Number of plans with tensors in slow memory that explore() makes."""
+CLIFF = 1.3
+"""Ratio of the prices of two neighbouring plans above which further tile widths are tried."""
 LESS = 0.9
 """Fast memory of each such plan as a fraction of the previous one's."""
 Planning = Callable[[int, int], None]
@@ -71,6 +74,14 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     return (*each, wide) if wide else tuple(each)
 
 
+def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
+    """Return tile widths between single pixels and those of forms(), for packed kernels of the DSP extension."""
+    tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
+    if tiles is None or tiles.tile > 1 or not is_dsp:
+        return ()
+    return tuple(conversion.within(replace(tiles, tile=n, group_channels=0)) for n in range(2, PACKED_PIXELS))
+
+
 def by_time(clock: Clock) -> Price:
     """Return a price function: a plan's most cycles on a core whose cycles are modelled."""
 
@@ -88,13 +99,25 @@ def price(cost: Cost, clock: Clock | None) -> Price:
     return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
 
 
-def candidates(each: Sequence[Conversion], table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return the plans of each of these conversions at every budget of multiply-accumulates.
+def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
+    """Return plans of several tile widths. Narrow tiles are tried if the prices of neighbouring plans differ much."""
+    found = _of_forms(forms(conversion), [], table, price, planning)
+    best, more = undominated(found, lambda c: (price(c), c.total)), narrow(conversion)
+    if more and any(price(slower) > CLIFF * price(faster) for faster, slower in itertools.pairwise(best)):
+        return _of_forms(more, found, table, price, planning)
+    return found
 
-    Forms after the first end when a plan is beaten in price and bytes, as more recompute takes still longer.
+
+def _of_forms(
+    each: Sequence[Conversion], known: Sequence[Costed], table: Table, price: Price, planning: Planning
+) -> list[Costed]:
+    """Return known plans and those of each of these conversions at every budget of multiply-accumulates.
+
+    A form ends when a plan is beaten in price and bytes, as more recompute takes still longer; the first of all forms
+    does not.
     """
     budgets = [form.plans.budgets for form in each]
-    done, of, found = 0, sum(map(len, budgets)), list[Costed]()
+    done, of, found = 0, sum(map(len, budgets)), [*known]
     for form, of_form in zip(each, budgets, strict=True):
         before = None
         for number, macs in enumerate(of_form):
@@ -106,7 +129,7 @@ def candidates(each: Sequence[Conversion], table: Table, price: Price, planning:
             beaten = any(price(c) <= price(new) and c.total <= new.total for c in found)
             if not beaten:
                 found.append(new)
-            elif form is not each[0]:
+            elif known or form is not each[0]:
                 break
         done += len(of_form)
     planning(of, of)
@@ -120,7 +143,10 @@ def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | No
     if cost != "macs" and not (cost == "time" and clock and clock.esp):
         _counted(conversion, table)
     for variant in conversion.state_variants():
-        found += candidates((variant,) if cost == "macs" else forms(variant), table, how, planning)
+        if cost == "macs":
+            found += _of_forms((variant,), [], table, how, planning)
+        else:
+            found += candidates(variant, table, how, planning)
     return undominated(found, lambda c: (how(c), c.total))
 
 
@@ -167,7 +193,7 @@ def _counted(conversion: Conversion, table: Table) -> None:
 def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Price, planning: Planning) -> list[Costed]:
     """Return the plan of the least arena at every price within the budget of multiply-accumulates."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
-    found = candidates(forms(conversion), table, price, planning)
+    found = candidates(conversion, table, price, planning)
     return undominated((c for c in found if c.macs <= most), lambda c: (price(c), c.total))
 
 
