@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from unit.plan.sketch import Actor, Sketch, random_sketch, rows_kept, simulate
 
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.iteration.liveness import rolling_buffer_of
 from tflm_memopt.plan.iteration.trace import EXECUTE, OUTSIDE, Trace
 from tflm_memopt.plan.search.groups import Chain, Growing, grow, seed
 
@@ -48,19 +49,12 @@ def test_trace_and_rolling_buffers_are_those_of_the_naive_simulation(number: int
     chain = s.chain(*s.unread())
     for last in range(1, len(chain.ops) + 1):
         for group in all_groups(chain, last):
-            cast = actors(group.trace)
-            order = simulate(cast, sinks(group.trace, leaving(chain, group.trace, last)))
+            cast, outputs = actors(group.trace), leaving(chain, group.trace, last)
+            order = simulate(cast, sinks(group.trace, outputs))
             assert executed(group.trace) == order
-            for tensor, rolling_buffer in group.rolling_buffers.items():
-                (key,) = (m.key for m in group.trace.members if m.op.output == tensor)
-                assert rolling_buffer.depth == rows_kept(cast, order, key)
-
-
-def rolling_buffers(s: Sketch, *wanted: TensorId) -> list[dict[TensorId, int]]:
-    """Depths of rolling buffers for the whole sketch as one group, per combination of operand orders."""
-    chain = s.chain(*wanted)
-    groups = [g for g in all_groups(chain, len(chain.ops)) if len(g.trace.members) == len(chain.ops)]
-    return [{tensor: rolling_buffer.depth for tensor, rolling_buffer in g.rolling_buffers.items()} for g in groups]
+            for m in group.trace.members:
+                if m.op.output not in outputs:
+                    assert rolling_buffer_of(group.trace, m).depth == rows_kept(cast, order, m.key)
 
 
 def test_a_trace_keeps_demands_for_producers_to_come() -> None:
