@@ -41,8 +41,6 @@ def ends_last(op: RowOp) -> bool:
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether results stay the same if rows are counted in reverse and, with `pixels`, also the pixels of each
-    row.
-    """
+    """Return whether results stay the same if rows are counted in reverse; with `pixels`, also each row's pixels."""
     height, width = op.window.kernel_h, op.window.kernel_w
     return op.kind.name not in IN_ORDER or (height == 1 and (width == 1 or not pixels))

@@ -87,9 +87,7 @@ def meet(one: LiveRanges, others: LiveRanges) -> bool:
 
 
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
-    """Leave the tag of the last write to each byte in the arena. cut: pieces. private: live ranges with one location
-    per buffer.
-    """
+    """Leave the tag of the last write to each byte. cut: pieces. private: live ranges with one location per buffer."""
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at
     where = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - last.at, counts)

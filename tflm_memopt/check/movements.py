@@ -192,6 +192,4 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
     "CAST": _same,
 }
-"""Functions of movements by TFLite's operator name. A CAST to a narrower type copies the lower bytes of each
-element.
-"""
+"""Functions of movements by TFLite's operator name. CAST to a narrower type copies the lower bytes of each element."""

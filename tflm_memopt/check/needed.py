@@ -27,9 +27,7 @@ class Corners(NamedTuple):
     """Number of the operand's pixels, which all have the same size."""
     first: Ints
     last: Ints
-    """First and last needed pixel of the operand, for each output pixel. If the last comes before the first, none is
-    needed.
-    """
+    """First and last needed pixel of the operand, for each output pixel. If the last is before the first: none."""
 
 
 Axis = tuple[Ints, Ints]
@@ -38,9 +36,7 @@ NONE = -1
 
 
 def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Corners:
-    """Return the first and last needed pixel of each output pixel, row by row. sizes: height and width of the
-    operand.
-    """
+    """Return the first and last needed pixel of each output pixel, by rows. sizes: height and width of the operand."""
     some = (rows[0] <= rows[1])[:, None] & (columns[0] <= columns[1])
     first, last = (
         np.where(some, y[:, None] * sizes[1] + x, at) for y, x, at in zip(rows, columns, (0, NONE), strict=True)
@@ -95,9 +91,7 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate TRANSPOSE_CONV: index i of the input adds to the outputs from i * stride - padding to that + kernel -
-    1.
-    """
+    """Restate TRANSPOSE_CONV: input index i adds to the outputs from i * stride - padding to that + kernel - 1."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
@@ -171,9 +165,7 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate GATHER and GATHER_ND: each index, or vector of indices, selects a part of a table, which may be
-    computed.
-    """
+    """Restate GATHER and GATHER_ND: each index, or vector of indices, selects a part of a table or computed tensor."""
     at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
     if not graph.tensors[op.inputs[0]].constant:

@@ -28,9 +28,7 @@ class UnitWindows(NamedTuple):
 
 
 def first_row(access: Access, y: Ints, height: int) -> Ints:
-    """Return the first input row that each of the iterations y reads, as the executor computes it; `height` if it reads
-    none.
-    """
+    """Return the first input row that each iteration y reads, as the executor computes it, or `height` for none."""
     if access.table is None:
         return (y * access.mul + access.add) // access.div
     rows = np.array(access.table, np.int64)[y]

@@ -82,9 +82,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
 
 
 def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:
-    """Return why operators on resource variables stay builtin. Variables that were converted to states are no longer in
-    the graph.
-    """
+    """Return why operators on resource variables stay builtin. Variables that became states are not in the graph."""
     why = builtin_variables(graph, left_alone)
     said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
     return {

@@ -227,9 +227,7 @@ class Conversion:
         return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
 
     def spilled(self, limits: Limits) -> Converted | None:
-        """Return the plan without recompute that keeps the RAM limit and takes the least time for slow memory, or
-        None.
-        """
+        """Return the plan without recompute within the RAM limit that takes the least time for slow memory, or None."""
         if limits.slow is None or limits.ram is None or self.options.ops == BUILTIN:
             return None
         room = limits.ram - self.once.arena.tail
@@ -281,9 +279,7 @@ class Conversion:
         return replace(self, border=border, whole=whole, options=options, log=Log(), known=None).placed()
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
-        """Return the conversion with the input in another place or with an int8 interface, or None if that is
-        impossible.
-        """
+        """Return the conversion with another place of the input or an int8 interface, or None if that is impossible."""
         border = to_int8_io(self.source.graph) if int8_io else self.border
         original = pipeline.interpret(border.graph, self.options.ops) if int8_io else self.whole
         options = replace(self.options, input=input)

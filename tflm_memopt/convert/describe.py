@@ -140,9 +140,7 @@ def _report(
 
 
 def _packed(asked: Request, made: Decision, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the gain of packed kernels. Return None if the user chose a core, board or target, or if operators are
-    builtin.
-    """
+    """Estimate the gain of packed kernels; None if a core, board or target was chosen, or if operators are builtin."""
     options, table = made.conversion.options, asked.table
     if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
         return None
@@ -173,9 +171,7 @@ def _window(planned: Planned | None) -> WindowReport | None:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a point on the frontier, and the memory that it leaves free on a board. clock: clock of the core of
-    `costed`.
-    """
+    """Describe a point on the frontier, and the memory it leaves free on a board. clock: of the core of `costed`."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(
@@ -265,9 +261,7 @@ def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> l
 
 
 def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
-    """Describe the inputs and outputs that `--int8-io` left unchanged. These are all of them if the model is not
-    rewritten.
-    """
+    """Describe the inputs and outputs that `--int8-io` left unchanged: all of them if the model is not rewritten."""
     kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
     return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
 

@@ -46,9 +46,7 @@ def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
 
 
 def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
-    """Raise the error for a model that is not rewritten and may exceed the time limit. why: the reason why it is not
-    rewritten.
-    """
+    """Raise the error for a model that is not rewritten, for the reason `why`, and may exceed the time limit."""
     if taken is None:
         what, hint = "the original model's run time is unknown", "no --time-limit"
     else:

@@ -162,9 +162,7 @@ def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> It
 
 
 def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
-    """Return the requested cost, or a simpler one if it is unknown for some operators. timer: clock that times the
-    plans.
-    """
+    """Return the requested cost, or a simpler one if it is unknown for some operators. timer: clock for the plans."""
     if cost == "time" and timer is not None and timer.esp:
         return cost
     if cost != "macs" and _not_counted(conversion, table):

@@ -13,9 +13,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class FlashLimit:
-    """Limit of flash in bytes for the model, the C library and TFLM, with the code sizes of `core`
-    (analysis/flash.py).
-    """
+    """Limit of flash in bytes for model, C library and TFLM, with the code sizes of `core` (analysis/flash.py)."""
 
     nbytes: int
     core: str

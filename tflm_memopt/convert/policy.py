@@ -32,9 +32,7 @@ LITTLE = 0.1
 ROOM = 4_000
 """Bytes of arena above the least that a plan may take if packed kernels run faster in it."""
 SHARE = 1.2
-"""Share of the least arena that a plan for ESP-NN may take in addition, since its kernels are much faster than C
-code.
-"""
+"""Share of the least arena that a plan for ESP-NN may take in addition, since its kernels are faster than C code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +45,7 @@ class Decision:
     chosen: Converted | None
     why: str
     balance: Balance | None
-    """Balance of RAM saved and flash added by the rewrite, even if the rewrite is not used. None if there is no
-    rewrite.
-    """
+    """Balance of RAM saved and flash added by the rewrite, even if it is not used. None if there is no rewrite."""
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: Callable[[int, int], None]) -> Decision:

@@ -87,9 +87,7 @@ class Request:
         return replace(self, limits=replace(self.limits, slow=None))
 
     def exploring(self) -> Request:
-        """Return the request for explore(): no limit of compute, only the limits of the board and of slow memory, and
-        more effort.
-        """
+        """Return the request for explore(): no limit of compute, only of board and slow memory, and more effort."""
         effort = self.options.effort
         options = replace(self.options, seconds=EXACT * effort, effort=EXPLORING * effort, tiles=self.tiles())
         return replace(self, options=options, limits=Limits(board=self.limits.board, slow=self.limits.slow))
@@ -191,9 +189,7 @@ def _slow_memory(nbytes: int, clock: Clock | None, *, asked: bool) -> SlowMemory
 
 
 def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
-    """Return the default cost: time if the core's cycles are modelled, else instructions for a known core, else
-    MACs.
-    """
+    """Return the default cost: time if the core's cycles are modelled, instructions for a known core, else MACs."""
     if clock and clock.prices(table.core):
         return "time"
     return "instructions" if core_known else "macs"

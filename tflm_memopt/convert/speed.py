@@ -25,9 +25,7 @@ PACKED_CORE = "cortex-m4"
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
-    """Return the clock of `core` or else of the board, with the given frequency or else the board's. Return None if it
-    is unknown.
-    """
+    """Return the clock of `core` or else of the board, with the given frequency or the board's; None if unknown."""
     name = core or (board.core if board else on.core)
     if board:
         return board.clock(name, mhz)
@@ -79,9 +77,7 @@ def instructions_today(conversion: Conversion, core: str) -> int | None:
 
 
 def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
-    """Return the cycles of a model that runs entirely with TFLM's own kernels and the chip's kernel library, or None if
-    unknown.
-    """
+    """Return the cycles of a model with only TFLM's kernels and the chip's kernel library, or None if unknown."""
     if clock is None:
         return None
     return clock.esp.original(graph) if clock.esp else clock.builtin(builtin_cost.of_model(graph, clock.core))

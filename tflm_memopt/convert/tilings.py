@@ -130,9 +130,7 @@ class _Weight:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of tiling. It has functions for the longest chain from an operator, and for a chain in each number of
-    parts.
-    """
+    """A kind of tiling: functions for the longest chain from an operator, and for a chain in each number of parts."""
 
     chain: Callable[[Graph, Op], Sequence[Op]]
     in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]

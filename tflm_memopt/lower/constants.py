@@ -23,9 +23,7 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest expected constant for each beginning. When the beginning is added first, the whole constant is
-        stored at once.
-        """
+        """The longest expected constant for each beginning. With the beginning, the whole constant is stored."""
 
     @property
     def end(self) -> int:

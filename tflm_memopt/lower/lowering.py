@@ -282,9 +282,7 @@ class _Lowering:
         return self.source is not None and tensor == self.source.tensor
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of an input outside the arena: its rolling buffer, or the place where pixels become
-        int8.
-        """
+        """Return the record of an input outside the arena: its rolling buffer, or where pixels become int8."""
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
@@ -311,9 +309,7 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes in which an operator's output becomes complete. Sums over stripes become complete in the last
-    one.
-    """
+    """Return the stripes in which an operator's output becomes complete. Sums over stripes become so in the last."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

@@ -54,9 +54,7 @@ def form_of(op: ProgramOp, program: Program) -> ConstantForm:
 
 
 def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
-    """Return the numbers of an original operator in this form for a family of cores, or None if there is no such
-    form.
-    """
+    """Return the numbers of an original operator in this form for a family of cores, or None without such a form."""
     if form.packing is Packing.NONE:
         weights = in_nibbles(op.weights) if form.nibbles and op.weights is not None else op.weights
         return _numbers(

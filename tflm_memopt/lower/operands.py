@@ -83,9 +83,7 @@ def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
 
 
 def copy_record(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
-    """Return the record of a COPY. Operand k of the program is the operator's operand `order[k]`, whose rows access[k]
-    reads.
-    """
+    """Return the record of a COPY. Operand k of the program is the operator's `order[k]`. access[k] reads its rows."""
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(
         MoveRecord(

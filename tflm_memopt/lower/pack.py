@@ -89,9 +89,7 @@ def constant_sizes(
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert [out][kernel_h][kernel_w][in] to bytes of int16 [pair][quad][k, k + 2, k + 1, k + 3], each 256 * B +
-    A.
-    """
+    """Convert [out][kernel_h][kernel_w][in] to bytes of int16 [pair][quad][k, k + 2, k + 1, k + 3], all 256 * B + A."""
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.DSP_CONV, (kernel_h, kernel_w), channels)
     width = kernel_w * channels
@@ -114,9 +112,7 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return the scales of each pair of channels, modulo 2**32: bias A, 256 * bias B + bias A, then m2, c, e of A and
-    of B.
-    """
+    """Return the scales of pairs of channels, modulo 2**32: bias A, 256 * bias B + bias A, m2, c, e of A and of B."""
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))

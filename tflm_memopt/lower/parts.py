@@ -68,9 +68,7 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs the operator. Its code is not worthwhile for a single packed
-    iteration.
-    """
+    """Return whether tmo_iterate_pixel() runs the operator. Its code is not worthwhile for one packed iteration."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
     return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)

@@ -67,9 +67,7 @@ def pack(program: Program) -> bytes:
 
 
 def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
-    """Encode the records of tensors, operators and groups. Their constants are added to the pool, those of loops
-    first.
-    """
+    """Encode the records of tensors, operators and groups. Their constants are added to the pool, loops first."""
     groups, tensors, ops = (
         b"".join(RecordWriter(constants, f"{what} {i}").record(record) for i, record in enumerate(records))
         for what, records in (("group", program.groups), ("tensor", program.tensors), ("operator", program.ops))

@@ -1,6 +1,4 @@
-"""An operator in its graph: its tensors, their row layouts as their producers write them, and the geometry of its
-window.
-"""
+"""An operator in its graph: its tensors, their row layouts as producers write them, and its window's geometry."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ was folded in.
 """
 
 PIECE = "piece"
-"""Key that we add to Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the only output within the
-input.
-"""
+"""Key that we add to Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the output in the input."""
 
 STEPS = "steps"
 """Key that we add to Op.options of a data movement: the operators that it replaces, in order, including views."""

@@ -130,9 +130,7 @@ def logical(context: OperatorContext) -> RowOp:
 
 
 def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int, int] = (0, 1)) -> RowOp:
-    """Return an operator with two operands and no scales. order: numbers of the model's operands in the kernel's
-    order.
-    """
+    """Return an operator with two operands and no scales. order: numbers of the operands in the kernel's order."""
     reads, writes = _rows(context)
     read = [k for k in order if not context.input(k).constant]
     fixed = next((_constant(context, k, reads[k], order.index(k)) for k in order if k not in read), None)

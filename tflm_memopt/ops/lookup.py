@@ -109,9 +109,7 @@ def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of ABS (AbsEvalQuantized, micro/kernels/elementwise.cc). It does not rescale if the scales are
-    equal.
-    """
+    """Return the table of ABS (AbsEvalQuantized, micro/kernels/elementwise.cc). It rescales only unequal scales."""
     x = np.abs(_centred(source))
     if source.scale[0] != target.scale[0]:
         x = _rescaled(x, quant.rescale(source.scale[0], target.scale[0]))

@@ -69,9 +69,7 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return the form that makes one output row per iteration, or the whole output in one iteration. Raises
-    Irregular.
-    """
+    """Return the form with one output row per iteration, or with the whole output in one. Raises Irregular."""
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:

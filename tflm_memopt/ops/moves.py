@@ -161,9 +161,7 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield accesses that may give these first rows. They advance by whole rows per iteration, or by one step every few
-    iterations.
-    """
+    """Yield accesses that may give these first rows. They advance by whole rows, or one step every few iterations."""
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:

@@ -85,9 +85,7 @@ def _is_of_pixels(program: KernelProgram) -> None:
 
 
 def _made(program: KernelProgram, values: Mapping[str, int]) -> OwnKernel:
-    """Return the compiled kernel, which is created once for equal values. Raises KernelError for inconsistent
-    values.
-    """
+    """Return the compiled kernel, created once for equal values. Raises KernelError for inconsistent values."""
     missing = sorted({*program.extents, *program.parameters} ^ values.keys())
     if missing:
         raise KernelError(

@@ -44,9 +44,7 @@ def depthwise(context: OperatorContext) -> RowOp:
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
-    """Parse FULLY_CONNECTED as a convolution over everything that the producer wrote or, for a batch, as one over each
-    pixel.
-    """
+    """Parse FULLY_CONNECTED as a convolution over all that the producer wrote or, for a batch, over each pixel."""
     filter_ = values(context.input(1))
     units, depth = filter_.shape
     rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
@@ -107,9 +105,7 @@ def gather(context: OperatorContext) -> RowOp:
 
 
 def gather_nd(context: OperatorContext) -> RowOp:
-    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. The part that one vector of indices
-    selects is a pixel.
-    """
+    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. The part at an index is a pixel."""
     params, indices = context.input(0), context.input(1)
     depth = indices.shape[-1] if context.op.type == "GATHER_ND" else 1
     item, count = ITEM_BYTES[params.dtype], indices.elements // depth
@@ -224,9 +220,7 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX and ARG_MIN. Along int8 channels, a pixel becomes an index; along other dimensions they have a
-    window.
-    """
+    """Parse ARG_MAX and ARG_MIN. Along int8 channels, a pixel becomes an index; other dimensions have a window."""
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:
@@ -296,9 +290,7 @@ def curve(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
-    """Return the input as rows whose pixels are the last dimension, or `size` elements if it is followed by dimensions
-    of 1.
-    """
+    """Return the input as rows whose pixels are the last dimension, or `size` elements if only 1s follow them."""
     channels = context.input().shape[-1] if size is None else size
     rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)

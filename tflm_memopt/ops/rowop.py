@@ -193,9 +193,7 @@ class Moves:
     fill: int | None = None
     """Value of bytes that no move writes, or None if moves write all bytes."""
     scattered: bool = False
-    """Whether each iteration moves one input row to its places in the only output row; `phase_step` is then added to
-    `target`.
-    """
+    """Whether each iteration moves one input row into the only output row; `phase_step` is then added to `target`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,9 +256,7 @@ class RowOp:
     the table, whose entry x + 128 is for x. For float32, the last axis counts bytes, four per value.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Biases. For int16 activations they have 64 bits each, lower half first. float32 biases are stored as their
-    bits.
-    """
+    """Biases. For int16 activations they have 64 bits each, lower half first. float32 ones are stored as their bits."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """Q31 multipliers: one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have those of operand 0, operand
     1 and output; PRELU and LEAKY_RELU those of positive and of negative values.
@@ -375,9 +371,7 @@ class RowOp:
 
     @property
     def needs_order(self) -> bool:
-        """Whether results depend on the order of a window's pixels, as for float32 sums and extremes, and for
-        indices.
-        """
+        """Whether results depend on the order of a window's pixels, as float32 sums and extremes, and indices do."""
         return self.traits.slides and (self.element_bytes == FLOAT_BYTES or self.traits.accumulators > 1)
 
     @property
@@ -422,9 +416,7 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """The inputs that may be overwritten in place: they are not broadcast and their elements are not smaller than
-        the output's.
-        """
+        """The inputs that may be overwritten in place: not broadcast, with elements no smaller than the output's."""
         if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))

@@ -22,9 +22,7 @@ BYTES_AT, FORM_BITS = 12, 4
 
 
 def select(context: OperatorContext) -> RowOp:
-    """Parse SELECT_V2. Each iteration reads a row of each operand. The rows of two constants alternate in one
-    operand.
-    """
+    """Parse SELECT_V2. Each iteration reads a row of each operand. Rows of two constants alternate in one operand."""
     items = [ITEM_BYTES[context.input(k).dtype] for k in range(OPERANDS)]
     rows, writes = _rows(context, items)
     fixed = [k for k in range(OPERANDS) if context.input(k).constant]

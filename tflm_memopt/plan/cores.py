@@ -36,9 +36,7 @@ PIXELS = {Packing.DSP_CONV: 4}
 LEAST_PACKED = 4
 """Minimum number of channels for a packed kernel."""
 AWKWARD = 4
-"""Number of columns that no core may get of a wider packed row, because its scratch has room for three columns at
-once.
-"""
+"""Number of columns that no core may get of a wider packed row, as its scratch has room for three columns at once."""
 MOST_ALONE = 0.2
 """Largest fraction of iterations that core 0 may make alone because the cores would disturb each other."""
 LABELS = 1000
@@ -191,9 +189,7 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits that give core 0 about the fraction `first` of the work, each with the fraction that both cores
-    repeat.
-    """
+    """Yield splits that give core 0 about the fraction `first` of the work, each with the fraction done twice."""
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return
@@ -247,9 +243,7 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the splits in which core 0 makes few iterations alone. If there are none, return the splits on one core
-    only.
-    """
+    """Return the splits in which core 0 makes few iterations alone. If there are none, those on one core only."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -322,9 +316,7 @@ def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
 def _barriers(
     group: _Group, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Yield the iterations that need a barrier. enters: whether other iterations of the same run precede the group's
-    first.
-    """
+    """Yield the iterations that need a barrier. enters: whether other iterations of the run precede the group's."""
     for number, (key, y) in enumerate(group.iterations):
         share = Share(key, Sharding.CORE_0) if number in alone else shares[key]
         touched = [group.touched(share, core, y) for core in range(CORES)]

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 WORKERS = 1
-"""Number of threads of a search. With deterministic time and a fixed seed, the same version gives the same plans on any
-machine.
-"""
+"""Threads of a search. With deterministic time and a fixed seed, a version gives the same plans everywhere."""
 
 
 def load() -> None:

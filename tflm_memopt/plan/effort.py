@@ -15,17 +15,11 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: the whole budget of a conversion, the minimum for its search, and an estimate per operator
-for the rest.
-"""
+"""Seconds at normal effort: budget of a conversion, minimum for its search, and estimate per operator for the rest."""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
-"""Fractions of a search's budget: for orders, for finding groups, and for placing single groups. The layout gets the
-rest.
-"""
+"""Fractions of a search's budget: orders, finding groups, and placing single groups. The layout gets the rest."""
 FIRST = 0.75
-"""Fraction of the budget for the first of several orders, which is larger because the others are compared with its
-result.
-"""
+"""Fraction of the budget for the first of several orders: the others are compared with its result."""
 GENEROUS = 4
 """Multiple of its fair share that one of many consumers may spend."""
 NORMAL = "normal"
@@ -110,9 +104,7 @@ class Budget:
         return Budget(min(seconds, self.left), self.log, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return a part for the next of `waiting` consumers. It is a multiple of a fair share, since most consumers
-        take less.
-        """
+        """Return a part for the next of `waiting` consumers: a multiple of a fair share, since most take less."""
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:

@@ -45,9 +45,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer, which is a rectangle of the map. It is reserved for the moments [first, last); `stretches` are its live
-    bytes.
-    """
+    """A buffer, a rectangle of the map, reserved for the moments [first, last). `stretches` are its live bytes."""
 
     name: str
     role: str

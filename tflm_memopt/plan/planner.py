@@ -134,9 +134,7 @@ class Planner:
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """Return the chains with the highest needs, and the chains that need at least `least` bytes, with their
-        bytes.
-        """
+        """Return the chains with the highest needs, and those that need at least `least` bytes, with their bytes."""
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
@@ -410,9 +408,7 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return the cost of a plan: first head bytes plus approximate tail bytes of its operators, then
-    multiply-accumulates.
-    """
+    """Return the cost of a plan: head bytes plus approximate tail bytes of its operators, then multiply-accumulates."""
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 
 

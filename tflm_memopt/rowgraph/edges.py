@@ -93,9 +93,7 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor of `taken` of the consecutive rows of other tensors. parts: these tensors with their numbers
-        of rows.
-        """
+        """Return a tensor of `taken` of the consecutive rows of other tensors. parts: these, with numbers of rows."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)

@@ -72,9 +72,7 @@ class _Link:
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """Return the channels of each tensor that may lose some: it must be inside a region, and all readers must see the
-    same channels.
-    """
+    """Return the channels of each tensor that may lose some: inside a region, with the same for all readers."""
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
@@ -155,9 +153,7 @@ def _without(constant: Constant | None, mask: Bools) -> Constant | None:
 
 
 def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
-    """Return a convolution's bias with the contribution of the dropped constant input channels, modulo 2**32 like all
-    its sums.
-    """
+    """Return a convolution's bias with the dropped constant channels' contribution, modulo 2**32 like all sums."""
     op, (x,) = link.op, link.seen
     values = (x.low - op.input_zero_points[0])[dropped]
     added = _weights(op).sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values

@@ -21,9 +21,7 @@ class Space(enum.Enum):
     """Places where operators find the rows of a tensor outside the arena."""
 
     STREAM = "stream"
-    """Streamed: rows are pushed in order. The rows of one push are in the arena, and so are older rows that are still
-    needed.
-    """
+    """Streamed: rows are pushed in order. The arena has the rows of one push, and older rows that are still needed."""
     EXTERNAL = "external"
     """External: the caller's buffer holds all rows and is only read."""
     STATE = "state"
@@ -99,9 +97,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """The steps of a kernel that last read each input byte and first write each output byte. A step reads before it
-    writes.
-    """
+    """The steps of a kernel that last read each input byte and first write each output byte. Steps read first."""
 
     last_read: NDArray[np.int64]
     """For each byte of the input, the step that reads it last, or -1 if it is never read."""

@@ -1,6 +1,4 @@
-"""The place of the model's input: in the arena, streamed in pushes of a few rows, or external in the caller's
-buffer.
-"""
+"""The place of the model's input: in the arena, streamed in pushes of a few rows, or in the caller's buffer."""
 
 from __future__ import annotations
 

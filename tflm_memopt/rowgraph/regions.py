@@ -46,9 +46,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Return whether an operator stays although nothing reads its output: it is builtin, keeps a state, or serves a
-    device.
-    """
+    """Return whether an operator stays without a reader of its output: builtin, keeping a state, or for a device."""
     crosses = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
@@ -235,9 +233,7 @@ def tensor_use(
 
 
 def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
-    """Yield one region, or several in order if the group has more inputs and outputs than a custom operator can
-    have.
-    """
+    """Yield one region, or several in order if the group has too many inputs and outputs for a custom operator."""
     piece: list[int] = []
     if region_of(group, ops, use).width > MAX_IO:
         for i in group:

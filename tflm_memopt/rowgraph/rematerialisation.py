@@ -50,9 +50,7 @@ class _Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return the sets worth planning in the order of compute, beginning with the empty one. sizes: bytes of whole
-    tensors.
-    """
+    """Return the sets worth planning by rising compute, beginning with the empty one. sizes: of whole tensors."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -76,9 +74,7 @@ def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGrap
 
 
 def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
-    """Return the option with the least compute below a bound. If there is none, return the one with the lowest
-    bound.
-    """
+    """Return the option with the least compute below a bound, or if there is none, the one with the lowest bound."""
     return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
 
 

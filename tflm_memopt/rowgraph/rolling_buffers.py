@@ -192,9 +192,7 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """Return the slice that a COPY takes of its input, the last rows or some channels of pixels, or None for other
-        operators.
-        """
+        """Return the slice that a COPY takes of its input: the last rows, or channels of pixels; None for others."""
         op = self.row_op(key)
         if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.state_write is not None:
             return None

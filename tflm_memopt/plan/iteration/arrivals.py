@@ -17,9 +17,7 @@ from tflm_memopt.plan.nest import Ints
 
 
 def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
-    """Return the external bytes that are converted to int8 at once: for a row or, in a tiled group, for one output
-    pixel.
-    """
+    """Return the external bytes converted to int8 at once: for a row or, in a tiled group, for one output pixel."""
     source, op, total = trace.source, member.op, 0
     if source is None or source.pushed or op.element_bytes > 1:
         return 0

@@ -100,9 +100,7 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return index, write and last read of all pixels of a column window. base: index of column 0 for each
-    iteration.
-    """
+    """Return index, write and last read of all pixels of a column window. base: index of column 0 by iteration."""
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
     length = x1 - x0

@@ -28,17 +28,13 @@ TILED_COUNTER_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class LiveRange:
-    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end. No byte is live if top <=
-    bottom.
-    """
+    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end; none if top <= bottom."""
 
     buffer: Buffer
     bottom: Ints
     top: Ints
     before: Ints
-    """Value of `top` at the iteration's last read: before the iteration's writes if it works in place, but not below
-    where it writes.
-    """
+    """Value of `top` at the iteration's last read: before its writes if it works in place, but not below them."""
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose rows may be overwritten in place by the operator that writes this buffer."""
     ends_on: frozenset[TensorId] = frozenset()
@@ -165,9 +161,7 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use at each moment, including and excluding the writes of an in-place
-    operator.
-    """
+    """Return whether a rolling buffer is in use at each moment, with and without the writes of in-place operators."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)

@@ -1,6 +1,4 @@
-"""Chooses the iterations between which a model pauses for other models: at bounded distances, and where few bytes are
-live.
-"""
+"""Chooses the iterations between which a model pauses for others: at bounded distances, with few live bytes."""
 
 from __future__ import annotations
 
@@ -54,9 +52,7 @@ class Moments:
         return float(np.diff(self.time[self.alive <= alive], prepend=0.0, append=self.total).max())
 
     def chosen(self, apart: float, alive: int) -> Ints:
-        """Return the indices of the fewest pauses that are at most `apart` apart and have at most `alive` live
-        bytes.
-        """
+        """Return the indices of the fewest pauses that are at most `apart` apart with at most `alive` live bytes."""
         may = np.flatnonzero(self.alive <= alive)
         found: list[int] = []
         now = 0.0

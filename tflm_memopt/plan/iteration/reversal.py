@@ -69,9 +69,7 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
 
 
 def mirrored(buffers: Sequence[Buffer], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-    """Return the distances of a reversed group. They are those of a mirrored arena, except between the group's own
-    buffers.
-    """
+    """Return the distances of a reversed group: those of a mirrored arena, except between the group's own buffers."""
 
     def distance(u: int, v: int) -> int:
         if Role.TENSOR not in (buffers[u].role, buffers[v].role):

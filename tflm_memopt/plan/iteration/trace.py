@@ -176,9 +176,7 @@ class Lives:
 
 @dataclass(frozen=True)
 class Trace:
-    """The events of a group in order, including demands whose producer is not in the group yet. Such demands cost
-    nothing.
-    """
+    """The events of a group in order, with demands whose producer is not yet in the group. These cost nothing."""
 
     members: tuple[Member, ...]
     """Operators in schedule order."""
@@ -287,9 +285,7 @@ def _entry(op: int, slot: int) -> int:
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None) -> Trace:
-    """Return the trace of an empty group that requests these tensors in order. sinks: tensor and iterations of its
-    producer.
-    """
+    """Return the trace of an empty group that requests these tensors in order. sinks: tensor, producer's iterations."""
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
     return Trace((), entry, wanted, frozenset(tensor for tensor, _ in sinks), {}, source)

@@ -98,9 +98,7 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of these steps and the constraints on their offsets. reversibles: alternative forms of
-        some steps.
-        """
+        """Return the buffers of these steps and the constraints on offsets. reversibles: other forms of some steps."""
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
         distances: dict[tuple[int, int], int] = {}
@@ -149,9 +147,7 @@ class Placer:
         tensors: dict[TensorId, int],
         by_tflm: bool,
     ) -> int:
-        """Return the index of a buffer, which is added if necessary. by_tflm: whether TFLM places buffers that are not
-        tensors.
-        """
+        """Return the index of a buffer, added if needed. by_tflm: whether TFLM places buffers that are not tensors."""
         if buffer.role is Role.TENSOR:
             return self._tensor(buffer.key, lives, buffers, tensors)
         key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key

@@ -203,9 +203,7 @@ def _restack(
     before: Sequence[int],
     limit: int,
 ) -> list[int]:
-    """Return the result of _stack() after one buffer has moved in the order, or nothing if a buffer would end above the
-    limit.
-    """
+    """Return the result of _stack() after a buffer moved in the order; nothing if one would end above the limit."""
     (first, last), mover = sorted(moved), order[moved[1]]
     offsets = list(before)
     for u in order[first:]:

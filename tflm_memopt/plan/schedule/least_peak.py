@@ -47,9 +47,7 @@ class Schedule:
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:
-    """Return the best order found, which is at least as good as the problem's own. seconds: limit of the work
-    (effort.py).
-    """
+    """Return the best order found, at least as good as the problem's own. seconds: limit of the work (effort.py)."""
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
     if least <= bound or seconds <= 0 or not budget.allows(SearchPart.ORDERS):
@@ -134,9 +132,7 @@ def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple
 
 
 def _by_rising_peak(space: _Space, bound: int, least: int, most: int) -> tuple[tuple[int, ...] | None, int]:
-    """Return the order of lowest peak with its peak, if that is below `least`. Otherwise return None and a lower
-    bound.
-    """
+    """Return the order of lowest peak with its peak, if that is below `least`; otherwise None and a lower bound."""
     space.last = {}
     waiting = [(bound, 0, space.start)]
     seen, visited = {0: bound}, set[int]()

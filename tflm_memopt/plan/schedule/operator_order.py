@@ -77,9 +77,7 @@ def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node
 
 
 def _bound(graph: Graph, nodes: Sequence[BuiltinNode | int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of builtin operators that depend on each other through variables and resources instead of a
-    tensor.
-    """
+    """Yield pairs of builtin operators that depend on each other through variables and resources, not a tensor."""
     ops = {op.index: op for op in graph.ops}
     place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, BuiltinNode)}
     yield from ((place[a], place[b]) for a, b in state_order(graph, place))

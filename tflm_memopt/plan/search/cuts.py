@@ -36,9 +36,7 @@ SLACK = 16
 FRONT_SECONDS = 1e-5
 """Work (effort.py) for considering a group when labels are set."""
 Place = Callable[[Candidate, int], int]
-"""Function that returns the bytes of a group with placed buffers. A figure up to the second argument need not be
-exact.
-"""
+"""Function that returns the bytes of a group with placed buffers, exact only if they exceed the second argument."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Function that returns the group with the bytes of its reversed form (reverse.py), or None if these are not below the
 second argument.
@@ -65,9 +63,7 @@ class CutLabel:
 
 
 class RowGroups:
-    """The row-wise groups of one chain, by their end. Initially these are short groups with one order of operands
-    each.
-    """
+    """The row-wise groups of one chain, by their end: at first short ones with one order of operands each."""
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         """budget: budget for finding them."""
@@ -194,9 +190,7 @@ class Cuts:
                 yield found
 
     def add_single(self) -> None:
-        """Add single operators in pixel-wise form. This takes time, so it is done only where the row-wise form may be
-        the bottleneck.
-        """
+        """Add single operators in pixel-wise form. It takes time, so only where the row-wise form may be too large."""
         least = self.front()[0].nbytes
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
@@ -204,9 +198,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add the pixel-wise form of the largest row-wise group (tiles_any.py), whose bytes are counted exactly, which
-        takes time.
-        """
+        """Add the pixel-wise form of the largest row-wise group (tiles_any.py). Counting its exact bytes takes time."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -223,9 +215,7 @@ class Cuts:
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
-        """Place the groups of a partition. Return False if all of them were already placed, so that its bytes are
-        exact.
-        """
+        """Place the groups of a partition. Return False if all were already placed, so that its bytes are exact."""
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
             known = replace(group, nbytes=self._place(group, enough))

@@ -36,9 +36,7 @@ UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
 """Number of operands up to which all orders of demand are tried."""
 MAX_ORDERS = 8
-"""Maximum number of operand order combinations followed for each end of a group. Those with the fewest buffer bytes so
-far are kept.
-"""
+"""Maximum number of operand order combinations for each end of a group. Those with the fewest bytes are kept."""
 
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
 """Work (effort.py) for adding an operator to the front of a group, and for each entry of the resulting trace."""
@@ -201,9 +199,7 @@ def seed(chain: Chain, last: int) -> Growing:
 
 
 def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
-    """Yield the group with an operator added to its front in each of its forms. Nothing is yielded if the operator
-    cannot be fused.
-    """
+    """Yield the group with an operator added to its front in each of its forms; nothing if it cannot be fused."""
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
@@ -254,9 +250,7 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """Return the stages of a group in which operators that read tensors from outside read them whole instead of adding
-    up rows.
-    """
+    """Return the stages of a group in which operators read tensors from outside whole instead of adding up rows."""
     piecemeal = {m.op.output for m in trace.members} | ({trace.source.tensor} if trace.source else set())
 
     def reads_whole(m: Member) -> bool:
@@ -317,9 +311,7 @@ def candidates(
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return the peak bytes of a group without tensors that only live through it. A result of at least `enough` need
-    not be exact.
-    """
+    """Return the peak bytes of a group without tensors that only live through it, exact only below `enough`."""
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:

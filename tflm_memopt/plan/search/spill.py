@@ -28,9 +28,7 @@ Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
 """Function that returns the bytes of a group with placed buffers, without the given tensors that are in slow memory."""
 MOST_CHOSEN = 3
-"""Maximum number of a group's outputs that may be in slow memory independently. With more outputs, either all or none
-are there.
-"""
+"""Maximum number of a group's outputs that may be in slow memory independently. Of more, all or none are there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,7 @@ class Columns(NamedTuple):
     reading: int
     """Columns from the left edge of the window to the newest column, while the operator reads."""
     before: int
-    """Columns from the left edge of the window to the newest column, just before the producer starts its newest
-    tile.
-    """
+    """Columns from the window's left edge to the newest column, just before the producer starts its newest tile."""
     between: int
     """Columns from the left edge of the next tile's window to the newest column."""
     last: int
@@ -41,9 +39,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of a period. `later` is the number of stripes after their own that still need them
-    (-1: never).
-    """
+    """Rows [first, first + rows) of a period. `later`: number of stripes after their own that need them (-1: never)."""
 
     first: int
     rows: int
@@ -52,9 +48,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return a tensor's columns that must be kept. to: width and tile of the output. window: extent, stride, left
-    padding.
-    """
+    """Return a tensor's columns that must be kept. to: output's width, tile. window: extent, stride, left padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -75,18 +69,14 @@ def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int
 
 
 def lagging_columns(width: int, tile: int, lag: int) -> Columns:
-    """Return the columns that must be kept for a reader of single pixels whose tile is `lag` columns behind the newest
-    one.
-    """
+    """Return the columns that must be kept for a reader of single pixels whose tile is `lag` columns behind."""
     reading, behind = min(width, lag + tile), min(width, lag)
     return Columns(reading, behind, behind, last=(width - 1) % tile + 1)
 
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows for `made` rows, counted from the last `rows` rows of the stripe. window: extent,
-    stride.
-    """
+    """Return Reader.windows for `made` rows, counted from the stripe's last `rows` rows. window: extent, stride."""
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
@@ -123,9 +113,7 @@ def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
 
 @cache
 def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, readers: tuple[Reader, ...]) -> int:
-    """Return the number of kept pixels of a tensor (height, width) that is made once, if each stripe needs `rows`
-    rows.
-    """
+    """Return the number of kept pixels of a tensor (height, width) made once, if each stripe needs `rows` rows."""
     height, width = size
     total = 0
     for column_window in column_windows(rows, advance):
@@ -143,9 +131,7 @@ def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    """Return the number of kept pixels of a tensor of which each stripe recomputes `rows` rows, but at most those in
-    `present`.
-    """
+    """Return the kept pixels of a tensor of which each stripe recomputes `rows` rows, at most those in `present`."""
     column_window = PeriodRows(present[0], present[1] - present[0], 0)
     return min(
         column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)

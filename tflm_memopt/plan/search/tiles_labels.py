@@ -9,9 +9,7 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A tensor that a later ADD of the group also reads, in rows [m*advance + end - rows, m*advance + end) of stripe
-    m.
-    """
+    """A tensor that a later ADD of the group also reads: rows [m*advance + end - rows, m*advance + end) of stripe m."""
 
     tensor: TensorId
     rows: int
@@ -29,9 +27,7 @@ class State(NamedTuple):
     end: int
     advance: int
     first: int
-    """Stripes [first, stop) have rows. Stripe 0 is the first one with output; earlier operators start in earlier
-    stripes.
-    """
+    """Stripes [first, stop) have rows. Stripe 0 is the first with output; earlier operators begin before it."""
     stop: int
     stripe_rows: int
     """Number of rows per stripe of the group's output or, before an iterative operator, of that operator's input."""
@@ -43,9 +39,7 @@ class State(NamedTuple):
     early: bool = False
     """Whether the group's output is written throughout: each channel group writes its channels of all pixels."""
     by_rows: bool = False
-    """Whether its tiles are as wide as the map. It then requests no more rows of a streamed input at once than one
-    window has.
-    """
+    """Whether its tiles are as wide as the map. It then requests no more streamed rows at once than one window has."""
 
 
 class Visit(NamedTuple):
@@ -58,9 +52,7 @@ class Visit(NamedTuple):
     channel_groups: int = 1
     iterative: bool = False
     length: int = 1
-    """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise; for dense layers 2 or
-    more.
-    """
+    """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise; 2 or more dense layers."""
     grouped_sums: bool = True
     """Whether the last operator sums channel groups. Otherwise it writes each channel group into a whole tensor."""
 

@@ -23,9 +23,7 @@ class Input(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The memory that is counted and the techniques that are permitted. Each technique can be switched off to measure
-    its effect.
-    """
+    """The memory that is counted, and the permitted techniques. Each can be switched off to measure its effect."""
 
     input: Input = Input.RESIDENT
     pushed: int = 1
@@ -33,9 +31,7 @@ class Settings:
     count_output: bool = True
     """Whether the output of the chain's last operator counts. In msf-CNN it does not."""
     counter_bytes: int = 8
-    """RAM per operator of a tiled group for the counters of stripe, channel group, tile and row. The papers do not
-    count it.
-    """
+    """RAM per operator of a tiled group for counters of stripe, channel group, tile and row. Papers do not count it."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
     """Maximum number of rows of a map that is also tried as one stripe."""
@@ -46,9 +42,7 @@ class Settings:
     recompute: bool = True
     """Whether the overlap of two stripes may be recomputed."""
     group_channels: int = 8
-    """Numbers of channels per group of expand -> depthwise -> project, and of hidden dense layers. 0 means no channel
-    groups.
-    """
+    """Numbers of channels per group of expand -> depthwise -> project, and of hidden dense layers; 0: no groups."""
     overlap: bool = True
     """Whether a group's output may grow into bytes that its input frees."""
     max_overhead: float = 4.0

@@ -42,9 +42,7 @@ DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
 """Work (effort.py) for an operator's demands in one state, and for each label in the state."""
 
 MOST_OUTSIDE = 1024
-"""Limit of a stripe's rows outside the map. A chain of long strides requests more of them in vain, and each takes
-time.
-"""
+"""Limit of a stripe's rows outside the map. A chain of long strides requests more in vain, and each takes time."""
 
 MOST_TILES = 1 << 18
 """Limit of the number of tiles of a map, each of which is an iteration. Larger maps run row by row."""
@@ -110,9 +108,7 @@ class Search:
         return undominated(labels, itemgetter(0, 1), self.grain)
 
     def _escapes(self, position: int) -> bool:
-        """Return whether the previous operator cannot join, because its output must be whole or the group is ruled
-        out.
-        """
+        """Return whether the previous operator cannot join: its output must be whole, or the group is ruled out."""
         before = self.chain.ops[position - 1].output
         late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)
         never = self.chain.rules_out(position - 1, self.last)
@@ -262,9 +258,7 @@ class Search:
         return None
 
     def _group(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield expand, depthwise and project in channel groups. Sums then replace the channels of the expanded
-        tensors.
-        """
+        """Yield expand, depthwise and project in channel groups. Sums replace the channels of the expanded tensors."""
         project = self.chain.ops[position]
         demand = self._grouped(position - 1, state, 3)
         if demand.rows <= demand.advance and state.stop - state.first > 1:
@@ -278,9 +272,7 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
     def _hide(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield hidden channels in groups, if a group and the sums take less than a hidden pixel: FDT of dense
-        layers.
-        """
+        """Yield hidden channels in groups, if a group and sums take less than a hidden pixel: FDT of dense layers."""
         first, second = self._before_hidden(position), self.chain.ops[position]
         if first is None:
             return
@@ -325,9 +317,7 @@ class Search:
     # Supply of demands
 
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """Yield the bytes of the main input inside the group, with the loop nest of its producer, for each possible
-        way.
-        """
+        """Yield the bytes of the main input inside the group, with its producer's loop nest, for each possible way."""
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return
