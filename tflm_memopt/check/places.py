@@ -57,9 +57,7 @@ class Place:
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels; -1 for pixels that are not kept. stripe: the pixels' stripe, if each stripe
-        recomputes rows.
-        """
+        """Return the addresses of pixels, -1 for pixels not kept. stripe: of the pixels, if stripes recompute rows."""
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c

@@ -90,9 +90,7 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int, int], Mapping[bytes, set[int]]] = field(
         default_factory=dict, compare=False
     )
-    """Sets of operators by the digest of their numbers. The keys are the form, the target and the number of channels of
-    a part.
-    """
+    """Sets of operators by the digest of their numbers, for each form, target and number of channels of a part."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:

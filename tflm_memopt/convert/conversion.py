@@ -1,6 +1,4 @@
-"""Convert one model. Plans within the limits are made, checked and lowered, each once; a saved plan is only checked and
-lowered.
-"""
+"""Convert one model. Plans within the limits are made, checked and lowered, each once; saved plans are not made."""
 
 from __future__ import annotations
 
@@ -337,9 +335,7 @@ class Conversion:
         return Plan.from_json(document)
 
     def _matches(self, plan: Plan) -> None:
-        """Raise PlanError if sizes or regions are those of another model. The checker alone would not notice, as it
-        only replays bytes.
-        """
+        """Raise PlanError if sizes or regions are another model's. The checker would not notice: it replays bytes."""
         if plan.target != self.options.target:
             raise PlanError(f"it is for {plan.target}, not for {self.options.target}")
         sizes = tensor_sizes(self._planned_from(plan))

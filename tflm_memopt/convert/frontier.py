@@ -32,9 +32,7 @@ VAIN = 2
 
 
 def settings(without: Collection[str] = (), max_overhead: float | None = None) -> Settings | None:
-    """Return the limits of tiled groups without the planning techniques that are switched off. Raises UsageError for an
-    unknown technique.
-    """
+    """Return the limits of tiled groups without some techniques. Raises UsageError for an unknown technique."""
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
         what = f"'{unknown[0]}' is not a technique that can be switched off"

@@ -196,9 +196,7 @@ def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
-    """Return the operators that tiling may add to a model of builtin operators. Raises UsageError for an operator that
-    it cannot add.
-    """
+    """Return the operators that tiling may add to builtin ones. Raises UsageError for one that it cannot add."""
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:

@@ -71,9 +71,7 @@ def _faster(timing: FlashTiming) -> Pays:
 
 
 def _copies(group: PlannedGroup, head: int, pays: Pays) -> Iterator[tuple[Buffer, int]]:
-    """Yield the copies of a group's weights and their places below `head`. Weights that are read most often come
-    first, and the largest of these.
-    """
+    """Yield the copies of a group's weights and their places below `head`: most often read first, then the largest."""
     plan, number = group.plan, group.number
     taken = [(plan.offsets[i], plan.offsets[i] + plan.buffers[i].nbytes) for i in plan.alive[number]]
     layers, in_flash = _layers(group)

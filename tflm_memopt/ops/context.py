@@ -13,9 +13,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 EXPLICIT_PADDING = "explicit_padding"
-"""Key that we add to Op.options: the padding (top, bottom, left, right) that replaces `padding` after a PAD operator
-was folded in.
-"""
+"""Key that we add to Op.options: the padding (top, bottom, left, right) that replaces `padding` after a folded PAD."""
 
 PIECE = "piece"
 """Key that we add to Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the output in the input."""

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""Function that returns a description's parameters for an OperatorContext, or None if the description does not cover
-the operator's form.
-"""
+"""Function that returns a description's parameters for an OperatorContext; None for forms that it does not cover."""
 
 
 class OwnOperator(NamedTuple):

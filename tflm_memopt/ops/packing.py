@@ -93,9 +93,7 @@ ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
 """Packings whose kernels copy rows that do not begin at a multiple of VECTOR."""
 LEAST_DEPTH = 4
-"""Minimum number of channels with the DSP extension. With Helium the minimum is VECTOR, except for windows of 3x3
-taps.
-"""
+"""Least number of channels with the DSP extension. With Helium it is VECTOR, but not for windows of 3x3 taps."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:

@@ -28,9 +28,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
 """Custom codes of the operators."""
 _BITS = 4
-"""Number of bits per entry of ADD_SUMS's param, which holds the bytes of each operand's sums and of the output's
-(tmo_sum_bytes()).
-"""
+"""Bits per entry of ADD_SUMS's param: bytes of each operand's sums and of the output's (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -61,9 +59,7 @@ def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS. operands, made: bytes of an input sum and of an output sum; `made` is 0
-    for rescaled values.
-    """
+    """Return the custom options of ADD_SUMS. operands, made: bytes of input and output sums; made 0: rescaled."""
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
 

@@ -79,9 +79,7 @@ class Units:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe in which a reader finds this row. It is the reader's own stripe if rows are recomputed, and
-        otherwise the stripe that makes the row.
-        """
+        """Return the stripe in which a reader finds this row: its own if rows are recomputed, else the maker's."""
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:

@@ -78,9 +78,7 @@ class Planner:
         like: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """like: a planner with other limits of tiled groups, whose other results are reused. searching: budget shared
-        with other planners.
-        """
+        """like: planner with other tiled groups, whose other results are reused. searching: budget of all planners."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}

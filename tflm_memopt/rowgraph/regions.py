@@ -126,9 +126,7 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the views that stay operators, and for each tensor inside another one the tensor that stores it in the
-    rewritten model.
-    """
+    """Return the views that stay operators, and by tensor the one that stores it in the rewritten model."""
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}

@@ -65,9 +65,7 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 
 
 def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
-    """Return the graph in which the operators of each pass are repeated before its late reader. Raises PlanError if
-    that is impossible.
-    """
+    """Return the graph with each pass' operators repeated before its late reader. Raises PlanError if impossible."""
     for second in passes:
         graph = _with_pass(graph, second)
     return replace(graph, passes=tuple(passes))
@@ -154,9 +152,7 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
-        """Return the tensors that are complete and still needed when a late reader starts. without: a tensor that only
-        this reader reads.
-        """
+        """Return the tensors complete and still needed when a late reader starts, but not one that only it reads."""
         wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
         wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
         made = self.of([reader.output])

@@ -23,9 +23,7 @@ def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
 
 
 def with_slow(graph: RowGraph, tensors: Collection[TensorId]) -> RowGraph:
-    """Return the graph with these tensors in slow memory, so that no region has them as inputs or outputs. Raises
-    PlanError for a tensor that cannot be there.
-    """
+    """Return the graph with these tensors in slow memory, and not in regions' inputs and outputs. Raises PlanError."""
     if not tensors:
         return graph
     slow = frozenset(tensors)

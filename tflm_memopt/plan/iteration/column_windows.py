@@ -82,9 +82,7 @@ def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow])
 
 
 def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
-    """Return for each iteration how often the column windows were filled before it and its row in them, and the rows of
-    the windows.
-    """
+    """Return for each iteration the fills of column windows before it and its row in them, and the windows' rows."""
     nest, u = producer.nest, producer.units
     period = nest.rows if nest.recomputes else nest.advance
     row, stripe = u.row[life.unit], u.stripe[life.unit]

@@ -55,9 +55,7 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice with the least RAM and then the least load, or with the least load first; None if none is
-        within the limits.
-        """
+        """Return the choice of least RAM, then load, or of least load first; None if none is within the limits."""
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
             return None

@@ -63,9 +63,7 @@ def share(
     seconds: float,
     budget: Budget,
 ) -> Shared:
-    """Return the lowest layout. concurrent_pairs: pairs that run at the same time. yields: pairs whose first model
-    pauses while the second runs.
-    """
+    """Return the lowest layout. concurrent_pairs run at the same time; of yields, the first pauses for the second."""
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
     start = _stacked(tenants, concurrent_pairs)

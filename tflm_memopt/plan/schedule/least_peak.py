@@ -84,9 +84,7 @@ class _Space:
         """For each set of completed tasks, the last task on the best path to it."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the tasks that can run next, each with the resulting state and live bytes. If one of them is certainly
-        best, return only that one.
-        """
+        """Return the tasks that can run next, with the resulting states and live bytes; only one if certainly best."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

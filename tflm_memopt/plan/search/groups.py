@@ -211,9 +211,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield orders of operands: all orders of few operands, and two orders of many. A broadcast operand must be
-    complete, so it comes first.
-    """
+    """Yield orders of operands: all of few, two of many. A broadcast operand must be complete, so it comes first."""
     n = len(op.inputs)
     if op.updates:
         yield tuple(range(n))
@@ -226,9 +224,7 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 
 def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Growing:
-    """Return the extended group. New iterations find the live bytes of the old trace at their positions, and new
-    buffers are added.
-    """
+    """Return the extended group. New iterations find the old trace's live bytes, and new buffers are added."""
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = group.gaps[is_old.cumsum() - is_old]
@@ -240,9 +236,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether sums should replace a whole input (msf-CNN, section 7), because they are required or smaller than
-    the rows that they save.
-    """
+    """Return whether sums should replace a whole input (msf-CNN, section 7): required, or smaller than its rows."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes

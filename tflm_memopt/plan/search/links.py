@@ -30,9 +30,7 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return the relations. In a chain with skips, each operator reads the previous operator's output and possibly an
-    earlier tensor.
-    """
+    """Return the relations. In a chain with skips, operators read the one before and possibly an earlier tensor."""
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

@@ -28,7 +28,7 @@ Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
 """Function that returns the bytes of a group with placed buffers, without the given tensors that are in slow memory."""
 MOST_CHOSEN = 3
-"""Maximum number of a group's outputs that may be in slow memory independently. Of more, all or none are there."""
+"""Maximum number of outputs of a group that are decided separately; more are together in slow memory or not at all."""
 
 
 @dataclass(frozen=True, slots=True)

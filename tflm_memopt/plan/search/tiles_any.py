@@ -24,9 +24,7 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of an operator after each stripe. Rows below m * advance + end exist after stripe m. Stripe 0 is the
-    first one with output.
-    """
+    """The rows of an operator after stripe m are below m * advance + end. Stripe 0 is the first one with output."""
 
     advance: int
     end: int

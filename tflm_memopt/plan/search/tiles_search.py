@@ -287,9 +287,7 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=nbytes, macs=demand.macs + more))
 
     def _fill(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield expand and depthwise by channel groups that write a whole tensor, with a few pixels of one group
-        between them.
-        """
+        """Yield expand and depthwise by channel groups that write a whole tensor, with few pixels between them."""
         demand = self._grouped(position, state, 2)
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
