@@ -140,14 +140,21 @@ class Builder:
         y = self._activation(shape, self._scale(parts[0]), self._zero_point(parts[0]))
         return self._op("CONCATENATION", parts, y, schema.ConcatenationOptionsT(axis=3))
 
-    def pool(self, x: int, kernel: int, stride: int, *, average: bool) -> int:
-        """Add MAX_POOL_2D or AVERAGE_POOL_2D with SAME padding."""
+    def space_to_depth(self, x: int, block: int) -> int:
+        _, h, w, channels = self.shape(x)
+        y = self._activation((1, h // block, w // block, channels * block**2), self._scale(x), self._zero_point(x))
+        return self._op("SPACE_TO_DEPTH", [x], y, schema.SpaceToDepthOptionsT(blockSize=block))
+
+    def pool(self, x: int, kernel: int, stride: int, *, average: bool, same: bool = True) -> int:
+        """Add MAX_POOL_2D or AVERAGE_POOL_2D with SAME or VALID padding."""
         _, h, w, channels = self.shape(x)
         sides = {"filterHeight": kernel, "filterWidth": kernel, "strideH": stride, "strideW": stride}
-        shape = (1, -(-h // stride), -(-w // stride), channels)
+        less = 0 if same else kernel - 1
+        shape = (1, -(-(h - less) // stride), -(-(w - less) // stride), channels)
         y = self._activation(shape, self._scale(x), self._zero_point(x))
         kind = "AVERAGE_POOL_2D" if average else "MAX_POOL_2D"
-        return self._op(kind, [x], y, schema.Pool2DOptionsT(padding=schema.Padding.SAME, **sides))
+        padding = schema.Padding.SAME if same else schema.Padding.VALID
+        return self._op(kind, [x], y, schema.Pool2DOptionsT(padding=padding, **sides))
 
     def mul(self, a: int, b: int) -> int:
         """Add a binary operator. Either operand may be broadcast along a dimension."""

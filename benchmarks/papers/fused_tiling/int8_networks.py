@@ -1,0 +1,93 @@
+"""Plan the networks of Table 5.1 as int8 models on ten devices, or execute them at a lower resolution.
+
+    python benchmarks/papers/fused_tiling/int8_networks.py [NETWORK...] [--execute]
+
+Layers are those of devices.py, with random weights. The first layers are split by rows and the others by channels; the
+thesis' integer program chooses the switch. Figures are arena plus model of a device, in MB, of int8; a float32 value of
+the thesis takes four bytes. Unlike the thesis' figures they include the weights of dense layers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import int8_models
+from papers.fused_tiling import devices
+from papers.fused_tiling.split_networks import optimized, verified
+
+from tflm_memopt.convert.request import request
+from tflm_memopt.devices.choice import shared_layers
+from tflm_memopt.devices.network import Network
+
+SIDES = {"YOLOv2": 96, "AlexNet": 99, "VGG-16": 64, "GoogLeNet": 64}
+"""Resolution at which a network is executed."""
+
+
+def model(name: str, side: int) -> bytes:
+    """Return a network as an int8 model."""
+    net = int8_models.Builder()
+    x = net.input((1, side, side, 3))
+    made: list[int] = []
+    for line in devices.NETWORKS[name].lines:
+        x = _layer(net, line, x, made)
+        made.append(x)
+    return net.model(x)
+
+
+def _layer(net: int8_models.Builder, line: devices.Line, x: int, made: Sequence[int]) -> int:
+    match line.kind:
+        case "conv":
+            out = (net.shape(x)[1] + 2 * line.pad - line.kernel) // line.stride + 1
+            same = line.stride == 1 and line.pad == line.kernel // 2
+            each = ((n, n) for n in (line.kernel, line.stride, line.pad, out))
+            return net.conv(x, line.channels, *each, depthwise=False, same=same)
+        case "pool":
+            return net.pool(x, line.kernel, line.stride, average=False, same=line.kernel == 2)
+        case "dense":
+            return net.dense(x, line.channels)
+        case "average":
+            return net.mean(x)
+        case "softmax":
+            return net.softmax(x)
+        case "reorg":
+            return net.space_to_depth(x, 2)
+        case "route":
+            return net.concatenation([made[i] for i in line.of]) if len(line.of) > 1 else made[line.of[0]]
+    return x
+
+
+def row(name: str, *, execute: bool = False) -> dict[str, Any]:
+    """Return the memory of one device and of the largest of ten and, if executed, whether the outputs agree."""
+    side = SIDES[name] if execute else devices.NETWORKS[name].side
+    data = model(name, side)
+    network = Network(data, name, request({"effort": "low"}), optimized)
+    shared = shared_layers(network, devices.DEVICES)
+    report, alone = shared.report, network.alone.report
+    original = report.original_arena.total + report.original_flash
+    largest = max(d.arena.total + d.flash for d in report.devices)
+    found = {"network": name, "side": side, "TFLM": original, "one": alone.arena.total + alone.flash, "ten": largest}
+    return found | {"sent": report.sent} | (verified(data, shared, 1) if execute else {})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", metavar="NETWORK", help=", ".join(SIDES))
+    parser.add_argument("--execute", action="store_true", help="run at a lower resolution, and compare all outputs")
+    args = parser.parse_args(arguments)
+    wrong = 0
+    for name in args.networks or SIDES:
+        found = row(name, execute=args.execute)
+        wrong += not found.get("bit_exact", True)
+        print(json.dumps(found), flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
