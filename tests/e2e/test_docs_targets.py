@@ -55,7 +55,7 @@ def compiled(*command: str) -> None:
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 def test_bare_metal(scratch: Path) -> None:
-    assert run_commands("Without an interpreter") == 5
+    assert run_commands("Without an interpreter") == 3
     for program, folder in zip(blocks("Without an interpreter", "c"), ("out", "streamed"), strict=True):
         (scratch / folder / "main.c").write_text(program)
         compiled("gcc", "-std=c11", "-Wpedantic", *STRICT, *INCLUDE, f"{folder}/main.c", f"{folder}/shapes_int8.c")
