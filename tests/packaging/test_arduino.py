@@ -4,15 +4,12 @@ core.
 
 from __future__ import annotations
 
-import functools
 import re
 import runpy
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -90,65 +87,43 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
     assert " tmo_" in linked
 
 
-@dataclass(frozen=True)
-class Toolchain:
-    """Compilers as an Arduino core calls them, gnu11 and gnu++14, and the TFLM on their include path."""
-
-    prefix: str
-    tflm: Any
-    machine: tuple[str, ...] = ()
-
-    @property
-    def missing(self) -> str:
-        return missing(f"{self.prefix}gcc", f"{self.prefix}g++", tflm=True)
-
-    def compile(self, folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
-        """Compile to object files in `folder`, which is empty."""
-        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{arduino_library() / 'src'}"]
-        c, cpp = [], []
-        for path in sorted(sources):
-            (c if path.suffix in (".c", ".S") else cpp).append(path)
-        made = objects([f"{self.prefix}gcc", "-std=gnu11", *common], c, folder)
-        return made + objects([f"{self.prefix}g++", "-std=gnu++14", *common, *self.tflm.flags, *flags], cpp, folder)
+def compiled(folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
+    """Compile to object files in `folder`, which is empty, as an Arduino core does: gnu11 and gnu++14."""
+    common = ["-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{arduino_library() / 'src'}"]
+    c, cpp = [], []
+    for path in sorted(sources):
+        (c if path.suffix in (".c", ".S") else cpp).append(path)
+    made = objects(["gcc", "-std=gnu11", *common], c, folder)
+    return made + objects(["g++", "-std=gnu++14", *common, *SPRING.flags, *flags], cpp, folder)
 
 
-M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
-HOST = Toolchain("", TFLM["SPRING"])
+SPRING = TFLM["SPRING"]
 """Arduino's library manager has a TFLM of spring 2023."""
-CORTEX_M4 = Toolchain("arm-none-eabi-", TFLM["AUTUMN"], M4)
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], list[Path]]:
-    """Return the library's object files, compiled once for each toolchain."""
-
-    @functools.cache
-    def compiled(tools: Toolchain) -> list[Path]:
-        sources = [path for path in (arduino_library() / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")]
-        return tools.compile(tmp_path_factory.mktemp("library"), sources)
-
-    return compiled
+def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Return the library's object files."""
+    sources = [path for path in (arduino_library() / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")]
+    return compiled(tmp_path_factory.mktemp("library"), sources)
 
 
-def compile_sketch(tools: Toolchain, sketch: Path, out: Path, *defines: str) -> list[Path]:
-    """Compile the sketch and the stub core. Like the IDE, include Arduino.h before the sketch."""
-    sources = [HERE / "core/main.cpp", sketch, *sketch.parent.glob("*.cpp"), *sketch.parent.glob("*.c")]
-    return tools.compile(out, sources, *defines, "-include", "Arduino.h", "-x", "c++")
-
-
-def run_sketch(tools: Toolchain, sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
+def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
     """Return what a sketch prints in one loop on this machine."""
     source, out = folder / sketch, folder / "out"
     shutil.copytree(arduino_library() / "examples" / sketch, source)
     out.mkdir()
     for ops in source.glob("*_ops.h"):  # its arena is sized for 32-bit builds; a PC needs more
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
-    made = [*compile_sketch(tools, source / f"{sketch}.ino", out, *defines), *library]
-    run("g++", *made, *tools.tflm.link, "-pthread", "-o", "program", cwd=out)
+    # like the IDE, include Arduino.h before the sketch
+    sources = [HERE / "core/main.cpp", source / f"{sketch}.ino", *source.glob("*.cpp"), *source.glob("*.c")]
+    made = [*compiled(out, sources, *defines, "-include", "Arduino.h", "-x", "c++"), *library]
+    run("g++", *made, *SPRING.link, "-pthread", "-o", "program", cwd=out)
     return run(out / "program", cwd=out)
 
 
-needs_host = pytest.mark.skipif(bool(HOST.missing), reason=HOST.missing or "present")
+MISSING = missing("gcc", "g++", tflm=True)
+needs_host = pytest.mark.skipif(bool(MISSING), reason=MISSING or "present")
 
 
 @pytest.mark.slow
@@ -161,22 +136,16 @@ needs_host = pytest.mark.skipif(bool(HOST.missing), reason=HOST.missing or "pres
         ("two_cores", ("-DARDUINO_ARCH_RP2040=1",), "two cores: star, the same scores as on a PC, "),
     ],
 )
-def test_sketches_run(
-    tmp_path: Path,
-    sketch: str,
-    platform: tuple[str, ...],
-    begins: str,
-    library: Callable[[Toolchain], list[Path]],
-) -> None:
+def test_sketches_run(tmp_path: Path, sketch: str, platform: tuple[str, ...], begins: str, library: list[Path]) -> None:
     """A thread stands for arduino-pico's second core; without it core 0 would wait forever."""
-    assert run_sketch(HOST, sketch, tmp_path, library(HOST), *platform).startswith(begins)
+    assert run_sketch(sketch, tmp_path, library, *platform).startswith(begins)
 
 
 @pytest.mark.slow
 @needs_host
 @pytest.mark.parametrize("form", ["RGB565_BE", "GRAY8"])
 def test_rows_of_the_camera_give_the_scores_of_the_whole_frame(
-    tmp_path: Path, form: str, library: Callable[[Toolchain], list[Path]], example: bytes
+    tmp_path: Path, form: str, library: list[Path], example: bytes
 ) -> None:
     case = camera.Case(getattr(camera, form), (20, 0, 120, 120), (20, 0), (96, 96, 1), 0)
     y, x = np.mgrid[:120, :160]
@@ -185,6 +154,6 @@ def test_rows_of_the_camera_give_the_scores_of_the_whole_frame(
     frame = (last if form == "GRAY8" else np.stack([first, last], axis=2)).astype(np.uint8).reshape(120, -1)
     image = camera.whole(case, frame, (np.arange(256) - 128).astype(np.int8))
     scores = run_model(example, [image[None, None]], 1, 1).outputs[0][0, 0]
-    name, *said = run_sketch(HOST, "camera", tmp_path, library(HOST), f"-DCAMERA_FORMAT=TMO_{form}").split()
+    name, *said = run_sketch("camera", tmp_path, library, f"-DCAMERA_FORMAT=TMO_{form}").split()
     assert list(map(int, said)) == scores.tolist()
     assert name in ("circle", "triangle", "square", "pentagon", "star", "cross")
