@@ -226,7 +226,7 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
     """Read a model that is to be split. `progress` is called for each device's conversion."""
     data, name, _ = loaded(model, name)
     line = None if link is None else LinkSpeed(*units.line(link))
-    asked = request(options).in_one_memory("several devices")
+    asked = request(options).in_one_memory()
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
     if on := asked.limits.board:  # all devices are compared with the board later, together
         target = options.get("target") or on.target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.apps.app import App, AppModel
@@ -14,8 +14,9 @@ from tflm_memopt.apps.rates import bases, timer
 from tflm_memopt.apps.results import AppExploration, AppPoint
 from tflm_memopt.convert import describe, speed
 from tflm_memopt.convert import instructions as by_instructions
+from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.instructions import Costed
-from tflm_memopt.errors import DoesNotFit
+from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Point, Selection
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import PointReport, convention
@@ -95,7 +96,6 @@ def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoi
 
     Raises UsageError for a rate without a clock, and DoesNotFit for a rate that no point keeps.
     """
-    members = [replace(m, asked=m.asked.in_one_memory("a rate, a time limit or explore")) for m in members]
     points = [_points(member, progress) for member in members]
     times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
     kept, models = [], []
@@ -125,7 +125,22 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
     found = by_instructions.frontier(conversion, cost, asked.table, asked.clock, planning)
     overhead = member.asked.limits.overhead
     most = math.inf if overhead is None else conversion.macs(overhead)
-    return [point for point in found if point.macs <= most] or found[:1]
+    return [*([point for point in found if point.macs <= most] or found[:1]), *_in_less_memory(member, conversion)]
+
+
+def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Costed]:
+    """Yield plans with tensors in slow memory, if that was requested. Raises UsageError if their time is unknown."""
+    slow = member.asked.limits.slow
+    if slow is None or not slow.asked:
+        return
+    if slow.clock is None:
+        raise UsageError(
+            "the time of bytes in slow memory is unknown",
+            code="time_unknown",
+            where=f"models.{member.name}",
+            hint="a board with external_ram_cycles, or no fps, ms and yield",
+        )
+    yield from by_instructions.in_less_memory(conversion, slow, member.asked.table)
 
 
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
@@ -138,7 +153,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
     if not points and entry.ms_measured is not None:  # TFLM runs the model as it is
         return [entry.ms_measured]
     timed = timer(member, entry, points[0].work if points else ())
-    return [timed.milliseconds(point.work) for point in points]
+    return [timed.milliseconds(point.work, point.converted.slow_moved) for point in points]
 
 
 def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:
@@ -171,12 +186,19 @@ def _in_core(members: Sequence[AppMember], models: Sequence[Sequence[Point]]) ->
         )
 
 
+def _waits(member: AppMember, point: Costed) -> float:
+    """Return the factor by which slow memory lengthens an inference."""
+    clock, moved = member.asked.clock, point.converted.slow_moved
+    inside, whole = (clock.cycles(point.work), clock.cycles(point.work, moved)) if clock else (None, None)
+    return whole[1] / inside[1] if any(moved) and inside and whole else 1.0
+
+
 def _taken(
     member: AppMember, entry: AppModel, points: Sequence[Costed], milliseconds: Sequence[float | None], number: int
 ) -> Point:
     """Return the RAM and the core time that a point takes."""
     arena: Arena = points[number].converted.arena if points else member.original.arena
-    instructions = points[number].instructions if points else member.original.macs
+    instructions = points[number].instructions * _waits(member, points[number]) if points else member.original.macs
     ms = milliseconds[number]
     busy = math.ceil((entry.fps or 0) * ms * ALL_THE_TIME / 1000) if ms is not None else 0
     return Point(arena.head, arena.tail, round(instructions * (entry.fps or 1)), busy)

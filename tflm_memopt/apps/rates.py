@@ -35,11 +35,14 @@ class Timer:
     per_instruction: float = 0.0
     """Milliseconds per instruction without a cycle model."""
 
-    def milliseconds(self, work: Iterable[Work]) -> float | None:
-        """Return the upper bound of the time of some work, or None if it is unknown."""
+    def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
+        """Return the upper bound of the time of some work, or None if it is unknown. moved: bytes of slow memory that
+        are read and written.
+        """
         if self.clock is None:
-            return self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
-        span = self.clock.milliseconds(self.clock.cycles(work))
+            inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
+            return None if any(moved) else inside
+        span = self.clock.milliseconds(self.clock.cycles(work, moved))
         return span[1] if span else None
 
 

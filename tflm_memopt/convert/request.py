@@ -80,10 +80,10 @@ class Request:
         asked = replace(self.limits, flash=None) != Limits() or self.options.target != GENERIC
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 
-    def in_one_memory(self, what: str) -> Request:
+    def in_one_memory(self) -> Request:
         """Return the request without a board's slow memory. Raises UsageError if the user asked for it."""
         if self.limits.slow and self.limits.slow.asked:
-            raise UsageError(f"--memory fast=SIZE,slow=SIZE cannot be combined with {what}", hint="no --memory")
+            raise UsageError("several devices have one memory each", hint="--memory RAM,FLASH")
         return replace(self, limits=replace(self.limits, slow=None))
 
     def exploring(self) -> Request:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import RESNET
+from models import Net
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 
+FAST = 1_000
+"""Fast memory of a model that needs more without slow memory."""
 ALONE, BOTH = 6_468, 12_820
 """Arenas without slow memory: of one model, and of two at the same time."""
 
@@ -63,8 +67,30 @@ def test_the_checker_finds_common_slow_bytes(in_turn: AppOptimized) -> None:
     check_together(apart, {(0, 1)})
 
 
+def at_a_rate(folder: Path, cycles: float) -> AppOptimized:
+    """Convert an application with a rate for a board on which a slow byte costs so many cycles."""
+    board = folder / f"board{cycles:g}.toml"
+    lines = ('core = "Cortex-M4"', 'clock = "80MHz"', 'ram = "16kB"', 'flash = "1MB"', 'external_ram = "1MB"')
+    costs = ("[external_ram_cycles]", f"read = {cycles}", f"write = {cycles}")
+    board.write_text("\n".join([*lines, *costs]))
+    net = Net(3)
+    x = net.conv2d(net.conv2d(net.input((1, 8, 8, 2)), 8, kernel=(3, 3)), 8, kernel=(5, 5))
+    model = net.model(net.add(x, net.conv2d(x, 8, kernel=(5, 5), out=(0.1, 0))))
+    options = {"effort": 0.05, "seconds": 0.05, "memory": {"fast": FAST, "slow": 100_000}, "board": str(board)}
+    return optimize(App({"a": AppModel(model, fps=1.0)}, options=options, name="one"))
+
+
+def test_rates_count_slow_bytes(tmp_path: Path) -> None:
+    done = at_a_rate(tmp_path, 20)
+    memories = done.models["a"].report.memories
+    assert memories and memories.slow > 0 and memories.fast <= FAST
+    moved = memories.slow_read + memories.slow_written
+    with pytest.raises(DoesNotFit, match="B together, the limit is"):
+        at_a_rate(tmp_path, 80e6 / moved * 10)
+
+
 def test_what_cannot_be_done_is_refused() -> None:
-    with pytest.raises(UsageError, match="cannot be combined with a rate"):
+    with pytest.raises(UsageError, match="time of bytes in slow memory is unknown"):
         optimize(app("fast=5kB,slow=100kB", fps=1.0))
     with pytest.raises(DoesNotFit, match="of slow memory"):
         optimize(app("fast=5kB,slow=5kB"))

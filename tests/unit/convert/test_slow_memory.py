@@ -139,3 +139,18 @@ def test_a_tensor_of_two_regions_stays_fast() -> None:
     assert made.report.memories and made.report.memories.slow
     assert len(programs(read(made.model).graph)) == 2
     assert guard.guarded_runs(read(made.model), [], seed=0)[1] == ""
+
+
+def test_tensors_of_two_regions_share_slow_bytes() -> None:
+    """A tensor that is read for the last time in the first region frees its bytes for the second."""
+    net = Net(3)
+    x = net.conv2d(net.input((1, 12, 12, 2)), 8, kernel=(5, 5))
+    x = net.conv2d(net.add(x, net.conv2d(x, 8, kernel=(5, 5))), 4, kernel=(3, 3), stride=(4, 4))
+    y = net.conv2d(net.unary("L2_NORMALIZATION", x), 96)
+    data = net.model(net.conv2d(net.add(y, net.conv2d(y, 96, kernel=(3, 3))), 4))
+    least = tflm_memopt.optimize(data, effort=0.1).report.arena.total
+    plan = tflm_memopt.optimize(data, effort=0.1, memory={"fast": least * 3 // 4, "slow": SLOW}).plan
+    assert plan
+    pairs = [(a, b) for a in plan.slow for b in plan.slow if a.last <= b.first]
+    assert [a for a, b in pairs if a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes]
+    assert len(plan.calls()) == 2
