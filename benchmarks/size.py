@@ -135,7 +135,7 @@ def table(rows: Sequence[Size]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = tables.parser(__doc__)
+    parser = tables.page_parser(__doc__)
     parser.add_argument(
         "--models", type=Path, metavar="DIR", help="where .tflite files are, for sizes of one model each"
     )

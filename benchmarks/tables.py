@@ -72,6 +72,11 @@ def update(page: Path, name: str, table: str) -> None:
     page.write_text(updated(page.read_text(encoding="utf-8"), name, table), encoding="utf-8")
 
 
+def require(page: Path, name: str) -> None:
+    """Raise ValueError for a document without such marks. Call this before long work."""
+    _parts(page.read_text(encoding="utf-8"), name)
+
+
 def page_parser(about: str | None) -> argparse.ArgumentParser:
     """Return a parser for a script that publish()es a table. about: the script's docstring."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -52,7 +52,7 @@ COLUMNS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = tables.parser(__doc__)
+    parser = tables.page_parser(__doc__)
     args = parser.parse_args(arguments)
     table = tables.markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
         f"\n\nPublished: {SOURCE}; median of 30 runs. Ours: whole arena under TFLM, ilp32, "

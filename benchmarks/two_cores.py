@@ -118,7 +118,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     core = MEASURED["m33"]
-    parser = tables.parser(__doc__)
+    parser = tables.page_parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
     parser.add_argument("--only", nargs="+", metavar="STEM", help="models whose names contain one of these")
     parser.add_argument("--share", metavar="A,B", help="as optimize has it")

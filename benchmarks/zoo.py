@@ -81,7 +81,7 @@ def _reasons(kept: Sequence[KeptBuiltin]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = tables.parser(__doc__)
+    parser = tables.page_parser(__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where .tflite files are, or folders of them")
     args = parser.parse_args(arguments)
 
