@@ -10,10 +10,10 @@ from cores.cases import Case, Outcome, model_cases, run
 from cores.core import CORES, Core, in_spike, missing_tools, vectors
 from cores.draws import DRAWS, converted_cases, program_case
 from models import Net
-from property.oracle import convert
+from property.oracle import assert_same_bytes, convert
 
 from tflm_memopt.convert.pipeline import ConversionOptions
-from tflm_memopt.ops.packing import Family
+from tflm_memopt.ops.packing import Family, Packing
 
 RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
 QEMU = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))]
@@ -72,3 +72,19 @@ def in_rows(data: bytes, target: str) -> list[Case]:
 def test_whole_rows_take_no_more_instructions_than_this(kernel: int, target: str, most: int) -> None:
     """Bound the instructions per pixel: a row made pixel by pixel is correct as well, but takes more."""
     assert spent(RV32V, in_rows(layer(kernel), target)) <= most * 16 * 16
+
+
+def test_dilated_windows_in_whole_rows() -> None:
+    """Windows dilated vertically, horizontally and both ways.
+
+    Their taps are not adjacent, and rows are so long that many pixels are made at once.
+    """
+    net = Net()
+    x = net.input((1, 9, 80, 16))
+    for dilation in ((2, 1), (1, 2), (2, 3)):
+        x = net.conv2d(x, 16, kernel=(3, 3), dilation=dilation, out=(0.4, -5))
+    data = net.model(x)
+    converted = convert(data, ConversionOptions(seconds=0, target="rv32-v", tiles=None))
+    assert converted is not None
+    assert {op.packing for op in converted[1].graph.ops.values()} == {Packing.RVV_CONV}
+    assert_same_bytes(data, converted[0], seed=1)

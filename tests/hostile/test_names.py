@@ -107,3 +107,10 @@ def test_no_absolute_path_gets_into_what_is_written_or_answered(
     written = [path for path in secret.rglob("*") if path.is_file() and path.parent != secret / "in"]
     assert len(written) > 50
     assert [path for path in written if b"secret" in path.read_bytes()] == []
+
+
+def test_a_device_folder_with_something_else_than_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "small.tflite").write_bytes(small())
+    (tmp_path / "out/device0/small.tflite").mkdir(parents=True)
+    assert cli.main(["verify", str(tmp_path / "small.tflite"), str(tmp_path / "out")]) == cli.BAD
+    assert "cannot read" in capsys.readouterr().err

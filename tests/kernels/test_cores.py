@@ -21,6 +21,7 @@ import tflm_memopt
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.lower.program import Program, ProgramCores
 from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.ops.packing import Packing
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
@@ -146,3 +147,16 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
     done = raced(watched, [planted], 50)
     assert done.returncode == TSAN_FOUND
     assert "data race" in done.stderr
+
+
+@pytest.mark.parametrize("how", [Sharding.CORE_1, Sharding.COLUMNS])
+def test_esp_nn_has_one_scratch_for_depthwise_convolutions(how: Sharding) -> None:
+    """Another share than core 0's is refused."""
+    program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
+    assert program.cores
+    shares = [*program.cores.shares]
+    i = next(i for i, op in enumerate(program.ops) if op.packing is Packing.ESP_DEPTHWISE)
+    assert host.check_cores(pack(program)) is Status.OK
+    shares[i] = replace(shares[i], how=how, cut=1)
+    changed = replace(program, cores=replace(program.cores, shares=tuple(shares)))
+    assert host.check_cores(pack(changed)) is Status.OP

@@ -122,3 +122,21 @@ def test_arena_of_detection(boxes: int, classes: int) -> None:
 def test_damaged_options_are_no_error(options: bytes) -> None:
     assert predict(detection(options)).total > 0
     assert predict(model("SignalRfft", options, words("INT16", (8,)), words("INT16", (10,)))).total > 0
+
+
+@pytest.mark.parametrize("coding", range(3))
+@pytest.mark.parametrize("zero_points", [[0, 0, 0, 0], [0, 1, 2, 3]])
+def test_arena_of_decoders(coding: int, zero_points: list[int]) -> None:
+    """One operator decodes two tensors. Only the pruning decoder copies zero points, and only if one is not 0."""
+    net = Net(1)
+    data = net.tensor((64,), "UINT8", None, data=np.zeros(64, np.uint8))
+    header = np.zeros(256, np.uint8)
+    header[[0, 1, 4, 5]] = coding, 1, 1, 1
+    ancillary = net.tensor((256,), "UINT8", None, data=header)
+    decoded = [net.tensor((4, 6), scales=[0.1] * 4) for _ in range(2)]
+    for tensor in decoded:
+        net.graph.tensors[tensor].quantization.zeroPoint = np.array(zero_points)
+    net.op("CUSTOM", [data, ancillary] * 2, decoded, custom_code="TFLM_DECODE")
+    made = net.model(*decoded)
+    assert predict(made).exact
+    oracle.assert_arena_as_predicted(made, oracle.interpreter(made))

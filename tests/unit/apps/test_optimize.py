@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
-from tflm_memopt import App, AppExploration, AppModel, explore, optimize
+from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
@@ -165,3 +165,43 @@ def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
         optimize(app)
     assert caught.value.code == code
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_figures_of_c_modules(stream: bool) -> None:
+    """Without an interpreter, only the modules' arena and the states of streamed inputs count, and no TFLM."""
+    result = optimize(application(stream=stream), interpreter=False)
+    report = result.report
+    header = result.files("c")["app.h"].decode()
+    assert f"#define APP_ARENA_BYTES {report.arena.head}u" in header
+    assert report.arena.total == report.arena.head + 8 * stream
+    assert (report.interpreter, report.arena_size) == (False, None)
+    row = fit(result, ["bluepill"]).boards[0].rewritten
+    assert (row.flash.tflm, row.ram_needed) == (0, report.arena.total)
+    under_tflm = optimize(application(stream=stream))
+    assert fit(under_tflm, ["bluepill"]).boards[0].rewritten.flash.total > row.flash.total + 20_000
+
+
+@pytest.mark.parametrize(
+    ("app", "code", "says"),
+    [
+        (application(ram=100), "does_not_fit", "limit is 100 B"),
+        (application(ram=5_000, concurrent=(("camera", "wake", "vad"),)), "does_not_fit", "in turn they take"),
+    ],
+)
+def test_what_does_not_fit_says_what_would(app: App, code: str, says: str) -> None:
+    with pytest.raises(DoesNotFit) as caught:
+        optimize(app)
+    assert caught.value.code == code
+    assert says in str(caught.value)
+    assert caught.value.where and caught.value.hint
+
+
+def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
+    found = run("fit", "door.toml", "--all", "--json").json
+    assert found["arena"]["total"] < found["original_arena"]["total"]
+    models = [(door / f"{name}.tflite").read_bytes() for name in ("one", "two")]
+    assert found["flash"]["original"] == sum(map(len, models))
+    row = next(row for row in found["boards"] if row["board"]["id"] == "nano33ble")
+    assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
+    assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1

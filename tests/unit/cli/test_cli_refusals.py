@@ -149,3 +149,20 @@ def test_old_files_stay_when_new_ones_cannot_be_written(
     monkeypatch.setattr("tempfile.mkstemp", full)
     assert_refused(run("optimize", "small.tflite", "-o", "out", "--op-per", "group"), "No space left on device")
     assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before
+
+
+def test_no_limit_can_be_kept_by_what_is_not_known(folder: Path, run: Run) -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 8, 8, 3)), 4, kernel=(3, 3))
+    y = net.op("CUSTOM", [x], [net.tensor((1, 8, 8, 4))], custom_code="MINE")
+    (folder / "mine.tflite").write_bytes(net.model(net.conv2d(y, 4)))
+    before = files(folder)
+    answer = run("optimize", "mine.tflite", "--ram-limit", "20kB")
+    assert_refused(answer, "the memory of MINE is unknown")
+    assert "code memory_unknown" in answer.err
+    assert files(folder) == before
+    known = run("fit", "mine.tflite", "--board", "nano33ble")
+    assert known.code == cli.NO
+    assert "not known" in known.out
+    page = run("fit", "mine.tflite", "--board", "nano33ble", "--markdown")
+    assert "| not known | at most" in page.out

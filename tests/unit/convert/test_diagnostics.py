@@ -11,6 +11,7 @@ from models import Net
 from unit.command import Run
 
 import tflm_memopt
+from tflm_memopt.cli import main as cli
 from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.targets.boards import board
@@ -87,3 +88,25 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     said = run("optimize", "builtin.tflite", "-o", "a").out
     (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
     assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line
+
+
+def heavy() -> bytes:
+    """A model with little RAM and 100 kB of weights."""
+    net = Net(3)
+    return net.model(net.fully_connected(net.fully_connected(net.input((1, 1000)), 100), 4))
+
+
+def test_the_flash_of_a_board_is_a_limit(folder: Path, run: Run) -> None:
+    (folder / "heavy.tflite").write_bytes(heavy())
+    answer = run("optimize", "heavy.tflite", "-o", "out", "--board", "bluepill", "--emit", "platformio")
+    assert (answer.code, answer.out) == (cli.NO, "")
+    assert not (folder / "out").exists()
+    assert "B of flash, bluepill has 49,152 B beside its core" in answer.err
+    assert re.search(r"at model [\d,]+ B, library [\d,]+ B, TFLM [\d,]+ B, the last two estimated", answer.err)
+    assert "code flash_too_small" in answer.err
+    names = re.search(r"--board ([\w, ]+)", answer.err)
+    assert names
+    assert "bluepill" not in names[1]
+    there = run("optimize", "heavy.tflite", "-o", "out", "--json", "--board", names[1].split(", ")[0]).json["board"]
+    assert there["fits"]
+    assert there["flash"]["model"] > 100_000

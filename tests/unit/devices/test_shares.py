@@ -84,3 +84,13 @@ def test_a_stack_without_exchange_receives_its_input_alone() -> None:
     stack = {op.index: DeviceSharding.OVERLAP for op in graph.ops[:-1]}
     shared = share(graph, stack | {graph.ops[-1].index: DeviceSharding.WHOLE}, 3, 0)
     assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 1), (0, 2), (1, 0), (2, 0)]
+
+
+@pytest.mark.parametrize(("last", "heights"), [(DeviceSharding.CHANNELS, [3, 7, 7, 8]), (DeviceSharding.WHOLE, [7, 8])])
+def test_rows_that_no_window_reaches_are_not_sent(last: DeviceSharding, heights: list[int]) -> None:
+    """Three windows at a stride of 2 read seven rows of eight."""
+    net = Net()
+    x = net.conv2d(net.input((1, 8, 8, 2)), 6)
+    strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
+    how = dict(zip((op.index for op in strided.ops), (DeviceSharding.CHANNELS, last), strict=True))
+    assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).messages) == heights

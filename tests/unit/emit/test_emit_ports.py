@@ -88,3 +88,20 @@ def test_another_models_module_is_refused(tmp_path: Path) -> None:
         verified(large, tflm_memopt.optimize(large).model, tmp_path)
     assert refusal.value.code == "bad_c_module"
     assert not verified(alike, tflm_memopt.optimize(alike).model, tmp_path).bit_exact
+
+
+def places(source: str, side: str) -> list[int]:
+    """Addresses of the inputs or outputs in the arena."""
+    return [int(at) for at in re.findall(rf"net_{side}(?:_\d+)?\(void\) {{ return \(.*\(arena \+ (\d+)\); }}", source)]
+
+
+def sizes(header: str, side: str) -> list[int]:
+    return [int(n) for n in re.findall(rf"#define NET_{side.upper()}(?:_\d+)?_BYTES (\d+)u", header)]
+
+
+def test_outputs_are_in_the_models_order(tmp_path: Path) -> None:
+    written(reversed_outputs(), tmp_path)
+    assert sizes((tmp_path / "net.h").read_text(), "output") == [12 * 12 * 2, 12 * 12 * 4]
+    source = (tmp_path / "net.c").read_text()
+    io = re.search(r"io\[\] = {arena \+ \d+, arena \+ (\d+), arena \+ (\d+)};", source)
+    assert io and places(source, "output") == [int(io[2]), int(io[1])]

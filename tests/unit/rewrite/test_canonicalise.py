@@ -167,3 +167,32 @@ def test_a_transpose_whose_result_is_wanted_is_no_match() -> None:
     net = Net()
     x = net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2))
     assert types(canonical(net, net.mean(x, (2, 3)), x)) == ["TRANSPOSE", "MEAN"]
+
+
+def _doubled(net: Net, x: int, options: object) -> int:
+    shape = net.op("SHAPE", [x], [net.tensor((3,), "INT32", None)])
+    return net.op("ADD", [shape, shape], [net.tensor((3,), "INT32", None)], options)
+
+
+@pytest.mark.parametrize("case", ["activation", "dynamic", "data", "too large", "missing"])
+def test_integers_that_are_not_known(case: str) -> None:
+    net = Net()
+    x = net.input((1, 6, 4))
+    if case == "activation":  # TFLM clamps
+        relu = schema.ActivationFunctionType.RELU
+        target = _doubled(net, x, schema.AddOptionsT(fusedActivationFunction=relu))
+    elif case == "dynamic":
+        net.graph.tensors[x].shapeSignature = np.array([1], np.int32)
+        target = _doubled(net, x, schema.AddOptionsT())
+    elif case == "too large":
+        shape = net.op("SHAPE", [x], [net.tensor((3,), "INT32", None)])
+        most = net.tensor((3,), "INT32", None, data=[2**31 - 1] * 3)
+        target = net.op("ADD", [shape, most], [net.tensor((3,), "INT32", None)], schema.AddOptionsT())
+    elif case == "data":
+        target = net.op("NEG", [net.input((3,), None, dtype="INT32")], [net.tensor((3,), "INT32", None)])
+    else:
+        first, count = (net.tensor((1,), "INT32", None, data=[n]) for n in (1, 3))
+        shape = net.op("SHAPE", [x], [net.tensor((3,), "INT32", None)])
+        target = net.op("SLICE", [shape, first, count], [net.tensor((3,), "INT32", None)])
+    result = canonical(net, net.op("RESHAPE", [x, target], [net.tensor((1, 4, 6))]))
+    assert types(result)[-1] == "RESHAPE"

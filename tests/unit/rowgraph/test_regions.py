@@ -140,3 +140,9 @@ def test_an_operator_with_state_waits_for_the_one_before() -> None:
 
 
 # ---- views ----
+
+
+def test_a_region_with_too_many_outputs_becomes_several() -> None:
+    found = regions(partition(*graph_of([(OURS, (0,)), *[(OURS, (1,))] * 40])))
+    assert len(found) == 3
+    assert [i for region in found for i in region.ops] == list(range(41))
