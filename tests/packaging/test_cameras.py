@@ -111,3 +111,10 @@ def test_a_picture_becomes_the_models_input(
     limits = np.iinfo(got.dtype)
     rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled)) + affine[1]
     np.testing.assert_array_equal(got, np.clip(rounded, limits.min, limits.max).astype(got.dtype))
+
+
+@pytest.mark.parametrize("shape", [(1, 32, 32, 4), (2, 32, 32, 1), (1, 49, 10, 1), (1, 1024), (1, 4000, 32, 1)])
+def test_what_is_no_image_gets_no_camera(shape: tuple[int, ...]) -> None:
+    parsed = read(network(shape, "INT8", (0.1, 0)))
+    assert program.image_of(border(parsed), None) is None
+    assert program.image_of(border(read(network((1, 32, 32, 1), "INT32", None))), None) is None

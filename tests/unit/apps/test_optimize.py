@@ -205,3 +205,18 @@ def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
     row = next(row for row in found["boards"] if row["board"]["id"] == "nano33ble")
     assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
     assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100B").code == 1
+
+
+@pytest.mark.parametrize(
+    ("entries", "options", "code", "says"),
+    [
+        ({"ms": 0.001}, CLOCKED, "too_slow", "'one' takes at least"),
+        ({"fps": 1}, LOW, "time_unknown", "the run time of 'one' is unknown"),
+        ({"ms": 1}, {**LOW, "ops": "builtin", "clock": 64, "core": "cortex-m4"}, "time_unknown", "unknown"),
+    ],
+)
+def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: str, says: str) -> None:
+    with pytest.raises((DoesNotFit, UsageError), match=says) as caught:
+        optimize(App({"one": AppModel(small(1), **entries), "two": AppModel(small(2))}, options=options))
+    assert caught.value.code == code
+    assert caught.value.hint

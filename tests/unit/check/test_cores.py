@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from conftest import EXAMPLE
 
+import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.annotation import annotate
 from tflm_memopt.convert.pipeline import ConversionOptions, for_two_cores, make_plan, pack_for
-from tflm_memopt.errors import PlanError
+from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import share_out
@@ -92,3 +94,26 @@ def test_a_core_with_less_time_gets_less() -> None:
         return sum(share.cut for sharing in plan.sharing for share in sharing.shares)
 
     assert columns((0.5, 1.0)) < columns((1.0, 1.0)) < columns((1.0, 0.5))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cores": 3},
+        {"share": "0.8,1"},
+        {"cores": 2, "share": "0.8"},
+        {"cores": 2, "share": (0.8, 1, 1)},
+        {"cores": 2, "share": "0,1"},
+        {"cores": 2, "share": "a,b"},
+        {"cores": 2, "input": "stream"},
+        {"cores": 2, "target": "cortex-m55"},
+        {"cores": 2, "ops": "builtin"},
+        {"cores": 2, "ops": "group"},
+        {"cores": 2, "max_macs": 1.2},
+    ],
+)
+def test_refusals(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as raised:
+        tflm_memopt.optimize(EXAMPLE.read_bytes(), **options)
+    assert raised.value.code == "bad_option"
+    assert raised.value.hint

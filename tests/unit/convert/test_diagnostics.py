@@ -110,3 +110,16 @@ def test_the_flash_of_a_board_is_a_limit(folder: Path, run: Run) -> None:
     there = run("optimize", "heavy.tflite", "-o", "out", "--json", "--board", names[1].split(", ")[0]).json["board"]
     assert there["fits"]
     assert there["flash"]["model"] > 100_000
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--force",), ("--ram-limit", "30kB"), ("--board", "nano33ble"), ("--op-per", "group"),
+    ],
+)  # fmt: skip
+def test_unless_it_is_wanted(folder: Path, run: Run, flags: tuple[str, ...]) -> None:
+    (folder / "builtin.tflite").write_bytes(mostly_builtin())
+    report = run("optimize", "builtin.tflite", "-o", "a", "--json", *flags).json
+    assert report["changed"]
+    assert not report["balance"]["worthwhile"]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from moving import concatenation
 
 import tflm_memopt
 from tflm_memopt.convert import annotation
+from tflm_memopt.convert.policy import NO_BALANCE
 from tflm_memopt.plan.layout import offsets
 
 SECONDS = 0.3
@@ -58,3 +62,31 @@ def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
     assert done.report.why_unchanged.startswith(why)
     assert done.report.arena == done.report.original_arena
     assert done.report.groups == ()
+
+
+BUILTIN: dict[str, Any] = {"ops": "builtin", "effort": "low"}
+
+
+def detector(size: int = 32) -> bytes:
+    """Heads on two maps with a CONCATENATION, so that chains may run in channel groups."""
+    net = Net(3)
+    x = net.conv2d(net.input((1, size, size, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    x = net.conv2d(net.depthwise_conv2d(x), 16)
+    first = net.conv2d(net.depthwise_conv2d(x, stride=(2, 2)), 32)
+    second = net.conv2d(net.depthwise_conv2d(first, stride=(2, 2)), 32)
+    heads = []
+    for x in (first, second):
+        head = net.conv2d(x, 12, kernel=(3, 3), out=(0.1, 0))
+        heads.append(net.reshape(head, (1, net.shape(head)[1] ** 2 * 3, 4)))
+    return net.model(concatenation(net, heads, 1))
+
+
+@pytest.mark.parametrize(("size", "worthwhile"), [(8, False), (32, True)])
+def test_the_balance_rule_holds(size: int, *, worthwhile: bool) -> None:
+    """A small saving does not justify the offsets in the file."""
+    always = tflm_memopt.optimize(detector(size), **BUILTIN).report
+    assert always.changed
+    assert always.balance
+    assert always.balance.worthwhile == worthwhile
+    report = tflm_memopt.optimize(detector(size), if_worthwhile=True, **BUILTIN).report
+    assert (report.changed, report.why_unchanged) == (worthwhile, "" if worthwhile else NO_BALANCE)

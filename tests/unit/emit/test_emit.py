@@ -212,3 +212,13 @@ def test_the_methods_are_those_of_tflm() -> None:
     custom = {operator: method for method, operator in pairs(header, r'AddCustom\(\s*"([^"]+)"')}
     assert custom == {o: m for o, m in CUSTOM.items() if m not in AFTER_2023 and o != "ethos-u"}
     assert "AddEthosU()" in header
+
+
+def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
+    """A custom operator's memory is unknown, so no constant is emitted and only a minimum is checked."""
+    least = arena_bytes(read(converted.model), converted.report)
+    header = ops_header("mixed", read(converted.model), converted.report)
+    assert "without what Mine * / __#error allocates, which is unknown" in header
+    assert f"#error Unknown allocations of Mine * / __#error: define MIXED_ARENA_SIZE as {least} bytes" in header
+    assert "constexpr size_t mixed_arena_size = MIXED_ARENA_SIZE;" in header
+    assert f"static_assert(mixed_arena_size >= {least}," in header

@@ -15,8 +15,12 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
 from descriptions.packed import packed_conv, packed_depthwise, windows
 from descriptions.pixels import conv_sums
+from kernels_cases import described, refused
+from papers.vmcu.dense import dense
 
+from tflm_memopt.kernels.build import Builder
 from tflm_memopt.kernels.instructions import REF
+from tflm_memopt.kernels.language import Index, Type
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.rewrites import (
     Rewrite,
@@ -79,3 +83,22 @@ def test_a_loop_that_goes_inside_changes_nothing(steps: list[Rewrite], run_of: i
 
 
 # ---- lanes ----
+
+
+def test_loops_that_cannot_go_inside() -> None:
+    """Refused: statements that are not sums in a workspace, several loops, and values carried between iterations."""
+
+    def along(b: Builder, n: Index) -> None:
+        (m,) = b.extents("m")
+        x, sums = b.ram("x", Type.INT8, n, m), b.workspace("sums", Type.INT32, n)
+        w = b.flash("w", Type.INT8, n)
+        with b.loop("i", n) as i:
+            total = b.ram_load(sums, i)
+            with b.loop("j", m) as j:
+                factor = b.flash_load(w, i)
+                with b.loop("k", 2):
+                    b.dot(total, factor, b.ram_load(x, i, j))
+            b.ram_store(sums, total, i)
+
+    assert "'r2' is taken along" in refused("bad_kernel", lambda: scheduled(described(along), [inward("i")]))
+    assert "more than sums" in refused("bad_kernel", lambda: scheduled(dense, [inward("n")]))

@@ -97,3 +97,8 @@ def test_damage_does_no_harm(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         entry[data.draw(st.integers(0, len(entry) - 1))] = data.draw(st.integers(0, 255))
     assert isinstance(said(with_metadata(bytes(entry))), Metadata)
+
+
+def test_channels_with_values_of_their_own_are_left_to_the_user() -> None:
+    assert said(with_metadata(packed(means=(127.5, 127.5, 127.5)))).pixels == (127.5, 51.0)
+    assert said(with_metadata(packed(means=(123.7, 116.3, 103.5)))) == Metadata(LABELS, None)

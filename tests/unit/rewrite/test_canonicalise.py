@@ -196,3 +196,17 @@ def test_integers_that_are_not_known(case: str) -> None:
         target = net.op("SLICE", [shape, first, count], [net.tensor((3,), "INT32", None)])
     result = canonical(net, net.op("RESHAPE", [x, target], [net.tensor((1, 4, 6))]))
     assert types(result)[-1] == "RESHAPE"
+
+
+def test_transposed_means_that_stay() -> None:
+    net = Net()
+    only_width = net.mean(net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2)), (3,))
+    of_channels = net.mean(net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2)), (1, 2, 3))
+    other_shape = net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2))
+    net.graph.tensors[other_shape].shape = [1, 5, 3, 7]
+    of_it = net.mean(other_shape, (2, 3))
+    one_more = net.mean(net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2)), (2, 3))
+    net.graph.tensors[one_more].shape = [1, 7, 2]
+    result = canonical(net, only_width, of_channels, of_it, one_more)
+    assert types(result) == ["TRANSPOSE", "MEAN"] * 4
+    assert [r.reason for r in result.refusals] == ["they are not a mean over height and width, each once"] * 4

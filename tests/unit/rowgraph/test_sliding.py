@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from models import Net
 
@@ -103,3 +105,35 @@ def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...
     result = tflm_memopt.optimize(model, input=f"sliding:{least}", seconds=0.05)
     assert result.report.overhead < 1
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
+
+
+def two_inputs() -> bytes:
+    net = Net()
+    return net.model(net.add(net.input((1, 8, 1, 4)), net.input((1, 8, 1, 4))))
+
+
+def builtin_input() -> bytes:
+    net = Net()
+    x = net.input((1, 8, 1, 4))
+    return net.model(net.conv2d(net.add_n(x, x), 4))
+
+
+def strided() -> bytes:
+    net = chain(stride=2)
+    return net.model(net.fully_connected(last(net), 3))
+
+
+@pytest.mark.parametrize(
+    ("make", "rows", "code", "hint"),
+    [
+        (two_inputs, 1, "unsupported_input", "--input arena"),
+        (builtin_input, 1, "unsupported_input", "--input arena"),
+        (strided, 1, "unsupported_input", "--input sliding:2"),
+        (strided, 3, "unsupported_input", "--input sliding:2"),
+        (strided, 20, "unsupported_input", "--input sliding:ROWS with 1 to 19"),
+    ],
+)
+def test_what_cannot_slide_is_said(make: Callable[[], bytes], rows: int, code: str, hint: str) -> None:
+    with pytest.raises(UsageError) as error:
+        tflm_memopt.optimize(make(), input=f"sliding:{rows}")
+    assert (error.value.code, error.value.hint) == (code, hint)

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor
 from tflm_memopt.runtime.arrays import load
+from tflm_memopt.runtime.every_value import every_value
+from tflm_memopt.runtime.stimuli import from_files
 
 
 def test_arrays_are_read(tmp_path: Path) -> None:
@@ -62,3 +65,26 @@ def test_other_files_are_named(tmp_path: Path, write: Callable[[Path], object], 
     assert f"this is {found}" in raised.value.what or found in raised.value.what
     assert raised.value.what.endswith("; a .npy file is needed")
     assert (raised.value.where, hint in raised.value.hint) == (str(path), True)
+
+
+def graph(tensor: Tensor, reader: Op | None = None, *others: Tensor) -> Graph:
+    return Graph({t.id: t for t in (tensor, *others)}, () if reader is None else (reader,), (tensor.id,), ())
+
+
+def test_other_floats_are_spread_over_their_range() -> None:
+    tensor = Tensor(0, "x", (1, 4), "FLOAT32")
+    values = np.stack([run.values[0].ravel() for run in every_value(graph(tensor), [tensor], seed=1)[:256]])
+    assert all(len(set(column)) == 256 for column in values.T.tolist())
+    assert -4 <= values.min() < -3.9 < 3.9 < values.max() <= 4
+
+
+IMAGE = Tensor(0, "image", (1, 2, 3, 4), "INT8", Quantization((0.5,), (0,)))
+
+
+@pytest.mark.parametrize(
+    ("array", "says"),
+    [(np.zeros((1, 2, 3, 4)), "type float64, the input is INT8"), (np.zeros((4, 3, 2), np.int8), r"shape \[4, 3, 2\]")],
+)
+def test_files_that_do_not_fit_are_errors(array: np.ndarray, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        from_files([IMAGE], [array])
