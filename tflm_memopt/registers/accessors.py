@@ -1,4 +1,6 @@
-"""Writes the support structs and the accessors (6.5), a function for each way in which the driver uses a register."""
+"""Writes the support structs and the accessors (section 6.5): one function for each way in which the driver uses a
+register.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class Accessor:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Loads and stores of one call."""
+    """Numbers of loads and stores of one call."""
 
     loads: int
     stores: int
@@ -49,7 +51,7 @@ def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Slot]]:
 
 
 def _written(slots: Sequence[Slot]) -> int:
-    """Return the mask of bits with a fixed place; arrays within one register have none."""
+    """Return the mask of bits with a fixed place. Arrays within one register have none."""
     return sum(slot.mask for slot in slots if not slot.place.bit_step)
 
 
@@ -79,7 +81,7 @@ def _bus(bits: int) -> str:
 
 
 def _struct(layout: Layout, placed: Placed) -> str:
-    """Return a support struct, which contains only the nested groups at their places."""
+    """Return a support struct, which contains only the nested groups at their offsets."""
     lines, at = [], 0
     for part, byte, step in sorted(placed.parts, key=lambda item: item[1]):
         if byte > at:
@@ -102,7 +104,7 @@ def _device(device: Device) -> str:
 
 
 def value_type(bits: int) -> str:
-    """Return the C type of a field, in which arithmetic with it is done, as for the words of the language extension."""
+    """Return the C type for arithmetic with a field, as for the words of the language extension."""
     return "uint32_t" if bits <= WORD else "uint64_t"
 
 

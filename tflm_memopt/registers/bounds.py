@@ -1,4 +1,4 @@
-"""Checks that loops end: drivers that wait for hardware must time out."""
+"""Checks that loops end: a driver that waits for hardware must time out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DIRECTIONS = {"<": (UP,), "<=": (UP,), ">": (DOWN,), ">=": (DOWN,), "!=": (UP, 
 def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeated: Iterable[Cursor]) -> None:
     """Raise RegisterError unless a part of the loop's condition counts a variable towards a limit.
 
-    repeated: the parts of the loop that are evaluated each time.
+    repeated: the parts of the loop that run in each iteration.
     """
     if condition is not None:
         if bare(condition).kind == CursorKind.INTEGER_LITERAL and unit.source(bare(condition)) == "0":
@@ -43,7 +43,7 @@ def _conjuncts(unit: ParsedFile, condition: Cursor) -> Iterator[Cursor]:
 
 
 def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]]:
-    """For each variable that is set, return the directions of its steps; 0 stands for any other change."""
+    """Return the directions of the steps of each variable that is set; 0 stands for any other change."""
     found: dict[str, set[int]] = {}
     for cursor in (inner for part in repeated for inner in part.walk_preorder()):
         children = list(cursor.get_children())
@@ -72,7 +72,7 @@ def _step(unit: ParsedFile, cursor: Cursor, children: list[Cursor]) -> int | Non
 
 
 def _counts(unit: ParsedFile, part: Cursor, changes: dict[str, set[int]]) -> bool:
-    """Return whether this part of a condition becomes false after its variable was counted far enough."""
+    """Return whether this part of a condition becomes false after its variable has counted far enough."""
     children = list(part.get_children())
     if part.kind == CursorKind.DECL_REF_EXPR:
         return _is_counted(part, (DOWN,), changes)
@@ -97,7 +97,7 @@ def _is_counted(cursor: Cursor, directions: tuple[int, ...], changes: dict[str, 
 
 
 def _is_still(cursor: Cursor, changes: dict[str, set[int]]) -> bool:
-    """Return whether neither the loop nor hardware changes anything in an expression."""
+    """Return whether neither the loop nor hardware can change the value of an expression."""
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind in (CursorKind.MEMBER_REF_EXPR, CursorKind.CALL_EXPR, CursorKind.ARRAY_SUBSCRIPT_EXPR):
             return False

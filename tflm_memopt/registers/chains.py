@@ -1,4 +1,4 @@
-"""Expressions that lead to bit fields, in clang's tree."""
+"""Reads the expressions of clang's tree that lead to bit fields."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bare(cursor: Cursor) -> Cursor:
 
 
 class Chains:
-    """Reads the field expressions of one file, and records how groups are reached."""
+    """Reads the field expressions of a file, and records how groups are reached."""
 
     def __init__(self, unit: ParsedFile, description: Description) -> None:
         self.unit, self.description = unit, description
@@ -62,7 +62,7 @@ class Chains:
             cursor = bare(children[0])
 
     def chain(self, cursor: Cursor) -> FieldChain:
-        """Return the chain that ends here. Raises RegisterError for an index outside of its array."""
+        """Return the chain that ends at this expression. Raises RegisterError for an index outside of its array."""
         steps: list[ChainLink] = []
         index: Cursor | None = None
         span = self.unit.span(cursor)
@@ -141,7 +141,7 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the names that an expression depends on, with an empty name for anything but names and arithmetic."""
+    """Return the names that an expression depends on. An empty name stands for anything but names and arithmetic."""
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind == CursorKind.DECL_REF_EXPR:

@@ -1,7 +1,8 @@
 """Finds accesses of a function that must not be combined: the bit field access conflict graph (6.4.2), and C's rules.
 
-The graph is the paper's. Its edges for control flow lead to writes and to reads with effects. A read without effects
-may happen although a branch would have skipped it; the dissertation combines the reads of Figure 6.5 (a) in this way.
+The graph is the paper's. Its edges for control flow lead only to writes and to reads with effects. A read without
+effects may be executed although a branch would have skipped it. The dissertation combines the reads of Figure 6.5 (a)
+in this way.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Reason(Enum):
 
 
 Edge = tuple[int, int]
-"""Two accesses of a function by their order, the earlier one first."""
+"""Two accesses of a function, by their order. The earlier one is first."""
 Edges = Mapping[Edge, frozenset[Reason]]
 Regions = list[list[FieldAccess]]
 """Sets of accesses that can be combined, each in order."""
@@ -55,7 +56,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Colour accesses in source order: each joins the first region that it fits into."""
+    """Colour accesses in source order. Each joins the first region that it fits into."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -68,16 +69,17 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 
 @dataclass(frozen=True)
 class Combining:
-    """Decides which accesses of a function can be combined: without conflict, and with an unobservable change of order.
+    """Decides which accesses of a function can be combined: those without a conflict whose change of order cannot be
+    observed.
 
-    Reads move to the first of them, writes to the last. Nothing moves past an action: a side effect, a call, a volatile
-    variable, or something that an interrupt reaches.
+    Reads move to the first of them, and writes to the last. Nothing moves past an action, which is a side effect, a
+    call, an access to a volatile variable, or an access to something that an interrupt reaches.
     """
 
     function: Function
     acts: Callable[[FieldAccess], bool]
     together: Callable[[FieldAccess, FieldAccess], bool]
-    """Whether two accesses are to the same place, or can be placed together."""
+    """Function that returns whether two accesses are to the same register, or can be placed in one."""
 
     @cached_property
     def edges(self) -> Edges:
@@ -140,7 +142,7 @@ class Combining:
         )
 
     def _begin(self, lead: FieldAccess) -> int:
-        """Return the first event of the statement before which the read moves."""
+        """Return the first event of the statement before which the read is placed."""
         order, events = lead.order, self.function.events
         while order > 0 and events[order - 1].host == lead.host:
             order -= 1

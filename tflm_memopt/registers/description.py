@@ -40,7 +40,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Place of a member in its group: `byte` of its register or of its first element, `bit` in that register."""
+    """Place of a member in its group: `byte` of its register, or of its first element's, and `bit` in that register."""
 
     byte: int
     bit: int = 0
@@ -57,12 +57,12 @@ class BitPlace:
 
 
 FieldName = tuple[str, str]
-"""Group and field."""
+"""Names of a group and a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A bit field, or an array of `count` bit fields. `place` is None if it may be chosen."""
+    """A bit field, or an array of `count` bit fields. `place` is None if it can be chosen."""
 
     group: str
     name: str
@@ -71,15 +71,15 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """rse: fields that a read changes. The field itself means that its value changes on its own, so reads cannot be
-    combined.
+    """Fields that a read changes (rse). If this includes the field itself, its value changes on its own, so reads
+    cannot be combined.
     """
     write_invalidates: tuple[FieldName, ...] = ()
-    """wse: fields that a write changes. The field itself means that the outside world observes each write."""
+    """Fields that a write changes (wse). If this includes the field itself, the outside world observes each write."""
     place: BitPlace | None = None
     register_bits: int = WORD
     reset: int | None = None
-    """Value of its register after a reset if known, which bits outside of fields keep."""
+    """Value of its register after a reset, if known. Bits outside of fields keep this value."""
 
     @property
     def key(self) -> FieldName:
@@ -87,7 +87,7 @@ class Field:
 
     @property
     def is_volatile(self) -> bool:
-        """Whether two reads may give different values."""
+        """Whether two reads may return different values."""
         return self.key in self.read_invalidates
 
     @property
@@ -111,7 +111,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class SubGroup:
-    """A nested group, or an array of `count` of it."""
+    """A nested group, or an array of `count` nested groups."""
 
     name: str
     group: str
@@ -158,17 +158,17 @@ class Description:
     groups: Mapping[str, RegisterGroup]
     devices: tuple[Device, ...]
     is_fixed: bool
-    """The places of fields are given, as for existing chips."""
+    """Whether the places of fields are given, as for existing chips."""
 
 
 _COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
 _READ_ONLY, _WRITE_ONLY = AccessType.READ_ONLY, AccessType.WRITE_ONLY
-"""Reads and writes at this place may access different things."""
+"""Whether reads and writes at one address may access different things."""
 
 
 def check(description: Description) -> None:
-    """Raise RegisterError for fields that do not fit their register, that overlap, or with effects on
-    unknown fields.
+    """Raise RegisterError for fields that do not fit their register, fields that overlap, and effects on unknown
+    fields.
     """
     for group in description.groups.values():
         for field in group.fields:

@@ -8,9 +8,9 @@ from enum import Enum
 from tflm_memopt.registers.description import Field, SourceLine, SubGroup
 
 Span = tuple[int, int]
-"""First byte of a piece of source, and the byte after its last."""
+"""First byte of a piece of source, and the byte after its last one."""
 Context = tuple[int, ...]
-"""The enclosing branches and loops, outermost first. Equal contexts are executed equally often, in order."""
+"""The enclosing branches and loops, outermost first. Code with equal contexts is executed equally often, in order."""
 
 
 class Happening(Enum):
@@ -18,7 +18,7 @@ class Happening(Enum):
 
     ACCESS = "access"
     BARRIER = "barrier"
-    """Something observable or controllable from outside: a call, a volatile variable, assembly."""
+    """Something that can be observed or controlled from outside: a call, a volatile variable, or assembly."""
     EXIT = "exit"
     """return, break or continue."""
     SET = "set"
@@ -44,11 +44,11 @@ class FieldChain:
     """The pointer, or the group itself."""
     root_group: str
     device: str
-    """Name of the device, or "" if the pointer may lead to several places."""
+    """Name of the device, or "" if the pointer may lead to several devices."""
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine the place. A call counts as an unnamed variable, so that its places are never equal."""
+    """Variables that determine the place. A call counts as an unnamed variable, whose places are never equal."""
 
     @property
     def field(self) -> Field:
@@ -60,7 +60,7 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement of a block, before which others can be inserted. `blocks` are the enclosing blocks,
+    """A statement of a block, before which other statements can be inserted. `blocks` are the enclosing blocks,
     outermost first.
     """
 
@@ -87,11 +87,11 @@ class FieldAccess:
     span: Span
     """The replaced source: the field's expression, or the assignment."""
     operator: str = ""
-    """Operator of an assignment: =, +=, ++; "" for a read in an expression."""
+    """Operator of an assignment, such as =, += or ++; "" for a read in an expression."""
     value: Span | None = None
     """The right side of an assignment."""
     is_statement: bool = False
-    """The assignment is a whole statement of a block."""
+    """Whether the assignment is a whole statement of a block."""
 
     @property
     def field(self) -> Field:
@@ -133,10 +133,10 @@ class Function:
     line: SourceLine
     is_interrupt: bool = False
     has_jumps: bool = False
-    """The function has a goto, so nothing in it is combined."""
+    """Whether the function has a goto, in which case nothing in it is combined."""
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
-    """Contexts that are executed several times."""
+    """Contexts that may be executed several times."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
     """Dependencies of the condition of each context."""
     values: dict[str, MadeOf] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Function:
         return [event.access for event in self.events if event.access is not None]
 
     def controls(self, access: FieldAccess) -> frozenset[int]:
-        """Return the orders of the reads whose values decide whether the access is evaluated."""
+        """Return the orders of the reads whose values decide whether the access is executed."""
         contexts = set(access.context)
         for event in self.events[: access.order]:
             if event.what is Happening.EXIT:
@@ -159,7 +159,7 @@ class Function:
         return frozenset(order for order in self._closed(needs).accesses if order < access.order)
 
     def _closed(self, needs: MadeOf) -> MadeOf:
-        """Return the dependencies including those of the variables."""
+        """Return the dependencies, including those of the variables among them."""
         while True:
             more = needs
             for name in needs.variables:
@@ -175,10 +175,10 @@ class Driver:
 
     functions: tuple[Function, ...]
     dynamic: frozenset[str]
-    """Groups that pointers of the driver may lead to."""
+    """Groups to which pointers of the driver may lead."""
     indexed: frozenset[tuple[str, str]]
     """Arrays (group, member) with an unknown index."""
     words: tuple[tuple[Span, str], ...]
-    """The extension's words in the text, each with its plain C form."""
+    """The extension's words in the text, each with its form in plain C."""
     reach: frozenset[tuple[str, str]]
     """Fields that interrupt handlers use."""

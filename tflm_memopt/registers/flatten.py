@@ -11,7 +11,7 @@ from tflm_memopt.registers.driver import Driver, FieldAccess, FieldChain, Span
 
 @dataclass(frozen=True, slots=True)
 class FlatField:
-    """A field of a remaining group. `count` is None unless it is an array with unknown indices."""
+    """A field of a remaining group. `count` is None, unless the field is an array with unknown indices."""
 
     name: str
     field: Field
@@ -31,7 +31,7 @@ class FlatGroup:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The target of an access after simplification: `anchor` leads to the group, and `name` is the field in it."""
+    """The target of an access after simplification. `anchor` leads to the group, and `name` is the field in it."""
 
     group: str
     anchor: Span
@@ -42,7 +42,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """All remaining groups; nested groups come first."""
+    """All remaining groups. Nested groups come first."""
 
     groups: Mapping[str, FlatGroup]
 
@@ -68,7 +68,7 @@ class Flat:
 
 
 def flatten(description: Description, driver: Driver) -> Flat:
-    """Return the remaining groups of a description if this driver is its only user."""
+    """Return the remaining groups of a description, if no other driver uses the description."""
     kept = _kept(description, driver)
     found: dict[str, FlatGroup] = {}
     for name in description.groups:
@@ -81,7 +81,9 @@ def flatten(description: Description, driver: Driver) -> Flat:
 
 
 def _kept(description: Description, driver: Driver) -> frozenset[str]:
-    """Return the groups of devices, pointers and arrays with unknown indices, and all groups that contain these."""
+    """Return the groups of devices, of pointers and of arrays with unknown indices, and all groups that contain one of
+    these.
+    """
     kept = {device.group for device in description.devices} | set(driver.dynamic)
     for name, group in description.groups.items():
         kept |= {part.group for part in group.parts if (name, part.name) in driver.indexed}

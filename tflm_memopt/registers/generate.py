@@ -22,7 +22,9 @@ WORDS = "register_words.h"
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A driver in plain C with its accessors. Loads and stores count each accessor call of the text once."""
+    """A driver in plain C with its accessors. Each accessor call in the text is counted once for the loads and
+    stores.
+    """
 
     driver: str
     header: str
@@ -81,7 +83,8 @@ def generate(
 ) -> Generated:  # fmt: skip
     """Run all steps. Raises RegisterError.
 
-    place: choose the places of fields even if the description gives them. folders: folders of the driver's headers.
+    place: whether to choose the places of fields even if the description gives them. folders: folders of the driver's
+    headers.
     """
     description, header_text = read(description_path, description_text)
     unit, driver = source.read(driver_path, driver_text, description, description_path, header_text, folders)
@@ -140,9 +143,10 @@ class _Places:
         return rewrite.rewrite(self.unit, self.driver, self.flat, found, regions, self.includes)
 
     def placed(self) -> Layout:
-        """Place fields for the fewest accesses in the text, since a write to a shared register must first read it.
+        """Choose the layout with the fewest accesses in the text, since a write to a shared register must first read
+        it.
 
-        Combinations that cost more than they save are dropped, starting with the least frequent.
+        Combinations that cost more than they save are dropped, the least frequent ones first.
         """
         wanted = self.combinations()
         best = layout.place(self.flat, wanted)
@@ -159,8 +163,8 @@ class _Places:
         return sum(cost.loads + cost.stores for cost in costs)
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """Return the combined accesses of each function in a layout, or without one as if each group were
-        one register.
+        """Return the combined accesses of each function in a layout. Without a layout, each group counts as one
+        register.
         """
 
         def acts(access: FieldAccess) -> bool:
@@ -187,7 +191,7 @@ class _Places:
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
 
     def _words(self, spot: Spot) -> list[str]:
-        """Return the text that leads to a target. Equal texts with equal variables mean the same place."""
+        """Return the text that leads to a target. Equal texts with equal variables lead to the same register."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]
 
 

@@ -1,4 +1,4 @@
-"""Places of fields: as a chip defines them, or chosen for the fewest accesses (6.4.4)."""
+"""Places of fields, either given for a chip or chosen for the fewest accesses (6.4.4)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tflm_memopt.registers.description import WORD, AccessType, BitPlace, SubGro
 from tflm_memopt.registers.flatten import Flat, FlatField, FlatGroup
 
 Combination = frozenset[tuple[str, str]]
-"""Fields, each as group and name, that are accessed together."""
+"""Fields that are accessed together, each as group and name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A field in a register; for an array, the first element's place."""
+    """A field in a register, or an array of fields, whose first element is at this place."""
 
     field: FlatField
     place: BitPlace
 
     @property
     def mask(self) -> int:
-        """The field's bits in place; for an array, those of its first element."""
+        """The bits of the field in its register. For an array, those of the first element."""
         return ((1 << self.field.field.bits) - 1) << self.place.bit
 
     @property
@@ -35,13 +35,13 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A word of the bus, or an array of words. `byte` is its place in the group."""
+    """A word of the bus, or an array of words. `byte` is its offset in the group."""
 
     byte: int
     bits: int
     slots: tuple[Slot, ...]
     reset: int | None
-    """Value written to bits outside of fields, or None if they are written as read."""
+    """Value that is written to bits outside of fields, or None if they are written as they were read."""
 
     @property
     def count(self) -> int:
@@ -62,12 +62,12 @@ class Register:
 
     @property
     def reads(self) -> int:
-        """Bits that may be read as ones."""
+        """Bits that may be read as 1."""
         return self.full if self.reset is None else self.used | self.reset
 
     @property
     def reserved(self) -> int:
-        """Value that a write gives bits outside of fields."""
+        """Value that a write puts into bits outside of fields."""
         return (self.reset or 0) & ~self.used
 
     @property
@@ -77,13 +77,17 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Bits that a write of other fields must give as zeros, and as ones, to have no effect."""
+        """Bits of this register that must be written as 0, and bits that must be written as 1, so that a write of other
+        fields has no effect on them.
+        """
         zeros = sum(slot.all_bits for slot in self.slots if slot.field.field.access in _ZEROS)
         ones = sum(slot.all_bits for slot in self.slots if slot.field.field.access is AccessType.ZERO_CLEARS)
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return the bits that a write of `written` must keep as read; 0 means that it need not read."""
+        """Return the bits that a write of `written` must keep as they were read. If there are none, no read is
+        needed.
+        """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(slot.all_bits for slot in self.slots if not slot.field.field.is_writable)
@@ -101,7 +105,7 @@ class Placed:
     name: str
     registers: tuple[Register, ...]
     parts: tuple[tuple[SubGroup, int, int], ...]
-    """Nested groups with first byte, and bytes from one element to the next."""
+    """Nested groups, with their first byte and the distance between elements in bytes."""
     nbytes: int
 
     def slot(self, name: str) -> tuple[Register, Slot]:
@@ -133,16 +137,17 @@ def fixed(flat: Flat) -> Layout:
 
 
 def place(flat: Flat, regions: Iterable[Combination]) -> Layout:
-    """Place fields by a heuristic: combinations in the order of their frequency, then of their number of fields.
+    """Place fields by a heuristic, which takes combinations in the order of their frequency and then of their number of
+    fields.
 
     regions: the fields of each access region of the driver. Fields whose accesses have effects get their own registers.
     """
     order = combinations(regions)
     elements = {part.group for group in flat.groups.values() for part in group.parts if part.count is not None}
     found: dict[str, Placed] = {}
-    for group in flat.groups.values():  # nested groups come first
+    for group in flat.groups.values():  # groups contained in others come first
         placed = _placed(group, order, found)
-        if group.name in elements:  # the size becomes a power of two, so that an index is a shift
+        if group.name in elements:  # the size becomes a power of two, so that indexing is a shift
             placed = replace(placed, nbytes=1 << (placed.nbytes - 1).bit_length())
         found[group.name] = placed
     return found
@@ -176,7 +181,7 @@ def _placed(group: FlatGroup, order: Sequence[Combination], children: Mapping[st
 
 
 def _together(group: FlatGroup, field: FlatField, order: Sequence[Combination], done: set[str]) -> list[FlatField]:
-    """Return the fields that share a register with a field: the rest of its first combination, as far as it fits."""
+    """Return the fields that share a register with a field: the rest of its first combination, as far as they fit."""
     names = next((c for c in order if (group.name, field.name) in c), frozenset())
     found, bits = [], 0
     for other in group.fields:

@@ -22,13 +22,13 @@ HERE = Path(__file__).parent
 PRELUDE = str(HERE / "prelude.h")
 """Name of a virtual file, whose text is passed to libclang."""
 KEYWORDS = "bfGroup", "interrupt_handler"
-"""Words that also occur in the driver itself."""
+"""Words that may also occur in the driver."""
 _NOTE = '__attribute__((annotate("{}")))'
 LARGEST = 64
 
 
 def keywords() -> str:
-    """Return the support header of 6.3.4 for our own parsing, in which each word leaves an annotation."""
+    """Return the support header of 6.3.4 for our own parser, in which each word leaves an annotation."""
     types = [
         f"#define uint{n} {_NOTE.format(f'bits {n}')} unsigned{' long long' * (n > 32)}" for n in range(1, LARGEST + 1)
     ]
@@ -118,7 +118,7 @@ class ParsedFile:
         return [first for first, _, _ in self.tokens]
 
     def token_from(self, offset: int) -> str:
-        """Return the first token that begins at or after `offset`."""
+        """Return the first token at or after `offset`."""
         at = bisect.bisect_left(self._starts, offset)
         return self.tokens[at][2] if at < len(self.tokens) else ""
 
@@ -129,13 +129,13 @@ class ParsedFile:
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in KEYWORDS]
 
     def in_macro(self, cursor: Cursor) -> bool:
-        """Return whether the cursor comes from a macro expansion, so that its text cannot be replaced."""
+        """Return whether the cursor belongs to a macro expansion, whose text cannot be replaced."""
         first, end = self.span(cursor)
         return any(f <= first and end <= e for f, e in self.macros)
 
 
 def notes(cursor: Cursor) -> list[tuple[str, str]]:
-    """Return the annotations of the extension's words at a declaration, as word and argument."""
+    """Return the annotations of the extension's words at a declaration, as pairs of word and argument."""
     found = [child.spelling for child in cursor.get_children() if child.kind == CursorKind.ANNOTATE_ATTR]
     return [(text.partition(" ")[0], text.partition(" ")[2]) for text in found]
 

@@ -34,8 +34,8 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Rewrite the driver. header: the description, whose include is removed, and the accessors' header, which is
-    included.
+    """Rewrite the driver. header: names of the description, whose include is removed, and of the accessors' header,
+    which is included instead.
     """
     writer = _Writer(unit, flat, layout)
     for function in driver.functions:
@@ -54,8 +54,8 @@ def _included(text: str, description: str, header: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """New text for a span. For an empty span, the text goes before what begins there. `parts` are spans that it
-    contains.
+    """New text for a span. For an empty span, the text is inserted before whatever begins there. `parts` are spans that
+    the new text contains.
     """
 
     span: Span
@@ -90,8 +90,8 @@ class _Writer:
                 self._edit(access.span, *self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Read all fields before the statement of the first access, into one variable each. Returns the variables by
-        order.
+        """Read all fields of the region into variables, before the statement of the first access. Returns the variables
+        by order.
         """
         lead = region[0]
         fields = self._by_name(region)
@@ -117,7 +117,7 @@ class _Writer:
         return found
 
     def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
-        """Keep all values until the last write, which writes them together."""
+        """Keep all values in variables until the last write, which writes them together."""
         *early, last = region
         kept: dict[int, tuple[str, tuple[Span, ...]]] = {}
         for access in early:
@@ -145,7 +145,7 @@ class _Writer:
         return {name: spots[name] for name in sorted(spots, key=order.index)}
 
     def _value(self, access: FieldAccess, values: Mapping[int, str]) -> tuple[str, tuple[Span, ...]]:
-        """Return the written value as text, with the spans of its parts."""
+        """Return the written value as text, and the spans of its parts."""
         right = (access.value,) if access.value else ()
         if access.operator == "=":
             return "{0}", right
@@ -180,7 +180,7 @@ class _Writer:
         self._edit((offset, offset), separator.join(text.splitlines()) + separator, parts)
 
     def _whole_line(self, span: Span) -> Span:
-        """Return the span of a statement with its semicolon, and of its whole line if that contains nothing else."""
+        """Return the span of a statement with its semicolon, or of its whole line if the line contains nothing else."""
         first, end = span
         end = self.unit.data.index(b";", end) + 1 if self.unit.data[end - 1 : end] != b";" else end
         start = self.unit.data.rfind(b"\n", 0, first) + 1
@@ -226,9 +226,9 @@ def _renumbered(text: str, first: int) -> str:
 
 
 def _outermost(edits: Iterable[_Edit], span: Span) -> list[_Edit]:
-    """Return the outermost edits inside a span in order; insertions before a place come first.
+    """Return the outermost edits inside a span in order.
 
-    Insertions before the span itself are not included.
+    Insertions at a position come first; those before the span itself are left out.
     """
     inside = [e for e in edits if span[0] <= e.span[0] and e.span[1] <= span[1] and e.span[1] > span[0]]
     inside.sort(key=lambda e: (e.span[0], e.span[1] > e.span[0], -e.span[1]))

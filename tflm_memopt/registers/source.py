@@ -52,8 +52,8 @@ def _is_function(cursor: Cursor) -> bool:
 
 
 def _quiet(definitions: list[Cursor], chains: Chains) -> frozenset[str]:
-    """Return functions without observable behaviour: no register access, no volatile variable, no calls of other
-    functions.
+    """Return the functions without observable behaviour: they access no register and no volatile variable, and call no
+    other functions.
     """
     loud = set[str]()
     calls: dict[str, set[str]] = {}
@@ -91,7 +91,7 @@ class _FunctionReader:
         self.host = Host((0, 0), ())
         self.count = 0
         self.needs = NOTHING
-        """Dependencies of the expression that is being read."""
+        """Dependencies of the expression that is currently being read."""
 
     def function(self, cursor: Cursor) -> Function:
         handler = any(word == "interrupt" for word, _ in notes(cursor)) or "interrupt" in _attributes(self.unit, cursor)
@@ -158,7 +158,7 @@ class _FunctionReader:
         for child in body.get_children():
             outer = self._enter(
                 needs
-            )  # a jump may lead to each label, so nothing before it in the body is certain to have happened
+            )  # a jump may lead to any label, so nothing before it in the body is certain to have been executed
             while child.kind in (CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT):
                 child = list(child.get_children())[-1]  # noqa: PLW2901
             self._statement(child)

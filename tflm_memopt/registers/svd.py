@@ -73,7 +73,7 @@ def read(path: Path, text: str) -> Description:
     try:
         for peripheral in SVDParser(tree).get_device().peripherals or ():
             reader.peripheral(peripheral)
-    except Exception as error:  # the parser accepts files other than SVD, and then its code fails
+    except Exception as error:  # for files other than SVD, the parser's own code fails
         raise RegisterError(f"invalid CMSIS-SVD: {error}", where=f"{path.name}:1", hint="validate the file") from error
     if not reader.devices:
         raise RegisterError(
@@ -87,7 +87,7 @@ def read(path: Path, text: str) -> Description:
 
 @dataclass
 class _Lines:
-    """Line numbers, which the parser does not keep, and elements that it would ignore."""
+    """Line numbers, which the parser drops, and elements that it ignores."""
 
     file: str
     tree: Any
@@ -114,7 +114,9 @@ class _Lines:
         return SourceLine(self.file, 1)
 
     def effects(self) -> Iterator[tuple[str, Any]]:
-        """Yield (peripheral, side effect), and (peripheral, None) for each peripheral with a sideEffects element."""
+        """Yield (peripheral, side effect), or (peripheral, None) once for each peripheral with a sideEffects
+        element.
+        """
         for node in self.tree.iter("sideEffects"):
             yield node.get("peripheral", ""), None
             for said in node.iter("rse", "wse"):
@@ -195,13 +197,15 @@ class _Reader:
 
 
 def _said(node: Any, register: Any, name: str) -> str:
-    """Return a property of a field, or else of its register."""
+    """Return a property of a field or, if it is missing, of its register."""
     value = getattr(node, name) or (getattr(register, name) if register is not None else None)
     return str(value.value) if value else ""
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Return the group with the side effects given in the file, or with all possible ones if none are given."""
+    """Return the group with the side effects in the file. If the file has none for the peripheral, all possible ones
+    are added.
+    """
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )
@@ -229,7 +233,7 @@ def _with_effects(description: Description, owner: Device, one: Field, said: lis
 
 
 def _found(description: Description, owner: Device, path: str, line: SourceLine) -> FieldName:
-    """Return the field that REGISTER.FIELD names; a register without fields counts as one field."""
+    """Return the field that REGISTER.FIELD names. A register without fields counts as one field."""
     group = owner.group
     for name in path.split("."):
         member = next((m for m in description.groups[group].members if m.name == _word(name)), None)
@@ -246,12 +250,12 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
 
 
 def _word(name: str) -> str:
-    """Return a C identifier; the [%s] or %s of arrays is removed."""
+    """Return a C identifier. The [%s] or %s of arrays is removed."""
     return re.sub(r"\W", "_", re.sub(r"_?\[?%s\]?", "", name.strip()))
 
 
 def declarations(description: Description) -> str:
-    """Return C declarations of members and their types, without places, for parsing drivers."""
+    """Return C declarations of members and their types, without their places, for parsing drivers."""
     lines = []
     for group in description.groups.values():
         lines.append(f"struct {group.name} {{")
@@ -273,8 +277,8 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a layout as CMSIS-SVD with its side effects, so that it can be read again. Arrays of groups
-    are clusters.
+    """Return a layout as CMSIS-SVD with its side effects, so that it can be read again. Arrays of groups become
+    clusters.
     """
     root = ET.Element("device", schemaVersion="1.3")
     _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")

@@ -1,1 +1,1 @@
-"""Reports for people: text, pages and figures. They show computed results and compute nothing."""
+"""Reports for people: text, pages and figures. This package only presents results and computes none."""

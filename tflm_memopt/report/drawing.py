@@ -1,7 +1,7 @@
 """The elements of figures: shapes with named styles, which svg.py draws.
 
-Colours are those of Okabe and Ito, which people with colour vision deficiencies can distinguish ("Color Universal
-Design", 2008). Buffers that are kept in part are also hatched, so that no fact rests on colour alone.
+The colours are those of Okabe and Ito, which people with colour vision deficiencies can distinguish ("Color Universal
+Design", 2008). Buffers that are only partly kept are also hatched, so that colour is never the only sign.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ DARK: Mapping[str, str] = {
     "sky": "#56b4e9", "blue": "#2f8fd0", "green": "#1fb58a", "orange": "#e69f00", "pink": "#d78fb6",
     "red": "#ee7a2b", "grey": "#8a919e", "white": "#ffffff", "black": "#11151a",
 }  # fmt: skip
-"""Colours of the light and the dark scheme. Names of colours are those of LIGHT."""
+"""Colours of the light and the dark scheme, by the names in LIGHT."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Style of shapes. Colours are given by name, "" for none; lengths are in pixels."""
+    """Style of shapes. Colours are given by name, or "" for none. Lengths are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0
-    """Opacity of the fill, 0 to 1."""
+    """Opacity of the fill, from 0 to 1."""
     stroke: str = ""
     width: float = 1.0
     dash: tuple[float, float] | None = None
@@ -52,9 +52,9 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
     "scratch": ("red", True, "scratch"),
     "weights": ("grey", True, "copied weights"),
 }
-"""For each role of a buffer: colour, whether it is hatched, text of the legend."""
+"""Colour, hatching and legend text for each role of a buffer."""
 DARK_ROLES = ("tensor", "output", "scratch")
-"""Roles whose colours need white letters."""
+"""Roles whose colours require white letters."""
 
 STYLES: Mapping[str, Style] = {
     "axis": Style(stroke="soft"),
@@ -77,7 +77,7 @@ STYLES: Mapping[str, Style] = {
 
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """A closed polygon. `tip`: text that is shown when the reader points at it."""
+    """A closed polygon. `tip`: text that appears when the reader points at it."""
 
     points: tuple[Point, ...]
     style: str
@@ -92,7 +92,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text. `anchor`: the part of the text that is at x: start, middle, end. y is the baseline."""
+    """A text. `anchor`: the part of the text that is at x, which is start, middle or end. y is the baseline."""
 
     x: float
     y: float
@@ -111,7 +111,7 @@ Shape = Polygon | Line | Label
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Shapes with coordinates in pixels from the top left. `title` is read by screen readers."""
+    """Shapes with coordinates in pixels from the top left. Screen readers read the `title`."""
 
     width: float
     height: float
@@ -129,7 +129,7 @@ def box(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
 
 
 def moved(shapes: Iterable[Shape], dx: float, dy: float) -> tuple[Shape, ...]:
-    """Return the shapes, moved."""
+    """Return the shapes moved by dx and dy."""
     return tuple(_moved(shape, dx, dy) for shape in shapes)
 
 

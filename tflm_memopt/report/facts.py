@@ -1,4 +1,4 @@
-"""The main figures of a result: name, figure and remark of each, for the terminal and the page."""
+"""The main figures of a result for the terminal and the page. Each has a name, a value and a remark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAITING = "for a reduction of themselves; --max-macs above 1 may compute them tw
 
 
 def of_report(report: Report) -> list[Fact]:
-    """Return the figures of a conversion: arena, flash, F, and others that it has."""
+    """Return the figures of a conversion: arena, flash, F, and any others that it has."""
     flash, macs = report.flash, report.macs
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
     twice = sum(stage.rematerialised for group in report.groups for stage in group.stages)
@@ -49,7 +49,7 @@ def of_report(report: Report) -> list[Fact]:
 
 
 def of_inspection(result: Inspection) -> list[Fact]:
-    """Return the figures of a model as it is."""
+    """Return the figures of an unchanged model."""
     arena = result.arena
     head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
     running = sum(op.supported for op in result.operators)
@@ -85,12 +85,12 @@ def _arena_change(before: Arena, after: Arena) -> str:
 
 
 def _copies(memories: MemoriesReport) -> Fact:
-    """Return the bytes of weights that are copied to the arena, and those that are read in flash."""
+    """Return the bytes of weights that are copied to the arena, and the bytes of weights that are read from flash."""
     return ("copied", f"{memories.weights_copied:,} B", f"weights; {memories.weights_read:,} B are read in flash")
 
 
 def _slow_memory(memories: MemoriesReport, time: Time | None) -> Fact:
-    """Return the bytes of slow memory, and what an inference reads and writes there."""
+    """Return the bytes of slow memory, and the bytes that an inference reads and writes there."""
     moved = f"reads {memories.slow_read:,} B and writes {memories.slow_written:,} B per inference"
     moved += f", beside {memories.weights_read:,} B of weights that it reads"
     if time and time.mhz and not (time.rewritten and time.rewritten.milliseconds):
@@ -107,7 +107,7 @@ def _cores(report: Report) -> Fact:
 
 
 def _board(left: BoardFit) -> Fact:
-    """Return what is left on the board."""
+    """Return the memory that is left on the board."""
     flash = left.flash
     tflm = f" and TFLM {flash.tflm:,} B" if flash.tflm else ""
     counted = f"flash: model {flash.model:,} B, library {flash.library:,} B{tflm}, estimated"
@@ -115,7 +115,7 @@ def _board(left: BoardFit) -> Fact:
 
 
 def _balance(b: Balance) -> Fact:
-    """Return the flash that a rewrite costs or would cost."""
+    """Return the flash that a rewrite adds, or would add."""
     gone = f"; TFLM's kernels that may leave: {b.tflm:,} B" if b.tflm > 0 else ""
     gone += f", kernels {-b.tflm:,} B" if b.tflm < 0 else ""
     counted = f"file {b.model:+,} B, library {b.library:,} B on {b.core}, estimated{gone}"

@@ -1,6 +1,6 @@
-"""The figures of a report as drawings of any width: memory over time, the frontier.
+"""The figures of a report as drawings of any width: memory over time, and the frontier.
 
-Addresses grow upwards and time grows to the right. A phase is as wide as the operators in it.
+Addresses grow upwards, and time grows to the right. The width of a phase is proportional to its number of operators.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tflm_memopt.results import Exploration
 Height = Callable[[float], float]
 """Function that converts bytes to pixels."""
 Area = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
+"""Left, top, right and bottom of a rectangle."""
 
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
 """Margins for axes around a plot, in pixels."""
 LEGEND = 18.0
 """Height of a line of a legend."""
 WIDE = 700.0
-"""Least width at which two figures are side by side."""
+"""Minimum width at which two figures are side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Series:
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether it is a frontier. Between two points, the one with less compute is valid."""
+    """Whether it is a frontier. Between two points of a frontier, the one with less compute is valid."""
 
 
 # --- Memory over time
@@ -72,7 +72,8 @@ def memory_map(
 ) -> Drawing:
     """Draw one rectangle for each buffer, solid where it contains data.
 
-    full: bytes for the whole height; 0: as many as there are. roles: roles in the legend; default: those in the map.
+    full: bytes for the whole height; 0 for as many as the map has. roles: roles in the legend; by default those in the
+    map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))
@@ -130,7 +131,7 @@ def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Seque
 
 
 def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
-    """Return where each moment starts, and where the last one ends."""
+    """Return the positions at which moments start, and the position at which the last one ends."""
     widths = [max(1, len(phase.ops)) for phase in memory.phases]
     pixels = (right - left) / max(1, sum(widths))
     x, result = left, [left]
@@ -168,7 +169,7 @@ def _tip(buffer: MappedBuffer) -> str:
 
 
 def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list[Area]) -> Iterator[Label]:
-    """Yield names that have enough space, the largest buffers first, each at the buffer's largest stretch."""
+    """Yield the names that have enough space, at each buffer's largest stretch. The largest buffers come first."""
     for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes):
         fullest = max(buffer.stretches, key=lambda s: s.top - s.bottom, default=None)
         if fullest is None or y(fullest.bottom) - y(fullest.top) < 13:
@@ -203,7 +204,7 @@ def _meet(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterator[Shape]:
-    """Draw the operators below each stretch of time, if there is enough space."""
+    """Draw the operators below each period of time, if there is enough space."""
     yield Line(((x[0], height), (x[-1], height)), "axis")
     edges = [x[i] for i in itertools.accumulate((p.moments for p in memory.phases), initial=0)]
     free = 0.0
@@ -229,7 +230,7 @@ def _byte_axis(full: int, y: Height, width: float) -> Iterator[Shape]:
 
 
 def _legend(roles: Collection[str], width: float) -> list[tuple[str, int, float]]:
-    """Return (role, row, x) of the roles that the map shows."""
+    """Return (role, row, x) for each role that the map shows."""
     placed: list[tuple[str, int, float]] = []
     x, row = LEFT, 0
     for role in (r for r in ROLES if r in roles):
@@ -299,12 +300,12 @@ def plot(
 
 @dataclass(frozen=True, slots=True)
 class _Axes:
-    """Axes of a plot, which map a point to pixels."""
+    """Axes of a plot. They map a point to pixels."""
 
     width: float
     height: float
     low: float
-    """Logarithms of bytes."""
+    """Bounds of the bytes, as logarithms."""
     high: float
     least: float
     """Bounds of compute."""
@@ -385,7 +386,7 @@ def ticks(top: float, most: int = 6) -> list[int]:
 
 
 def _round_step(least: float) -> float:
-    """Return 1, 2 or 5 times a power of ten, at least `least`."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(max(least, 1e-9)))
     return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
 
@@ -396,7 +397,7 @@ def _linear_ticks(low: float, high: float) -> list[float]:
 
 
 def _log_ticks(low: float, high: float, width: float) -> list[int]:
-    """Return 1, 2, 5, 10, ..., with fewer numbers if they would overlap."""
+    """Return 1, 2, 5, 10, ..., with some left out if they would overlap."""
     steps: Sequence[float] = (1, 2, 5) if math.log10(high / low) * 3 * 46 < width else (1,)
     if high / low < 4:
         steps = (1, 1.5, 2, 3, 4, 5, 6, 8)

@@ -1,6 +1,6 @@
 """Write one page with the results about a model and its rewrite, self-contained and readable on a phone and in print.
 
-Nothing is computed here that is not in the results. The page is page.html, a jinja2 template.
+This module only presents the results. The page is page.html, a jinja2 template.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tflm_memopt.results import Inspection, Optimized, Report, StageReport
 from tflm_memopt.targets.boards import BoardFit
 
 WIDTHS = {"wide": 1080, "narrow": 352}
-"""Widths of a figure in pixels, on a large and a small screen. The style sheet shows the one that fits."""
+"""Widths of a figure in pixels, for large and small screens. The style sheet shows the one that fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table. `bar`: its share of the largest value, 0 to 1. `mark`: a class for the style sheet."""
+    """A cell of a table. `bar`: its share of the largest value, from 0 to 1. `mark`: a class for the style sheet."""
 
     text: str
     bar: float | None = None
@@ -117,7 +117,7 @@ def _template() -> Any:
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
-    """Return JSON for a script element, escaped so that no text can end the element."""
+    """Return JSON for a script element, escaped so that no text in it can end the element."""
     text = json.dumps(data, separators=(",", ":"), default=str)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 

@@ -10,7 +10,7 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.results import Exploration, Optimized
 
 WIDTH = 480
-"""Width in pixels. Text stays readable when a page shows the plot 400 pixels wide."""
+"""Width in pixels. Text stays readable if a page shows the plot 400 pixels wide."""
 HEIGHT = 240
 """Height of each memory map."""
 

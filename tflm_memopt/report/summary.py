@@ -1,4 +1,4 @@
-"""Describe the next steps after a rewrite, with code to paste, and whether a lower head is possible."""
+"""Describes the next steps after a rewrite, with code to paste, and whether a lower head is possible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Step:
 
 
 def head(report: Report) -> str:
-    """Say whether a lower head is possible, and why it differs from the bound."""
+    """Return whether a lower head is possible, and why the head differs from its bound."""
     bound, head = report.lower_bound_head, report.arena.head
     if not report.proven:
         return f"at least {bound:,} B; a lower layout of these groups may exist"

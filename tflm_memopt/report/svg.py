@@ -12,7 +12,7 @@ HATCH = (
     '<pattern id="tmo-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path d="M0 0V6" stroke="#fff" stroke-width="2" stroke-opacity=".4"/></pattern>'
 )
-"""Pattern of hatched shapes, needed once in a document."""
+"""Pattern of hatched shapes. A document needs it once."""
 
 
 def document(drawing: Drawing) -> str:
@@ -75,7 +75,7 @@ def _shape(shape: Shape) -> Iterator[str]:
 
 
 def _path(points: tuple[Point, ...], *, closed: bool) -> str:
-    """Return the path. Steps along an axis take one number."""
+    """Return the path. A step along an axis takes only one number."""
     x, y = points[0]
     parts = [f"M{_number(x)} {_number(y)}"]
     for to_x, to_y in points[1:]:

@@ -26,7 +26,7 @@ def separated(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def csv(result: Exploration) -> str:
-    """Return a line for each point, least compute first, after one for TFLM today, which has no groups."""
+    """Return a line for each point, least compute first. They follow a line for TFLM today, which has no groups."""
     before, left = result.original_arena, ON_BOARD if result.board else ()
     counted = "" if result.original_instructions is None else result.original_instructions
     today = (1.0, result.original_macs, counted, before.head, before.tail, before.total, before.min, 0, 0, 0)

@@ -1,7 +1,4 @@
-"""Write the answers on the terminal. They show computed results.
-
-Each RAM figure is shown with its convention.
-"""
+"""Writes the answers on the terminal from computed results. Each RAM figure is shown with its convention."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ if TYPE_CHECKING:  # slow to import
     from tflm_memopt.runtime.verification import ComparedConstants, Measured, ModuleRuns, Verification
 
 MOST_DIFFERENT = 5
-"""Most differences of constants that are shown."""
+"""Maximum number of differences of constants that are shown."""
 HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
@@ -125,7 +122,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
 
 
 def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
-    """Return the RAM and flash that a point leaves free on a board, red if some is missing."""
+    """Return the RAM and flash that a point leaves free on a board. Missing memory is red."""
     return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in left or ())
 
 
@@ -172,7 +169,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
 
 
 def _milliseconds(row: BoardReport, times_known: Sequence[Time]) -> list[str]:
-    """Return the row's cell of times, if there is a column for them."""
+    """Return the row's cell of times, or nothing if there is no column for them."""
     return [times.both(row.time)] if times_known else []
 
 
@@ -257,7 +254,7 @@ def _title(report: Report) -> Text:
 
 
 def _diagnosis_of(report: Report) -> list[Text]:
-    """Return the line about the kind of the model, unless the title has said the same."""
+    """Return the line about the kind of the model, unless the title already contains it."""
     return [] if report.diagnosis.what in report.why_unchanged else [_diagnosis(report.diagnosis)]
 
 
@@ -301,7 +298,7 @@ def _groups(groups: Sequence[GroupReport]) -> Table:
 
 
 def _span(group: GroupReport) -> str:
-    """Describe the operators of a group: the first and last by name, all by index."""
+    """Describe the operators of a group: the first and the last by name, all of them by index."""
     names = [printable(name) for name in group.operators]
     chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
     again = [i for stage in group.stages if stage.rematerialised for i in stage.ops]
@@ -340,7 +337,7 @@ def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str
 
 
 def _kept(kept: Sequence[KeptBuiltin]) -> Table:
-    """Return a line for each operator type and kind of reason, with the text of the first one."""
+    """Return a line for each operator type and kind of reason, with the text of the first such reason."""
     table = table_of("operator", "reason", "try", "which")
     groups: dict[tuple[str, str], list[KeptBuiltin]] = {}
     for k in kept:
@@ -383,7 +380,7 @@ def _operators(result: Inspection) -> Table:
 
 
 def _count(number: int) -> str:
-    """Return a number as text, "" for zero."""
+    """Return a number as text, or "" for zero."""
     return f"{number:,}" if number else ""
 
 

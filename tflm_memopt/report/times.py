@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # slow to import
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""Smaller relative changes are not reported as slower: they round to 0 %."""
+"""Relative changes below this limit are not reported as slower, since they round to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -26,7 +26,7 @@ def span(milliseconds: tuple[float, float]) -> str:
 
 
 def _digits(number: float) -> str:
-    """Return two digits, or whole milliseconds."""
+    """Return two significant digits, or whole milliseconds."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.1f}" if number >= 1 else f"{number:.2f}"
 
 
@@ -36,7 +36,7 @@ def milliseconds(inference: Inference | None) -> str:
 
 
 def change(time: Time, *, changed: bool) -> str:
-    """Return milliseconds before and after; only one range for a model without a rewrite."""
+    """Return milliseconds before and after. A model without a rewrite has only one range."""
     before, after = milliseconds(time.original), milliseconds(time.rewritten)
     less = percent(time.change) if time.rewritten and time.rewritten.milliseconds else ""
     return f"{before} -> {after}{f' ({less})' if less else ''}" if changed else before
@@ -53,7 +53,7 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return the first line: rewritten or not and, if the model takes longer, by how much."""
+    """Return the first line: whether the model was rewritten and, if it takes longer, by how much."""
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower = _slower(report.time)
@@ -76,7 +76,7 @@ def _slower(time: Time | None) -> str:
 
 
 def both(time: Time | None) -> str:
-    """Return the upper bounds in milliseconds before and after for a table, or "" if unknown."""
+    """Return the upper bounds in milliseconds before and after the rewrite for a table, or "" if unknown."""
     spans = [one.milliseconds for one in (time.original, time.rewritten) if one] if time else []
     return " -> ".join(_digits(span[1]) for span in spans if span)
 
@@ -91,7 +91,7 @@ def most(milliseconds: tuple[float, float] | None) -> list[str]:
 
 
 def rest_on(times: Iterable[Time]) -> list[str]:
-    """Describe the basis of the milliseconds in a table, with a line for each library of the originals."""
+    """Describe what the milliseconds in a table are based on, with a line for each library of the originals."""
     cores: dict[str, dict[str, None]] = {}
     for time in times:
         models = f"original with {time.library} -> rewritten" if time.original else "rewritten"
@@ -106,7 +106,7 @@ def place(time: Time) -> str:
 
 
 def basis(time: Time) -> str:
-    """Describe the basis of milliseconds, or the reason that there are none."""
+    """Describe the basis of milliseconds, or the reason why there are none."""
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])
     if time.cycles is None:
         return f"{where}: the cycles per instruction are unknown there"
@@ -136,7 +136,9 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return instructions before and after on a core; for a generic program, on the slowest and the fastest core."""
+    """Return instructions before and after on a core. For a generic program, these are those of the slowest and the
+    fastest core.
+    """
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:
@@ -155,7 +157,9 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Describe the speed of a generic program on a core with packed kernels, and with them; "" if unknown."""
+    """Describe the speed of a generic program on a core with packed kernels, as it is and with these kernels; "" if
+    unknown.
+    """
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""

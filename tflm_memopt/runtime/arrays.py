@@ -1,4 +1,6 @@
-"""Read the user's arrays from .npy files. The error for any other file names its format and how to convert it."""
+"""Reads the user's arrays from .npy files. For any other file, the error names its format and explains how to convert
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from tflm_memopt.files import start_of
 Array = NDArray[Any]
 
 START = 512
-"""Number of bytes at the start of a file by which its format is recognized."""
+"""Number of bytes that are enough to recognise a file's format."""
 IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
 FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89PNG", "an image", IMAGES),
@@ -28,7 +30,7 @@ FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89HDF", "an HDF5 file", "numpy.save('X.npy', h5py.File('FILE')['NAME'][:])"),
     (b"\x80", "a pickle", "numpy.save('X.npy', numpy.array(pickle.load(open('FILE', 'rb'))))"),
 )
-"""For each format: first bytes of the file, name, and how to make an array of it."""
+"""For each format, the first bytes of the file, its name, and how to make an array of it."""
 SAVE = "numpy.save('X.npy', X): numbers, examples stacked along the first axis"
 TEXT = "numpy.save('X.npy', numpy.loadtxt('FILE', delimiter=','))"
 
@@ -89,7 +91,7 @@ def _found(start: bytes) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         text = (
             start[: error.start].decode("utf-8") if error.start > START - 4 else "\0"
-        )  # a character may be cut at the end
+        )  # a character may be cut off at the end
     is_text = all(c.isprintable() or c.isspace() for c in text)
     return ("a text file", TEXT) if is_text else ("a file of an unknown format", SAVE)
 

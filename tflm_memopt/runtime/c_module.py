@@ -1,4 +1,4 @@
-"""Compile a C module of `optimize --emit c` for this machine, with the sources of the C library, and run it."""
+"""Compiles a C module of `optimize --emit c` for this machine, with the sources of the C library, and runs it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Sources:
 
     @property
     def library(self) -> Path:
-        """Source of the part of the C library that the module needs."""
+        """Source file with the part of the C library that the module needs."""
         return self.source.with_name(file_name(self.source.stem))
 
 
@@ -68,7 +68,7 @@ class Ran:
     selftest: int
     """Number of bytes that differ in its self-test."""
     failure: str
-    """Reason of a failure, empty when every run was done."""
+    """Reason of a failure, or "" if every run ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _module(source: Path) -> Sources | None:
 
 
 def toolchain() -> Toolchain:
-    """Return the compiler $CC, or one that is installed. Raises RuntimeUnavailable when there is none."""
+    """Return the compiler $CC, or one that is installed. Raises RuntimeUnavailable if there is none."""
     return _toolchain(compiler())
 
 
@@ -167,7 +167,9 @@ class _ModuleSource:
 
     report: SourceReport
     shape: tuple[int, ...]
-    """Rows, pixels of a row, bytes of a pixel; for a streamed input the number of pushes and the bytes of a push."""
+    """Numbers of rows, pixels of a row and bytes of a pixel. For a streamed input, number of pushes and bytes of a
+    push.
+    """
 
 
 def _source(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _ModuleSource | None:
@@ -220,7 +222,7 @@ def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
 
 
 def _execute(command: Sequence[str], folder: Path) -> tuple[int, str]:
-    """Return the result of the self-test and the failure in one line."""
+    """Return the result of the self-test, and the failure in one line."""
     try:
         done = subprocess.run(
             command, cwd=folder, env=_environment(), capture_output=True, text=True, errors="replace", check=False,

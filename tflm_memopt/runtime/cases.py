@@ -30,16 +30,16 @@ class Difference:
 
     run: int
     label: str
-    """Source of the run's input."""
+    """Source of the input in this run."""
     output: int
     name: str
     index: tuple[int, ...]
     original: int | float
     rewritten: int | float
     elements: int
-    """Number of elements of this output that differ in this run."""
+    """Number of elements that differ in this output and run."""
     ulps: int | None = None
-    """float32: the largest difference in this output and run, in units of the last place; None for other types."""
+    """Largest difference of float32 values in this output and run, in units of the last place; None for other types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Job:
     graph: Graph
     fed: Sequence[Run]
     input: str = ""
-    """Changes.input."""
+    """Value of Changes.input for the model."""
     cores: int = 1
     """Number of threads for a model made for two cores."""
 
@@ -104,7 +104,9 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return `runs` random inferences, extreme ones, the user's, and then a sequence. new: windows.step_elements."""
+    """Return `runs` random inferences, then extreme ones, the user's own, and a sequence. new:
+    windows.step_elements.
+    """
     usual = _usual(before, after, changes, runs, seed, files)
     inputs = inputs_of(before, after, changes)
     if not new:
@@ -118,7 +120,7 @@ def further_cases(
 ) -> tuple[list[Case], int]:
     """Return `count` more inferences after `done` random ones, and how many of them are from every_value.
 
-    Those from every_value come first if there are enough left for them; the others continue the random ones.
+    If `count` is large enough, those from every_value come first. The others continue the random ones.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= every_value.RUNS:
@@ -139,7 +141,7 @@ def _usual(before: Graph, after: Graph, changes: Changes, runs: int, seed: int, 
 
 
 def _of_files(before: Graph, after: Graph, changes: Changes, files: Sequence[Array]) -> list[Case]:
-    """Return the inferences of the user's arrays, which are in the original's or in the rewritten model's formats."""
+    """Return the inferences of the user's arrays, which have the formats of the original or of the rewritten model."""
     old = [before.tensors[t] for t in before.inputs]
     if matches(old, files):
         to_new = each({change.index: change for change in changes.inputs}, convert.forward)
@@ -168,7 +170,7 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return the cases of runs of the rewritten model, with the original's inputs before the operators that were
+    """Return the cases for runs of the rewritten model. The original's inputs precede the operators that were
     removed.
     """
     to_old = each({change.index: change for change in changes.inputs}, convert.preimage)
@@ -189,9 +191,8 @@ def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
 def first_difference(
     graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
 ) -> Difference | None:
-    """Return the first difference, by run and then by output, or None.
-
-    Floats are compared as bits: -0.0 differs from 0.0, and a NaN equals itself.
+    """Return the first difference in the order of runs and outputs, or None. Floats are compared as bits: -0.0 differs
+    from 0.0, and a NaN equals itself.
     """
     back = each({change.index: change for change in changes.outputs}, convert.backward)
     outputs = [

@@ -28,7 +28,7 @@ def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
     """
     scale, zero_point = _affine(form)
     ratio = values.astype(np.float32) / np.float32(scale)
-    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # in float64, where adding a half is exact
+    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # adding a half is exact in float64
     return _clamp(rounded + zero_point, form)
 
 
@@ -54,10 +54,10 @@ def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[
 
 
 def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
-    """Return the conversion of the rewritten model's int8 input to the input of the original model.
+    """Return the conversion of the rewritten model's int8 input to the original model's input.
 
-    TFLM's QUANTIZE of the result gives the int8 values back. This is checked for all 256 values with TFLM's arithmetic.
-    Raises InterfaceError, naming the first wrong value, if the check fails.
+    TFLM's QUANTIZE of the result must give the int8 values back. This is checked for all 256 values with TFLM's
+    arithmetic. If it fails, InterfaceError names the first wrong value.
     """
     before, after = change.before, change.after
     every = np.arange(-128, 128).astype(np.int8)
@@ -95,14 +95,14 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
 
 
 def forward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return the conversion of the operator at an input: from `before` to `after`."""
+    """Return the conversion of the operator at an input, from `before` to `after`."""
     if change.before.dtype == "FLOAT32":
         return lambda values: quantize(values, change.after)
     return lambda values: requantize(values, change.before, change.after)
 
 
 def backward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return the conversion of the operator at an output: from `after` to `before`."""
+    """Return the conversion of the operator at an output, from `after` to `before`."""
     if change.before.dtype == "FLOAT32":
         return lambda values: dequantize(values, change.after)
     return lambda values: requantize(values, change.after, change.before)
@@ -126,7 +126,7 @@ def _affine(form: Format) -> tuple[float, int]:
 
 
 def _multiply(values: NDArray[np.int64], multiplier: int, shift: int) -> NDArray[np.int64]:
-    """Repeat MultiplyByQuantizedMultiplier (gemmlowp/fixedpoint.h).
+    """Return MultiplyByQuantizedMultiplier of the values (gemmlowp/fixedpoint.h).
 
     A doubling high multiply rounds ties up; then a right shift rounds ties away from zero.
     """

@@ -1,4 +1,4 @@
-"""Make inputs in which each element takes every value: 256 inferences for int8 inputs of any size."""
+"""Makes inputs in which each element takes every value. For int8 inputs of any size, this takes 256 inferences."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ RUNS = 256
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
 """Types whose bytes may have any value."""
 SIDES = 3
-"""A float on the border of two quantized values, and its neighbours on both sides."""
+"""Offsets of a float from the border of two quantized values: on the border, and next to it on both sides."""
 
 
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Larger integers take 256 values spread over their range, or every value of a smaller range. Floats take the value of
-    each int8 number that the next QUANTIZE makes; without QUANTIZE, 256 values spread over their range. If there are
-    floats, as many inferences follow in which they lie on the borders between these values or next to them.
+    Larger integers take 256 values spread over their range, or every value of a smaller range. If a QUANTIZE follows,
+    floats take the value of each int8 number that it can make; otherwise they take 256 values spread over their range.
+    If there are floats, as many inferences follow in which they are on the borders between these values or next to
+    them.
 
     graph: the original model, whose operators limit the values of its inputs.
     """
@@ -40,7 +41,7 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
     """Return a function that gives an input in run r, off the borders (0) or on them (1).
 
-    Each element has a random start and an odd step of its own. An odd step reaches all of 256 values.
+    Each element has its own random start and odd step. With an odd step, all 256 values are reached.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)
@@ -61,7 +62,7 @@ def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[i
         return (int(low) + spread).astype(dtype_of(tensor)).reshape(tensor.shape)
 
     def real(r: int, border: int) -> Array:
-        unit = (high - low) / (RUNS + 1)  # `limits` are one quantized value outside the range
+        unit = (high - low) / (RUNS + 1)  # `limits` extend one quantized value beyond the range
         values = (low + unit * (index(r) + 1.0 - border / 2)).astype(np.float32)
         if border:
             neighbours = np.stack(

@@ -1,4 +1,4 @@
-"""Give an interpreter of the wheel its input: in its input tensor, a few rows at a time, or by a pointer."""
+"""Gives an interpreter of the wheel its input: in its input tensor, a few rows at a time, or through a pointer."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ Feed = Callable[[Sequence[Array], int], int]
 ABORT = 15
 """kTfLiteAbort in the pinned wheel: the operator waits for more rows."""
 RESET_BEFORE = 2
-"""Number of the inference before which half an input is pushed and the interpreter is reset.
+"""Number of the inference before which half of an input is pushed and the interpreter is reset.
 
 This checks that the reset drops the half input. For a sliding window, it checks that the reset drops a full window.
 """
 BORDER = 3
-"""Pixels around the input, in frames that are larger than the input."""
+"""Number of pixels around the input in frames that are larger than the input."""
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return the function that feeds a model whose input is at `where`, as in interface.Changes.input.
+    """Return the function that feeds a model.
 
-    resets: inferences before which the caller resets the interpreter.
+    where: place of its input, as in interface.Changes.input. resets: inferences before which the caller resets the
+    interpreter.
     """
     own = regions(read(model))
     if slow := max((host.slow_bytes(region.program) for region in own), default=0):
@@ -58,7 +59,7 @@ def _whole(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
-    """Run a model that pauses until it is done."""
+    """Run a model that pauses until its inference ends."""
     status = _whole(interpreter, values)
     while status == ABORT:
         status = int(interpreter.invoke())
@@ -84,8 +85,8 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push new rows until the window is complete, and return the last status, or the first unexpected one. anew:
-    whether the window starts empty.
+    """Push new rows until the window is complete. Return the last status, or the first unexpected one. anew: whether
+    the window starts empty.
     """
     if anew:
         slide.forget()
@@ -105,7 +106,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # a later read through a stale pointer is then found
+    wheel.set_source(TmoSource())  # this reveals a later read through a stale pointer
     return status
 
 

@@ -22,7 +22,7 @@ Bytes = NDArray[np.int8]
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Runs of each region if the model's own inputs cannot be used. The bytes that a program writes do not
+"""Number of runs of each region if the model's own inputs cannot be used. The addresses that a program writes do not
 depend on data.
 """
 
@@ -30,9 +30,9 @@ depend on data.
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
     """Return the number of runs, and a description of the first error, or "".
 
-    If the whole model is one region, it runs on `inputs`, which has a value for each model input in each run. Otherwise
-    each region runs on random values. An iteration that writes outside its own row, sums or counters is found at once.
-    Buffers that overwrite each other are found by comparing with a run in separate buffers.
+    If the whole model is one region, it runs on `inputs`, a list of values for each run. Otherwise each region runs on
+    random values. Writes outside an iteration's own row, sums or counters are found at once. Buffers that overwrite
+    each other are found by a comparison with a run in separate buffers.
     """
     done = 0
     for region in regions(model):
@@ -50,7 +50,7 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
 
 
 def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int, watched: State, plain: State) -> str:
-    """Compare one run. watched, plain: states of the two executions, which continue from run to run."""
+    """Compare one run in both executions. watched, plain: their states, which continue from run to run."""
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
     got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed, watched)
     expected = host.run(region.program, inputs, sizes, plain)
@@ -66,7 +66,7 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
 
 
 def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Array]]) -> Iterator[Sequence[Array]]:
-    """Yield the inputs of each run; for a sliding window, which is given as a whole, those of its steps."""
+    """Yield the inputs of each run. A sliding window is given as a whole, and its steps are yielded."""
     elements = [graph.tensors[t].elements for t in region.inputs]
     for values in inputs:
         if region.input == InputPlace.ARENA and len(elements) == 1 and values[0].size > elements[0]:
@@ -88,7 +88,7 @@ def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Bytes]
 
 
 def _drawn(random: np.random.Generator, tensor: Tensor) -> Bytes:
-    """Return random bytes, or zeros for indices, because index 0 exists in every table."""
+    """Return random bytes. For indices, return zeros, because index 0 exists in every table."""
     if tensor.dtype == "INT32":
         return np.zeros(tensor.nbytes, np.int8)
     return random.integers(-128, 128, tensor.nbytes, dtype=np.int8)

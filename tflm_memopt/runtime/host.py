@@ -42,7 +42,7 @@ class Status(enum.IntEnum):
 
     @property
     def text(self) -> str:
-        """The library's own message: the error and what to do."""
+        """The library's own message, with the error and its remedy."""
         return str(_library().tmo_status_text(int(self)).decode())
 
 
@@ -68,7 +68,7 @@ class DeviceArena:
 
 
 class ExecutedUnit(NamedTuple):
-    """An operator of the program and the unit that it computed (tmo_unit). In a row group the stripe is the row."""
+    """An operator of the program, and the unit that it computed (tmo_unit). In a row group, the stripe is the row."""
 
     op: int
     stripe: int
@@ -146,8 +146,8 @@ def check(
     workspace: int | None = None,
     slow: int | None = None,
 ) -> Status:
-    """Return the result of tmo_check() for a program and buffer sizes. Default `workspace` and `slow`, the size of slow
-    memory: those in the program.
+    """Return the result of tmo_check() for a program and buffer sizes. workspace, slow: sizes of the workspace and of
+    slow memory; by default those in the program.
     """
     image = _aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
@@ -190,9 +190,10 @@ def check_cores(program: bytes) -> Status:
 def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
-    """Run one inference on two threads, with all buffers at their device addresses. jitter: seed of delays; 0: none.
+    """Run one inference on two threads, with all buffers at their device addresses. jitter: seed of delays, or 0 for
+    none.
 
-    Raises ModelError when the program is refused.
+    Raises ModelError if the program is refused.
     """
     _accept(check(program, [i.nbytes for i in inputs], output_bytes))
     _accept(check_cores(program))
@@ -205,7 +206,7 @@ def run_shared(
 
 
 def iteration_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[ExecutedUnit]:
-    """Run one inference step by step and return all iterations in execution order. Raises as `run` does."""
+    """Run one inference step by step, and return all iterations in execution order. Raises the errors of run()."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []
@@ -277,7 +278,7 @@ def run_guarded(
 
 
 def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
-    """Return the arena with slow memory behind it, and the offset of that."""
+    """Return the arena followed by slow memory, and the offset of slow memory."""
     at = -(-arena.nbytes // ALIGNMENT) * ALIGNMENT
     return replace(arena, nbytes=at + slow), at
 
@@ -285,7 +286,7 @@ def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
 def _filled(
     arena: DeviceArena, inputs: Sequence[NDArray[Any]], mode: int, state: NDArray[np.uint8], seed: int
 ) -> NDArray[np.uint8]:
-    """Return the arena before a run: noise, the inputs in it, and the state."""
+    """Return the arena before a run: noise that contains the inputs and the state."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = _aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
@@ -297,28 +298,28 @@ def _filled(
 
 
 def workspace_bytes(program: bytes) -> int:
-    """Return the workspace bytes in the program's header; 0 if the program is too short."""
+    """Return the size of the workspace in the program's header, or 0 if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["workspace"]) if len(program) >= HEADER.itemsize else 0
 
 
 def state_bytes(program: bytes) -> int:
-    """Return the bytes that a program keeps between runs; 0 if the program is too short."""
+    """Return the bytes that a program keeps between runs, or 0 if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["state"]) if len(program) >= HEADER.itemsize else 0
 
 
 def slow_bytes(program: bytes) -> int:
-    """Return the bytes of slow memory that a program needs; 0 if the program is too short."""
+    """Return the bytes of slow memory that a program needs, or 0 if the program is too short."""
     has_pool = len(program) >= HEADER.itemsize + POOL.itemsize and np.frombuffer(program, HEADER, 1)[0]["pools"]
     return int(np.frombuffer(program, POOL, 1, HEADER.itemsize)[0]["bytes"]) if has_pool else 0
 
 
 def _kept_bytes(program: bytes) -> list[int]:
-    """Return the size of the state, or nothing without a state."""
+    """Return the size of the state, or an empty list without a state."""
     return [nbytes for nbytes in (state_bytes(program),) if nbytes]
 
 
 def inputs_of(program: bytes) -> int:
-    """Return the number of inputs of the program; 0 if the program is too short."""
+    """Return the number of inputs of the program, or 0 if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["n_inputs"]) if len(program) >= HEADER.itemsize else 0
 
 
@@ -328,12 +329,12 @@ def new_state(program: bytes) -> NDArray[np.uint8]:
 
 
 def input_mode(program: bytes) -> int:
-    """Return the place of the program's input 0, INPUT_*; in the arena if the program is too short."""
+    """Return the place of the program's input 0, INPUT_*. It is the arena if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["input"]) if len(program) >= HEADER.itemsize else InputPlace.ARENA
 
 
 def source_shape(program: bytes) -> tuple[int, int, int]:
-    """Return rows, pixels of a row and bytes of a pixel of an input outside the arena."""
+    """Return the numbers of rows, pixels of a row and bytes of a pixel of an input outside the arena."""
     view = _source_view(program)
     return int(view["height"]), int(view["width"]), int(view["channels"])
 
@@ -352,8 +353,8 @@ def _source_view(program: bytes) -> Any:
 
 
 def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
-    """Return the sizes of the inputs in the arena: rows of one push for a streamed input, nothing for an
-    external one.
+    """Return the sizes of the inputs in the arena. A streamed input counts with the rows of one push, and an external
+    one is left out.
     """
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
@@ -376,10 +377,10 @@ class _Buffers:
     ) -> None:
         _accept(check(program, _handed_bytes(program, inputs), output_bytes))
         self.image, self.workspace = _aligned(program), _aligned(bytes(workspace_bytes(program)))
-        self.inputs = [np.array(i, order="C") for i in inputs]  # copied because a run may overwrite its inputs
+        self.inputs = [np.array(i, order="C") for i in inputs]  # copies, because a run may overwrite its inputs
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
-        """Pushes of a streamed input, whose tensor holds the first one."""
+        """Parts of a streamed input, one for each push. The input's tensor holds the first one."""
         if (mode := input_mode(program)) == InputPlace.STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
@@ -400,7 +401,7 @@ def _iteration(record: _RunState | _Report) -> ExecutedUnit:
 
 
 def _ended(status: int) -> Status:
-    """Return the final status of a run whose input is not streamed. A sliding window that is not full counts as OK."""
+    """Return the final status of a run whose input is not streamed. If a sliding window is not full yet, this is OK."""
     return Status.OK if status == WAIT else Status(status)
 
 
@@ -426,7 +427,7 @@ def _uint32s(values: Sequence[int]) -> ctypes.Array[ctypes.c_uint32]:
 
 
 def _library() -> ctypes.CDLL:
-    """Return the library with all kernels of the user's that are registered so far."""
+    """Return the library with all of the user's kernels that are registered so far."""
     own.use(_loaded())
     return _loaded()
 

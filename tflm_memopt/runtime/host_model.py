@@ -1,7 +1,7 @@
-"""Run a whole model on this machine without TFLM, operator by operator, with every tensor in its own buffer.
+"""Runs a whole model on this machine without TFLM, operator by operator, with every tensor in its own buffer.
 
-Row operators run in the library's reference kernels, regions in their programs, QUANTIZE and DEQUANTIZE in convert.py.
-A model with any other operator needs TFLM's wheel. Tests compare the result with the wheel's.
+Row operators run in the library's reference kernels, regions run as programs, and convert.py computes QUANTIZE and
+DEQUANTIZE. A model with any other operator needs TFLM's wheel. Tests compare the results with the wheel's.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tflm_memopt.runtime.windows import Slide
 Array = NDArray[Any]
 Values = dict[TensorId, Array]
 Step = Callable[[Values], None]
-"""Function that computes one operator's outputs from the values so far."""
+"""Function that computes the outputs of one operator from the values so far."""
 
 
 def run_model(
     graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = (), step: int = 0
 ) -> tuple[Array, ...]:
-    """Run `runs` inferences. Inputs, outputs and resets are as in process.run_model(). step: windows.step_elements.
+    """Run `runs` inferences. The other parameters are as in process.run_model(). step: windows.step_elements.
 
     Raises RuntimeUnavailable, naming the operator, for a model that needs TFLM's own kernels.
     """
@@ -111,7 +111,9 @@ def _conversion(op: Op, conversion: Callable[[Array], Array]) -> Step:
 
 
 def _border_conversion(graph: Graph, op: Op) -> Callable[[Array], Array] | None:
-    """Return the conversion of QUANTIZE or DEQUANTIZE between float32, uint8 and int8 per tensor, else None."""
+    """Return the conversion of a QUANTIZE or DEQUANTIZE between float32, uint8 and int8 per tensor, or None for
+    others.
+    """
     if op.type not in ("QUANTIZE", "DEQUANTIZE"):
         return None
     source, target = (format_of(graph.tensors[t]) for t in (op.inputs[0], op.outputs[0]))

@@ -1,4 +1,4 @@
-"""Find the compiled host libraries, which CMake installs next to this module when the package is built."""
+"""Finds the compiled host libraries, which CMake installs next to this module when the package is built."""
 
 from __future__ import annotations
 

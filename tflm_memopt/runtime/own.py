@@ -29,7 +29,7 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""C code that registers the kernels. The loader chooses the executor, because one process may have several."""
+"""C code that registers the kernels. The loader selects the executor, because one process may have several."""
 
 
 _ALL = "tmo_own_all"
@@ -54,7 +54,9 @@ def register(executor: ctypes.CDLL, kernels: Path) -> None:
 
 
 def _built(kernels: str) -> Path:
-    """Return the compiled kernels; one thread compiles them once. Raises RuntimeUnavailable without a compiler."""
+    """Return the compiled kernels. They are compiled once, by one thread. Raises RuntimeUnavailable without a
+    compiler.
+    """
     with _COMPILING:
         return _compiled(kernels)
 

@@ -1,6 +1,5 @@
-"""Run a model under TFLM in a separate process. This is the caller's side of worker.py.
-
-A worker stays alive for further models until this process ends.
+"""Runs a model under TFLM in a separate process; this is the caller's side of worker.py. A worker process serves
+further models until this process ends.
 """
 
 from __future__ import annotations
@@ -41,14 +40,16 @@ class RecordedArena:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outputs of every run, stacked by output, or the reason that there are none."""
+    """Outputs of every run, stacked by output, or the reason why there are none."""
 
     outputs: tuple[NDArray[Any], ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Empty when every run was done; otherwise what happened and TFLM's output, a clause without its subject."""
+    """Empty if every run ended. Otherwise it describes what happened, with TFLM's output, as a clause without its
+    subject.
+    """
     seconds: float = 0.0
-    """Time of all runs without the start of the interpreter."""
+    """Time of all runs, without the start of the interpreter."""
 
 
 def run_model(
@@ -85,11 +86,11 @@ def run_model(
 Worker = subprocess.Popen[str]
 
 _idle: dict[int, list[Worker]] = {}
-"""Idle workers by the process that started them, because a fork must not use its parent's workers."""
+"""Idle workers by the process that started them. A fork must not use its parent's workers."""
 
 
 def _ask(request: Sequence[object]) -> int:
-    """Return the exit code of a model's process, or that of the worker if it ended."""
+    """Return the exit code of a model's process, or the worker's exit code if the worker ended."""
     process = _take()
     try:
         questions, answers = _pipes(process)
@@ -115,7 +116,7 @@ def _pipes(worker: Worker) -> tuple[IO[str], IO[str]]:
 
 def _take() -> Worker:
     mine = _idle.get(os.getpid(), [])
-    with contextlib.suppress(IndexError):  # another thread may take the last one
+    with contextlib.suppress(IndexError):  # another thread may take the last worker
         while process := mine.pop():
             if process.poll() is None:
                 return process
@@ -123,12 +124,12 @@ def _take() -> Worker:
     command = [sys.executable, "-m", worker.__name__]
     return subprocess.Popen(
         command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        start_new_session=True,  # Ctrl-C goes to the caller, which ends the worker
+        start_new_session=True,  # only the caller gets Ctrl-C; it ends the worker
     )  # fmt: skip
 
 
 def _end(process: Worker) -> int:
-    with contextlib.suppress(BrokenPipeError), process:  # closes its input, which ends it
+    with contextlib.suppress(BrokenPipeError), process:  # closing its input ends the worker
         pass
     return process.returncode
 

@@ -1,4 +1,4 @@
-"""Read the programs in a rewritten model and the places of their buffers in its memory plan."""
+"""Reads the programs in a rewritten model and the addresses of their buffers from its memory plan."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""Number of additional inputs of an operator that pauses: the iterations after which it pauses, and its progress."""
+"""Number of additional inputs of an operator that pauses: one lists the iterations after which it pauses, and one holds
+its progress.
+"""
 OFFLINE_HEADER = 3
-"""Number of int32 before the offsets of OFFLINE_PLAN: version, subgraphs, tensors."""
+"""Number of int32 before the offsets in OFFLINE_PLAN: version, subgraphs and tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class CustomOperator:
     state: TensorId | None = None
     """Tensor that is kept between inferences, or None."""
     input: int = InputPlace.ARENA
-    """Place of the program's input 0: INPUT_*. An external one is not in `inputs`."""
+    """Place of the program's input 0, INPUT_*. An external input is not in `inputs`."""
     pauses: bool = False
     """Whether it stops between iterations and continues in the next invocation."""
 
@@ -45,7 +47,7 @@ class CustomOperator:
 
 
 def region_of(graph: Graph, op: Op) -> CustomOperator:
-    """Return the parts of an operator for which `is_region` holds. Raises ModelError when the program is missing."""
+    """Return the parts of an operator for which `is_region` holds. Raises ModelError if the program is missing."""
     constant = graph.tensors[op.inputs[-1]].data if op.inputs else None
     if constant is None:
         raise ModelError(
@@ -73,7 +75,7 @@ def regions(model: Model) -> list[CustomOperator]:
 
 
 def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
-    """Return the places of the region's buffers on the device, counted from the lowest of them."""
+    """Return the addresses of the region's buffers on the device, relative to the lowest one."""
     nbytes, at = addresses(model, (*region.inputs, *region.outputs, *region.own))
     return host.DeviceArena(
         nbytes=nbytes,
@@ -85,14 +87,14 @@ def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
 
 
 def planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
-    """Return the arena offsets of those tensors that the model's own plan places."""
+    """Return the arena offsets of the given tensors that the model's own plan places."""
     plan = interface.metadata(model.tree, OFFLINE_PLAN)
     offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
     return {t: offsets[t] for t in tensors if t < len(offsets) and offsets[t] != ONLINE}
 
 
 def addresses(model: Model, tensors: Iterable[TensorId]) -> tuple[int, Mapping[TensorId, int]]:
-    """Return the size of an arena that holds these tensors, and their offsets in it, counted from the lowest of them.
+    """Return the size of an arena that holds these tensors, and their offsets in it, relative to the lowest one.
 
     Buffers that TFLM places come after all others.
     """

@@ -1,4 +1,4 @@
-"""Replace operators that TFLM lacks by ones that it has, so that such models can be run."""
+"""Replaces operators that TFLM lacks by others, so that such models can be run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Shape = tuple[int, ...]
 def runnable(data: bytes) -> bytes:
     """Return the model with each TILE, which TFLM lacks, replaced by RESHAPE, BROADCAST_TO and RESHAPE.
 
-    The outputs are the same bytes. Other models, and a TILE whose operands do not fit, are unchanged.
+    The outputs are the same bytes. Other models are returned unchanged, and so is a TILE with invalid operands.
     """
     model = read(data)
     tiles = {op.index: op for op in model.graph.ops if op.type == "TILE"}
@@ -41,7 +41,7 @@ def runnable(data: bytes) -> bytes:
 
 
 def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
-    """Return for each repeated dimension the shape with 1 in it and the shape after the repetition."""
+    """Return, for each repeated dimension, the shape with 1 in this dimension and the shape after the repetition."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or ABSENT in op.inputs:
         return None
     source, multiples, output = (graph.tensors[t] for t in (*op.inputs, *op.outputs))

@@ -1,4 +1,4 @@
-"""Make the inputs of `verify`: random values, extreme values, and the user's arrays."""
+"""Makes the inputs of `verify`: random values, extreme values, and the user's arrays."""
 
 from __future__ import annotations
 
@@ -15,26 +15,29 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 Array = NDArray[Any]
 
 FLOAT_LIMIT = 4.0
-"""Float inputs of unknown range are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
+"""Limit of float inputs whose range is unknown: they are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
 INDEX_LIMIT = 127
-"""Integer inputs of 32 and 64 bits count as indices and are drawn from [0, INDEX_LIMIT], or from a smaller table."""
+"""Limit of integer inputs of 32 and 64 bits. They count as indices and are drawn from [0, INDEX_LIMIT], or within a
+smaller table.
+"""
 
 EXTREME_EVERY = 7
-"""Steps from one extreme input to the next in a sequence."""
+"""Number of steps from one extreme input to the next in a sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One inference: a value for every input, and a label of their source."""
+    """One inference: a value for every input, and a label that names their source."""
 
     label: str
     values: tuple[Array, ...]
     reset: bool = False
-    """Whether the interpreter is reset before it."""
+    """Whether the interpreter is reset before the inference."""
 
 
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
-    """Return `runs` random inferences, then three with all lowest, all highest and alternating values, for `inputs`.
+    """Return `runs` random inferences for `inputs`, followed by three with all lowest, all highest and alternating
+    values.
 
     graph: the original model, whose operators limit the values. The same seed gives the same values, and the first n of
     more runs equal those of n runs.
@@ -67,19 +70,22 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A sequence of inferences, with a reset after each `reset_every` of them; 0: no reset."""
+    """A sequence of inferences, with a reset after each `reset_every` of them (0: no reset)."""
 
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Threads for the rewritten model. None: one and, if it is made for two cores, also two."""
+    """Numbers of threads for the rewritten model. By default it runs on one thread, and if it is made for two cores,
+    also on two.
+    """
 
 
 NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return a sequence of inferences for a model with state: parts of the range, and sometimes an extreme input.
+    """Return a sequence of inferences for a model with state. Inputs are drawn from parts of the range; some are
+    extreme.
 
     The first inference also begins with a reset.
     """
@@ -153,7 +159,9 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
 
 
 def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
-    """Return the range of the QUANTIZE that reads a float input, plus one step to test clamping, or None."""
+    """Return the range of the QUANTIZE that reads a float input, plus one step to test clamping; None without a
+    QUANTIZE.
+    """
     quantization = (
         graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
     )
@@ -165,7 +173,7 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, reader: Op | None) -> int:
-    """Return the last row of the table that the tensor indexes. TFLM does not check indices."""
+    """Return the number of the last row in the table that the tensor indexes. TFLM does not check indices."""
     if reader is None or reader.type not in ("GATHER", "EMBEDDING_LOOKUP"):
         return INDEX_LIMIT
     table = reader.inputs[0] if reader.type == "GATHER" else reader.inputs[1]

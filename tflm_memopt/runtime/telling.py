@@ -1,4 +1,4 @@
-"""Choose the inference that a self-test stores, so that its outputs differ if inputs are exchanged."""
+"""Chooses the inference that a self-test stores, such that its outputs differ if inputs are exchanged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Swaps = Mapping[int, Sequence[int]]
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return the candidates, then the same with inputs exchanged. `graph`: the original model, as for stimuli()."""
+    """Return the candidates, then the candidates with inputs exchanged. graph: the original model, as for stimuli()."""
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
     half = CANDIDATES // 2
@@ -33,7 +33,7 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[Any]]) -> int:
-    """Return the candidate with the most distinct outputs. `tensors`: the model's outputs, `outputs`: outputs of all
+    """Return the candidate with the most distinct outputs. tensors: the model's outputs. outputs: their values in all
     runs.
     """
 
@@ -49,14 +49,14 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[An
 
 
 def keeps_state(model: Model) -> bool:
-    """Return whether an inference may depend on earlier ones, so that only the first one is repeatable on a device."""
+    """Return whether an inference may depend on earlier ones. Then only the first one is repeatable on a device."""
     graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())
     return variable or any(op.type in (VAR_HANDLE, CUSTOM) for graph in graphs for op in graph.ops)
 
 
 def _exchangeable(inputs: Sequence[Tensor]) -> list[tuple[int, int]]:
-    """Return pairs of inputs of the same shape and type, each input with the next such one."""
+    """Return pairs of inputs with the same shape and type. Each input is paired with the next such one."""
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for k, tensor in enumerate(inputs):
         alike.setdefault((tensor.dtype, tensor.shape), []).append(k)

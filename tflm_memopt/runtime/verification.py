@@ -17,7 +17,7 @@ HOST_REFERENCE: How = "host-reference"
 class Measured:
     """Bytes that the interpreters allocated on this machine.
 
-    A 32-bit device needs less: pointers have 64 bits here, and recording also takes memory.
+    A 32-bit device needs fewer: pointers have 64 bits here, and recording also takes memory.
     """
 
     original: RecordedArena
@@ -28,13 +28,13 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class PortBytes:
-    """Comparison of an output of the original model with that of a C module, over all runs."""
+    """Comparison of an output of the original with the same output of a C module, over all runs."""
 
     output: int
     name: str
     bytes: int
     different: int
-    """Number of these bytes that differ."""
+    """Number of bytes that differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ModuleRuns:
     selftest: int
     """Number of wrong bytes in its self-test."""
     failure: str = ""
-    """Reason that it did not run to its end, or ""."""
+    """Reason why it did not run to its end, or ""."""
 
     @property
     def bit_exact(self) -> bool:
@@ -59,14 +59,14 @@ class ModuleRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComparedConstants:
-    """Result of a comparison of constants: weights, biases, multipliers, shifts, tables. No model runs for it."""
+    """Result of a comparison of constants: weights, biases, multipliers, shifts and tables. It does not run a model."""
 
     equal: int = 0
-    """Number of operators of the rewritten model with the original's constants."""
+    """Number of operators in the rewritten model whose constants equal the original's."""
     unknown: int = 0
     """Number of operators without a counterpart in the original."""
     different: tuple[str, ...] = ()
-    """Descriptions of the differences, a sentence each."""
+    """Descriptions of the differences, one sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +76,30 @@ class Verification:
     runs: int
     """Number of random inputs."""
     extremes: int
-    """Number of extreme inputs: all lowest, all highest, alternating."""
+    """Number of extreme inputs: all lowest, all highest, and alternating values."""
     files: int
     """Number of the user's inputs."""
     seed: int
     guarded: int
-    """Runs of the rewritten model's programs in the watched executor, which checks all writes."""
+    """Number of runs of the rewritten model's programs in the watched executor, which checks all writes."""
     how: How
-    """Runtime of the original: "tflm-wheel" or, where the wheel does not exist, "host-reference", this package's
+    """Runtime of the original: "tflm-wheel" or, where the wheel does not exist, "host-reference" for this package's
     kernels.
     """
     measured: Measured | None = None
     difference: Difference | None = None
     failure: str = ""
-    """Why the rewritten model did not run, or the error of its programs in the watched executor."""
+    """Reason why the rewritten model did not run, or the error of its programs in the watched executor."""
     module: ModuleRuns | None = None
     """Result of the C module, or None."""
     planned_for: str = ""
-    """Library whose kernels a rewritten model of builtin operators needs, from its metadata; "any" for all."""
+    """Library whose kernels a rewritten model of builtin operators requires, from its metadata; "any" for all
+    libraries.
+    """
     steps: int = 0
-    """Inferences in a sequence with resets."""
+    """Number of inferences in a sequence with resets."""
     every_value: int = 0
-    """Number of inputs in which each input byte takes every value."""
+    """Number of inputs over which each input byte takes every value."""
     constants: ComparedConstants | None = None
     """Comparison of constants, or None if they were not compared."""
     threads: tuple[int, ...] = (1,)

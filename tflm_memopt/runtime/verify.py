@@ -54,10 +54,10 @@ Array = NDArray[Any]
 SECONDS = 2.0
 """Seconds for all runs of a model if the number of runs is not given."""
 LEAST_RUNS = 10
-"""Least number of random inputs, whatever their time."""
+"""Minimum number of random inputs, regardless of their time."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
-"""Most bytes of inputs and outputs of all cases of one model."""
+"""Maximum bytes of inputs and outputs of all cases of one model."""
 
 
 def verify(
@@ -73,7 +73,7 @@ def verify(
 ) -> Verification:
     """Run both models on random inputs, three extreme ones and the user's `inputs`, and compare every byte.
 
-    convert/verify.py describes the parameters and errors, and compares constants in addition.
+    convert/verify.py describes the parameters and errors, and also compares constants.
     """
     how, module = how or _usual(), c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
@@ -106,7 +106,7 @@ def verify(
 
 
 def cases_left(count: int, seconds: float, nbytes: int) -> int:
-    """Return how many more cases fit into the time and memory left after `count` cases."""
+    """Return how many more cases the time and memory allow after `count` cases."""
     most = min(SECONDS / max(seconds, 1e-9), MOST_BYTES / max(nbytes, 1)) * count
     return max(0, min(int(most), MOST_CASES) - count)
 
@@ -122,16 +122,16 @@ class _Ran:
     """Outcome of the rewritten model for each number of threads."""
     difference: Difference | None
     nbytes: int
-    """Bytes of the original's inputs and outputs."""
+    """Bytes of the original model's inputs and outputs."""
 
     @property
     def failure(self) -> str:
-        """Why the rewritten model did not run."""
+        """Reason why the rewritten model did not run."""
         return next((f"the rewritten model {outcome.failure}" for outcome in self.got if outcome.failure), "")
 
     @property
     def seconds(self) -> float:
-        """The longest time of a model. Both run at the same time."""
+        """The longer time of the two models, which run at the same time."""
         return max(outcome.seconds for outcome in (self.expected, *self.got))
 
     @property
@@ -155,7 +155,7 @@ class _Pair:
     rewritten: bytes
     before: Graph
     seen: Graph
-    """Graph of the rewritten model with its input whole."""
+    """Graph of the rewritten model with its whole input."""
     changes: Changes
     threads: tuple[int, ...]
 
@@ -206,20 +206,20 @@ def _threads(after: Model, wanted: int | None) -> tuple[int, ...]:
 
 
 def _watched(cases: Sequence[Case], drawn: int) -> list[Sequence[Array]]:
-    """Return the inputs for the watched executor: the last random one and the extreme ones."""
+    """Return the inputs for the watched executor: the last random input and the extreme ones."""
     return [case.rewritten.values for case in cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]]
 
 
 def message(model: Model) -> list[ProgramOp]:
-    """Return the operators of a device that send and receive."""
+    """Return the operators of a device that send or receive rows."""
     return [op for region in regions(model) for op in unpack(region.program).ops if op.message]
 
 
 def _alone(model: Model) -> Model:
-    """Return the model. Raises UsageError for one that waits for other devices."""
+    """Return the model. Raises UsageError for a model that waits for other devices."""
     try:
         waits = bool(message(model))
-    except ModelError:  # TFLM's operator refuses such a program with a message
+    except ModelError:  # TFLM's operator refuses such a program with a message of its own
         return model
     if waits:
         hint = "verify the folder of all"
@@ -230,19 +230,19 @@ def _alone(model: Model) -> Model:
 def _is_for_two_cores(after: Model) -> bool:
     try:
         return any(unpack(region.program).cores for region in regions(after))
-    except ModelError:  # TFLM's operator refuses such a program with a message
+    except ModelError:  # TFLM's operator refuses such a program with a message of its own
         return False
 
 
 def _runs_on(after: Model, cores: int | None) -> None:
-    """Raise UsageError for two cores and a model that is made for one."""
+    """Raise UsageError if two cores were requested for a model that is made for one."""
     if cores == 2 and not _is_for_two_cores(after):
         hint = "optimize --cores 2, or verify without --cores"
         raise UsageError("no part of the rewritten model is made for two cores", code="other_model", hint=hint)
 
 
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
-    """Return the rewritten model with its input whole, and the changes of its interface.
+    """Return the rewritten model with its whole input, and the changes of its interface.
 
     Raises InterfaceError, and UsageError as _runs_on() does.
     """
@@ -266,7 +266,7 @@ def demand(expected: Outcome) -> None:
 def _run_module(
     module: c_module.Sources, after: Model, graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome
 ) -> ModuleRuns:
-    """Run the C module and compare it. graph: the original's. expected: outcome of the original."""
+    """Run the C module and compare it. graph: the original's graph. expected: outcome of the original."""
     got = c_module.run(module, after, changes.input, [case.rewritten for case in cases])
     back = each({change.index: change for change in changes.outputs}, convert.backward)
     ports = []
@@ -283,8 +283,9 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference, in the rewritten model's formats.
 
-    inputs: the user's arrays, whose first inference is taken. Without them the inference is random: of several, one
-    whose outputs tell the model's ports apart, if one does, and of a model that keeps a state, the first.
+    inputs: the user's arrays, whose first inference is taken. Without them the inference is random. Among several
+    candidates, one is chosen whose outputs differ if inputs are exchanged, if there is one. A model with a state gets
+    the first candidate.
 
     Raises what verify() raises, and ModelError if the two models differ.
     """

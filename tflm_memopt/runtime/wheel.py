@@ -1,4 +1,4 @@
-"""Use the official TFLM wheel with our operator registered."""
+"""Uses the official TFLM wheel with our operator registered."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tflm_memopt.runtime.native import native_library
 
 DISTRIBUTION = "tflite-micro"
 VERSION = "0.dev20261023182759"
-"""The only build whose binary layout custom_ops/host/wheel_shim.cpp supports."""
+"""The only build of the wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name by which the wheel finds the function that adds operators, in the process's global symbols."""
+"""Name by which the wheel finds the function that adds operators among the process's global symbols."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
@@ -43,15 +43,15 @@ def interpreter(model: bytes, arena_size: int) -> Any:
     model does not fit the arena or an operator refuses it. TFLM's messages go to the process's stderr.
     """
     runtime = _runtime()
-    model = bytes(model)  # CPython aligns it to 16 bytes, so aligned programs stay aligned
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints the number of resource variables
+    model = bytes(model)  # CPython aligns bytes objects to 16 bytes, so aligned programs stay aligned
+    with contextlib.redirect_stdout(io.StringIO()):  # the wheel prints the number of resource variables
         return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
 
 
 def set_source(source: TmoSource) -> None:
     """Set the source for models with an external input, in every interpreter of this process.
 
-    The data have to stay at their address.
+    The data must keep their address.
     """
     _runtime()
     _shim().TmoSetSource(ctypes.byref(source))
@@ -65,7 +65,7 @@ def provide_memory(nbytes: int) -> None:
 
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
-    """Return memory at a 16-byte boundary that stays at its address."""
+    """Return memory at a 16-byte boundary. Its address does not change."""
     room = np.random.default_rng(nbytes).integers(0, 256, nbytes + ALIGNMENT, dtype=np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     return room[start : start + nbytes]
@@ -74,7 +74,7 @@ def _noise(nbytes: int) -> NDArray[np.uint8]:
 def set_cores(cores: int, seed: int = 0) -> None:
     """Set the number of threads for programs made for two cores, in every interpreter of this process.
 
-    seed: seed of random delays around barriers; 0: no delays.
+    seed: seed of random delays around barriers, or 0 for no delays.
     """
     _runtime()
     _shim().TmoSetCores(cores, seed)
@@ -87,7 +87,7 @@ def use_own(kernels: Path) -> None:
 
 
 class Link:
-    """This process as one device of several: its models exchange rows with others through sockets."""
+    """This process as one of several devices, whose models exchange rows through sockets."""
 
     def __init__(self, sockets: Sequence[int], device: int, first: int, patience: int) -> None:
         """Open the link.
@@ -100,11 +100,11 @@ class Link:
         _shim().TmoOpenLink(fds, device, len(sockets), first, patience)
 
     def begin(self) -> None:
-        """Start an inference. Call this before each one."""
+        """Start an inference. Call this before every inference."""
         _shim().TmoBeginLink()
 
     def wait(self) -> bool:
-        """Wait for rows that an invocation needs. Returns False if they do not arrive in time."""
+        """Wait for rows that an invocation needs. Return False if they do not arrive in time."""
         return int(_shim().TmoWaitLink()) == 0
 
     @property
@@ -128,14 +128,14 @@ def exists_here() -> bool:
 
 
 def require() -> None:
-    """Raise RuntimeUnavailable, with what to install, unless `interpreter` can work here."""
+    """Raise RuntimeUnavailable, which names what to install, if `interpreter` cannot work here."""
     _runtime()
 
 
 @functools.cache
 def _runtime() -> Any:
-    """Return the wheel's module, after loading the compiled operator into the global symbols, where the wheel
-    finds it.
+    """Return the wheel's module, after loading the compiled operator into the global symbols, where the wheel finds
+    it.
     """
     from importlib import metadata  # noqa: PLC0415 # slow to import
 
@@ -155,7 +155,7 @@ def _runtime() -> Any:
         )
     shim = native_library("tmo_wheel_shim")
     try:
-        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # makes its symbols visible to the shim
+        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # makes the wheel's symbols visible to the shim
         ctypes.CDLL(str(shim), ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(

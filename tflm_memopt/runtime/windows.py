@@ -1,4 +1,4 @@
-"""Feed sliding windows step by step: the new rows of each step, and the windows of an endless sequence."""
+"""Feeds sliding windows step by step: the new rows of each step, and the windows of an endless sequence."""
 
 from __future__ import annotations
 
@@ -16,35 +16,34 @@ Array = NDArray[Any]
 
 
 def step_elements(graph: Graph, where: str) -> int:
-    """Return the elements of new rows in each inference of a rewritten model, or 0 without a sliding window.
-
-    <<21>>
-    """
+    """Return the number of elements of new rows per inference of a rewritten model, or 0 without a sliding window."""
     slides = bool(where) and input_mode(where).where == SLIDING
     return graph.tensors[graph.inputs[0]].elements if slides else 0
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Return the new rows of each step that fills a window, as steps of `elements` elements, with zeros before them."""
+    """Return the new rows of each step that fills a window. A step has `elements` elements, and zeros precede the
+    window's rows.
+    """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 class Slide:
-    """The steps of a model to which windows are fed one after the other. elements: elements of a step."""
+    """The steps of a model that is given one window after another. elements: number of elements of a step."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements
         self._before: bytes | None = None
 
     def forget(self) -> None:
-        """Forget the previous window, because the model is reset."""
+        """Forget the previous window, because the model has been reset."""
         self._before = None
 
     def steps_to(self, window: Array) -> tuple[Array, bool]:
         """Return the new rows of each step, and whether the last step fills the window for the first time.
 
-        There is only one step if the window continues the previous one.
+        If the window continues the previous one, there is only one step.
         """
         new, values = self._elements * window.itemsize, np.ascontiguousarray(window).tobytes()
         before, self._before = self._before, values
@@ -53,7 +52,7 @@ class Slide:
 
 
 def windows(graph: Graph, window: Tensor, elements: int, steps: Steps, seed: int) -> list[Run]:
-    """Return windows of one sequence, each one step after the previous. `graph`: the original model."""
+    """Return windows of one sequence, each one step after the previous one. graph: the original model."""
     if not steps.count:
         return []
     fill = -(-window.elements // elements)

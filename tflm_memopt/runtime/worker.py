@@ -1,10 +1,10 @@
 """Run models under the official TFLM wheel, each in a separate process: `python -m tflm_memopt.runtime.worker`.
 
-A crash in native code (the model's, the operator's, TFLM's) ends only that process. Everything is imported once. Then
-each line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES] as JSON, starts a fork, whose exit code is
-written as a line of standard output. DIR contains MODEL and INPUTS. The fork writes OUTPUTS there when every run was
-done, and LOG with TFLM's output, because print_allocations() is the only way to its arena figures. The caller's side is
-in process.py.
+A crash in native code (of the operator or of TFLM) ends only that process. Modules are imported only once. Then each
+line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES] as JSON, starts a fork, whose exit code is written as
+a line of standard output. DIR contains MODEL and INPUTS. The fork writes OUTPUTS there when every run was done, and LOG
+with TFLM's output, because print_allocations() is the only way to its arena figures. The caller's side is in
+process.py.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ OUTPUTS = "outputs.npz"
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
-"""Mark in the log at the start of an attempt at AllocateTensors."""
+"""Mark in the log before an attempt at AllocateTensors."""
 TOOK = "tflm-memopt: seconds of all runs:"
-"""Prefix in the log of the time of all runs."""
+"""Prefix of the line with the time of all runs in the log."""
 SMALLEST_ARENA = 1 << 16
 LARGEST_ARENA = 1 << 30
 
@@ -58,7 +58,7 @@ def load(path: Path) -> list[NDArray[Any]]:
 
 
 def arenas(model_bytes: int) -> Iterator[int]:
-    """Yield arena sizes to try, in bytes: from the model's size, doubling, bounded.
+    """Yield arena sizes to try, in bytes: they begin with the model's size, double, and are bounded.
 
     >>> [size >> 20 for size in arenas(200 << 20)]
     [256, 512, 1024]
@@ -73,7 +73,7 @@ def arenas(model_bytes: int) -> Iterator[int]:
 def allocate(model: bytes) -> Any:
     """Return an interpreter in the first arena that AllocateTensors accepts.
 
-    TFLM's answer does not say whether size was the reason.
+    TFLM does not report whether the size was the reason for a failure.
     """
     refusal = RuntimeError("no arena was tried")
     for size in arenas(len(model)):
@@ -88,7 +88,8 @@ def allocate(model: bytes) -> Any:
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
     """Run all inferences of INPUTS through MODEL and write its outputs into OUTPUTS. `where`: place of its input.
 
-    resets: runs before which the interpreter is reset. cores: threads; each run but the first has random delays.
+    resets: runs before which the interpreter is reset. cores: number of threads. All runs except the first have random
+    delays.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
@@ -116,7 +117,7 @@ def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[
     """Run run() in a fork. Returns its exit code, or the negative number of the signal that ended it."""
     child = os.fork()
     if not child:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # it must not outlive its parent
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # the fork must not outlive its parent
         os._exit(_logged(directory, runs, outputs, where, resets, cores))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
@@ -146,7 +147,7 @@ def serve() -> None:
         answer = fork(Path(directory), *rest)
         with contextlib.suppress(BrokenPipeError):  # the parent was interrupted
             print(answer, flush=True)
-    os._exit(0)  # nothing has to be flushed
+    os._exit(0)  # nothing needs to be flushed
 
 
 if __name__ == "__main__":

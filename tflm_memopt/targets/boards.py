@@ -20,12 +20,12 @@ from tflm_memopt.tflm.structs import Abi
 MOST_NAMED = 4
 """Number of suggestions for an unknown board."""
 STACK = 1_184
-"""Bytes of stack of one Invoke: the most on an Arm or RISC-V core in tests/cores. Xtensa takes 32 B more."""
+"""Bytes of stack for one Invoke: the maximum over the Arm and RISC-V cores in tests/cores. Xtensa takes 32 B more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board; sizes are in bytes. `ram` and `flash` are what a program may use in all, including the core software
+    """A board, with sizes in bytes. `ram` and `flash` are the totals for a program, including the core software
     (start-up code, serial port, heap) and the radio stack.
     """
 
@@ -34,7 +34,7 @@ class Board:
     chip: str
     core: str
     mhz: float
-    """Clock that the board definition sets."""
+    """Clock that the board definition sets, in MHz."""
     abi: Abi
     target: str
     """Target whose kernels suit the board best."""
@@ -47,16 +47,16 @@ class Board:
     radio_ram: int
     radio_flash: int
     sources: Mapping[str, str]
-    """URLs of the documents that the figures are from."""
+    """URLs of the documents with these figures."""
     note: str
     platformio: str = ""
-    """PlatformIO's name of the board, as PLATFORM/BOARD."""
+    """Name of the board in PlatformIO, as PLATFORM/BOARD."""
     arduino: bool = True
-    """PlatformIO has an Arduino core for the board."""
+    """Whether PlatformIO has an Arduino core for the board."""
     flash_timing: FlashTiming | None = None
     """Flash timing at `mhz`, or None if it is not described."""
     external_ram_cycles: SlowCycles | None = None
-    """Cycles at `mhz` for a byte of PSRAM or SDRAM, beyond those of `ram`, or None if unknown."""
+    """Cycles at `mhz` for a byte of PSRAM or SDRAM, in addition to those of `ram`, or None if unknown."""
     external_ram: int = 0
     """Bytes of PSRAM or SDRAM, which is slower than `ram`. An arena that fits only there is reported separately."""
 
@@ -67,12 +67,12 @@ class Board:
 
     @property
     def flash_limit(self) -> int:
-        """Return the bytes for model, library and TFLM beside the core software, without the radio."""
+        """Return the bytes for model, library and TFLM in addition to the core software, without the radio."""
         return max(0, self.flash - self.core_flash)
 
     @property
     def measured_core(self) -> str | None:
-        """Return the core of analysis/costs.py that is like the board's, or None."""
+        """Return the core of analysis/costs.py that stands for the board's core, or None."""
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
         return name if name in tables() else None
 
@@ -90,29 +90,29 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """Fit of a model on a board. Negative figures say how many bytes are missing."""
+    """Fit of a model on a board. A negative figure is the number of missing bytes."""
 
     board: str
     name: str
     fits: bool
-    """The model fits beside the core software."""
+    """Whether the model fits together with the core software."""
     fits_with_radio: bool
     ram_left: int
-    """Bytes left in one piece after core software, stack and arena."""
+    """Contiguous bytes left after core software, stack and arena."""
     flash_left: int
     """Bytes left after core software, TFLM, the C library and the model."""
     flash: Footprint
     ram_needed: int
     """Bytes of the smallest arena that TFLM accepts."""
     only_external: bool = False
-    """The arena fits in the board's external RAM only."""
+    """Whether the arena fits only into the board's external RAM."""
     known: bool = True
-    """False if the arena use of some operators is unknown. Then less than `ram_left` is left, and `fits` is False."""
+    """Whether the arena use of all operators is known. If not, less than `ram_left` is left, and `fits` is False."""
 
     runs: bool = True
-    """The board's core can run the packed programs."""
+    """Whether the board's core can run the packed programs."""
     slow_left: int = 0
-    """Bytes of external RAM left beside the plan's slow memory."""
+    """Bytes of external RAM that the plan's slow memory leaves."""
 
     @property
     def undecided(self) -> bool:
@@ -167,7 +167,7 @@ def runs(on: Board, packed: Collection[Family]) -> bool:
 
 def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
     """Return how a model fits on a board, without and with the radio stack. slow: bytes of slow memory that the plan
-    needs, which is the board's external RAM.
+    needs; they are in the board's external RAM.
     """
     can, slow_left = runs(on, model.packed), on.external_ram - slow
     need, flash = arena.needed, model.on(on.flash_core)

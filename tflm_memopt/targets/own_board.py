@@ -1,4 +1,4 @@
-"""Boards by name, and boards that a user describes in a TOML file, for `--board my.toml`."""
+"""Finds boards by name, and reads boards that a user describes in a TOML file, for `--board my.toml`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ HINT = "docs/targets.md shows an example"
 
 
 def board(name: str) -> Board:
-    """Return a known board, or the board of a file. Raises UsageError for an unknown board or an invalid file."""
+    """Return a known board, or the board that a file describes. Raises UsageError for an unknown board or an invalid
+    file.
+    """
     return own_board(Path(name)) if name.endswith(SUFFIX) else known_board(name)
 
 
@@ -44,7 +46,7 @@ def _board(name: str, document: Mapping[str, Any]) -> Board:
     like = [board for board in boards().values() if board.core.lower() == core.lower()]
     if not like:
         raise UsageError(f"unknown core '{core}'", hint=one_of(core, {board.core for board in boards().values()}))
-    usual = like[0].target if like[0].core.startswith("Cortex") else GENERIC  # other cores have several chips
+    usual = like[0].target if like[0].core.startswith("Cortex") else GENERIC  # several targets suit other cores
     target = str(document.get("target", usual))
     if target not in TARGETS:
         raise UsageError(f"unknown target '{target}'", hint=one_of(target, TARGETS))
@@ -81,7 +83,7 @@ def _slow_cycles(given: Any) -> SlowCycles | None:
 
 
 def _timing(core: str | None, given: Any) -> FlashTiming | None:
-    """Return the flash timing. Raises UsageError for one that is invalid, or for which no times are modelled."""
+    """Return the flash timing. Raises UsageError if it is invalid or no times are modelled for it."""
     if given is None:
         return None
     types = get_type_hints(FlashTiming)

@@ -1,9 +1,9 @@
 """The builtin operators of TFLM, and the types that their kernels accept.
 
-One row per form: the operator, the types of its inputs, the types of its outputs, and what T may be. `any` is a type
-that the kernel does not look at, `/` separates alternatives, `?` marks an input that may be absent, `*` one that may
-be repeated. Compared with the
-official wheel, row by row, in both directions (tests/tflm/test_accepted.py). TFLM ignores the version of an operator.
+Each row is a form: the operator, the types of its inputs, the types of its outputs, and the types that T stands for.
+`any` is a type that the kernel does not check, `/` separates alternatives, `?` marks an input that may be absent, and
+`*` marks one that may be repeated. A test compares each row with the official wheel, in both directions
+(tests/tflm/test_accepted.py). TFLM ignores the version of an operator.
 """
 
 from __future__ import annotations
@@ -136,22 +136,22 @@ class Operand:
     """Accepted types of one input or output."""
 
     types: tuple[str, ...]
-    """Schema names; ("T",) for the type parameter of the form; empty for any type."""
+    """Names of types in the schema; ("T",) for the form's type parameter; empty for any type."""
     optional: bool = False
     repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A row: the inputs and outputs that a kernel accepts together."""
+    """A row of the table: the inputs and outputs that a kernel accepts together."""
 
     operator: str
     text: str
-    """The row as text."""
+    """Text of the row."""
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """Types that T may be; one empty name if the form has no T."""
+    """Types that T may be. If the form has no T, this is one empty name."""
 
     @property
     def readable(self) -> str:
@@ -163,7 +163,7 @@ class Form:
         return self.text if self.types == ("",) else f"{self.text} (T: {' or '.join(t.lower() for t in self.types)})"
 
     def accepts(self, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-        """Return whether the form has these types; "" stands for an absent input."""
+        """Return whether the form has these types. "" stands for an absent input."""
         return any(_match(self.inputs, inputs, t) and _match(self.outputs, outputs, t) for t in self.types)
 
 
@@ -220,5 +220,5 @@ CUSTOM_OPERATORS = frozenset({
 
 
 def accepts(operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-    """Return whether TFLM has the builtin operator for these types; "" stands for an absent input."""
+    """Return whether TFLM has the builtin operator for these types. "" stands for an absent input."""
     return any(form.accepts(inputs, outputs) for form in FORMS.get(operator, ()))

@@ -28,8 +28,9 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""(node, input number) -> (step of the last read of each input element, step of the first write of each output
-element)."""
+"""Function of a node and an input number. It returns the step of the last read of each input element, and the step of
+the first write of each output element.
+"""
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
 
@@ -46,20 +47,20 @@ class KernelOrder:
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Elements are processed one after the other."""
+    """Order of kernels that process elements one after the other."""
     steps = np.arange(node.elements("o0"))
     return steps, steps
 
 
 def whole_windows(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Every output channel reads all channels of its pixel's window."""
+    """Order of kernels whose output channels read all channels of their pixel's window."""
     w = conv_shape(node)
     last = _last_pixel(w) * w.out_channels
     return np.repeat(np.where(last < 0, -1, last + w.out_channels - 1), w.channels), _written(node)
 
 
 def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Every output channel reads one channel of its pixel's window."""
+    """Order of kernels whose output channels read one channel of their pixel's window."""
     w = conv_shape(node) if "depthMultiplier" in node.options else _pool_shape(node)
     last = _last_pixel(w)[:, None]
     read = (np.arange(w.channels) + 1) * w.multiplier - 1
@@ -67,14 +68,14 @@ def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
 
 
 def rows_of_dense(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Every output reads all inputs of its row."""
+    """Order of kernels whose outputs read all inputs of their row."""
     units = node.dim("i1", 0)
     rows = node.elements("o0") // units
     return np.repeat((np.arange(rows) + 1) * units - 1, node.elements("i0") // rows), _written(node)
 
 
 def padded(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Outputs are written one after the other, and each input is read once."""
+    """Order of kernels that write outputs one after the other and read each input once."""
     shape, margins = node.outputs[0].shape, node.tensor("i1")
     before = np.asarray(margins.data if margins is not None else ()).reshape(-1, 2)[:, 0]
     inside = tuple(slice(b, b + node.dim("i0", axis)) for axis, b in enumerate(before))
@@ -101,7 +102,7 @@ def _pool_shape(node: Node) -> ConvShape:
 
 
 def _last_pixel(w: ConvShape) -> Ints:
-    """Return the last output pixel whose window contains each input pixel; -1 if none does."""
+    """Return the last output pixel whose window contains each input pixel, or -1 if none does."""
     y = _last_window(w.in_h, w.out_h, w.kernel_h, w.stride_h, w.dilation_h, w.pad_h)[:, None]
     x = _last_window(w.in_w, w.out_w, w.kernel_w, w.stride_w, w.dilation_w, w.pad_w)
     last = np.where((y < 0) | (x < 0), -1, y * w.out_w + x).ravel()
@@ -136,7 +137,7 @@ REFERENCE: Mapping[str, KernelOrder] = {
     "SUB": KernelOrder(elementwise, operands=2),
     "TANH": KernelOrder(elementwise),
 }
-"""Orders by schema name."""
+"""Orders by the operator's name in the schema."""
 
 CMSIS_NN = frozenset(
     (
@@ -153,12 +154,12 @@ ESP_NN = frozenset(
 
 
 def without(replaced: frozenset[str]) -> Mapping[str, KernelOrder]:
-    """Return the rows of reference kernels that a library does not replace."""
+    """Return the rows of reference kernels without those that a library replaces."""
     return {name: row for name, row in REFERENCE.items() if name not in replaced}
 
 
 def orders(rows: Mapping[str, KernelOrder], op: Op, node: Node) -> Mapping[TensorId, Callable[[], AccessOrder]]:
-    """Return the inputs that an operator's output may overlap, each with the access order of its kernel."""
+    """Return the inputs that an operator's output may overlap, with the access order of the kernel for each."""
     row = rows.get(op.type)
     if row is None or len(op.outputs) != 1:
         return MappingProxyType({})
@@ -167,7 +168,7 @@ def orders(rows: Mapping[str, KernelOrder], op: Op, node: Node) -> Mapping[Tenso
     for k, tensor in enumerate(node.inputs[: row.operands]):
         if tensor is None or tensor.constant or (tensor.dtype, output.dtype) not in row.types:
             continue
-        if row.order is not elementwise or tensor.shape == output.shape:  # a broadcast operand is read again
+        if row.order is not elementwise or tensor.shape == output.shape:  # a broadcast operand is read several times
             found[tensor.id] = _in_bytes(row.order, node, k, tensor, output)
     return found
 
@@ -191,7 +192,7 @@ VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
 SLICES: Mapping[str, Callable[[OperatorContext, Sequence[Indices]], Indices]] = {
     "SLICE": movement.slice_, "STRIDED_SLICE": movement.strided_slice,
 }  # fmt: skip
-"""Functions that return the input elements of a slice."""
+"""Functions that return which input elements a slice consists of."""
 UNREAD = ("ellipsisMask", "newAxisMask", "offset")
 """Options of STRIDED_SLICE that TFLM ignores."""
 COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
@@ -199,10 +200,9 @@ COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
 
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Find tensors of a copying operator that can be stored inside another tensor, so that nothing needs to be copied.
-
-    These are the inputs of a CONCATENATION along the first axis that is larger than 1, and slices of adjacent bytes.
-    The kernels then copy bytes onto themselves.
+    """Return the tensors of a copying operator that can be stored inside another tensor, so that nothing needs to be
+    copied. These are the inputs of a CONCATENATION along the first axis that is larger than 1, and slices of adjacent
+    bytes. The kernels then copy bytes onto themselves.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):
@@ -226,7 +226,7 @@ def _joined(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
 
 
 def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Find a slice that is one range of its input's bytes."""
+    """Return the place of a slice that is one range of its input's bytes, if there is one."""
     source, output = node.inputs[0], node.outputs[0]
     if source is None or source.constant or any(op.options.get(n) for n in UNREAD):
         return
@@ -234,7 +234,7 @@ def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, Stored
     try:
         (elements,) = numbered([source.shape])
         taken = SLICES[op.type](OperatorContext(graph, op), [elements]).ravel()
-    except (ValueError, KeyError):  # TFLM rejects it, or its operands are known only at run time
+    except (ValueError, KeyError):  # TFLM rejects the operator, or its operands are known only at run time
         return
     first = int(taken[0]) if len(taken) else 0
     run = np.array_equal(taken, first + np.arange(len(taken))) and taken.size == output.elements

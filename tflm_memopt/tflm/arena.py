@@ -6,8 +6,8 @@ allocations in the same order with the same alignment, so that gaps are counted 
 
 The two ends grow towards each other. The tail holds persistent data: structs and per-channel arrays. The head holds,
 one after the other, scratch requests, temporary tensors of Prepare, the planner's own arrays, and finally the
-activations. `total` is the size after AllocateTensors; `min` covers the largest moment during it, which is often the
-planner's.
+activations. `total` is the size after AllocateTensors. `min` covers the peak during AllocateTensors, which the planner
+often causes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from tflm_memopt.tflm.lifetimes import (
 from tflm_memopt.tflm.structs import PLANNER_BYTES_PER_BUFFER, STRUCTS, Abi
 
 MAX_SCRATCH_PER_OP = 12
-"""kMaxScratchBuffersPerOp (micro_allocator.cc)."""
+"""Value of kMaxScratchBuffersPerOp (micro_allocator.cc)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class Arena:
 
     abi: Abi
     head: int
-    """Activations and scratch buffers."""
+    """Bytes of activations and scratch buffers."""
     tail: int
-    """Persistent data: structs, per-channel arrays, variable tensors."""
+    """Bytes of persistent data: structs, per-channel arrays, and variable tensors."""
     total: int
     """head + tail: the result of arena_used_bytes() after AllocateTensors in an arena whose size is a multiple of 16.
     """
@@ -71,7 +71,7 @@ class Arena:
     unknown: tuple[str, ...] = ()
     """Names of the operators whose allocations are unknown. If there are any, all figures are lower bounds."""
     kernels: Kernels = "reference"
-    """Kernel library of the builtin operators, whose scratch and state are counted."""
+    """Kernel library of the builtin operators, whose scratch and state are included."""
     variables: int = 0
     """Number of resource variables, for which the application must create MicroResourceVariables."""
     variable_bytes: int = 0
@@ -82,11 +82,11 @@ class Arena:
         return not self.unknown
 
     def figure(self, nbytes: int) -> str:
-        """Format one of the figures, with "at least" if it is a lower bound."""
+        """Return a figure as text, with "at least" if it is a lower bound."""
         return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON. If they are lower bounds, they are null, and `at_least` has the bounds."""
+        """Return the figures as JSON. Lower bounds are null, and `at_least` has their values."""
         figures = {"head": self.head, "tail": self.tail, "total": self.total, "min": self.min}
         return {
             **asdict(self),
@@ -96,7 +96,7 @@ class Arena:
 
     @property
     def needed(self) -> int:
-        """Bytes that suffice to run: AllocateTensors succeeds, and everything allocated fits."""
+        """Bytes that are enough to run: AllocateTensors succeeds, and everything that it allocates fits."""
         return max(self.total, self.min)
 
 
@@ -116,8 +116,8 @@ def predict_together(
     models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library], recording: bool = False
 ) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
-    allocator counts once, the other parts of the tails add up, and the head is the largest one. libraries: the kernel
-    library of each model. Raises as predict().
+    allocator counts once, the other parts of the tails are added, and the head is the largest one. libraries: the
+    kernel library of each model. Raises as predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()
@@ -143,7 +143,7 @@ class Head:
 
     wanted: Wanted
     offsets: tuple[int, ...]
-    """Bytes from the arena's start, for each request."""
+    """Offset of each request in bytes from the arena's start."""
 
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
@@ -158,18 +158,18 @@ def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) ->
 
 class _Where(enum.Enum):
     TAIL = enum.auto()
-    """Persistent bytes."""
+    """Event: allocates persistent bytes."""
     HEAD = enum.auto()
-    """Sets the size of the head section and frees all temporaries."""
+    """Event: sets the size of the head section and frees all temporary allocations."""
     TEMP = enum.auto()
-    """Temporary bytes above the head, freed by the next RESET or HEAD."""
+    """Event: allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """Lends all free bytes to the planner, which needs at least this many."""
+    """Event: lends all free bytes to the planner, which needs at least this many."""
 
 
 _Event = tuple[_Where, int, int]
-"""Kind, bytes, alignment."""
+"""Kind, bytes and alignment of an event."""
 
 
 @dataclass(slots=True)
@@ -189,7 +189,7 @@ class _Replay:
     """Variables whose values have been allocated."""
     variable_bytes: int = 0
     floor: int = 0
-    """Head of the previous interpreters, which the allocator never frees."""
+    """Size of the head of the previous interpreters, which the allocator never frees."""
 
     def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
         self.events.append((where, size, align))
@@ -209,7 +209,7 @@ class _Replay:
         q = self.tree.subgraphs[subgraph].tensors[tensor].quantization
         if q is not None and _length(q.scale) and _length(q.zeroPoint):
             self.add_struct(where, "TfLiteAffineQuantization")
-            self.add_struct(where, "int", 1 + _length(q.scale))  # zero points, as a TfLiteIntArray
+            self.add_struct(where, "int", 1 + _length(q.scale))  # zero points are a TfLiteIntArray
 
     def kernel(self, op: Op) -> Kernel:
         name = kernel_name(op)
@@ -221,7 +221,7 @@ class _Replay:
 def _replay(
     source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
 ) -> _Replay:
-    """Replay the allocations of one interpreter. first: includes those of the allocator."""
+    """Replay the allocations of one interpreter. first: whether to include those of the allocator."""
     replay = _Replay(source.tree, source.graphs, abi, recording, library, floor=floor)
     for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
@@ -229,15 +229,15 @@ def _replay(
 
 
 def _create(replay: _Replay) -> None:
-    """MicroAllocator::Create allocates the allocators and the planner."""
+    """Replay MicroAllocator::Create, which allocates the allocators and the planner."""
     prefix = "Recording" if replay.recording else ""
     for name in (f"{prefix}SingleArenaBufferAllocator", "GreedyMemoryPlanner", f"{prefix}MicroAllocator"):
         replay.add_struct(_Where.TAIL, name)
 
 
 def _create_variables(replay: _Replay) -> None:
-    """MicroResourceVariables::Create allocates as many variables as the model has. The application calls it with the
-    interpreter's allocator.
+    """Replay MicroResourceVariables::Create, which allocates as many variables as the model has. The application calls
+    it with the interpreter's allocator.
     """
     replay.variables = len({variable(op) for graph in replay.graphs for op in graph.ops if op.type == VAR_HANDLE})
     if replay.variables:
@@ -246,7 +246,7 @@ def _create_variables(replay: _Replay) -> None:
 
 
 def _start(replay: _Replay) -> None:
-    """MicroAllocator::StartModelAllocation allocates tensors and nodes."""
+    """Replay MicroAllocator::StartModelAllocation, which allocates tensors and nodes."""
     replay.add_struct(_Where.TAIL, "MicroBuiltinDataAllocator")
     _reserve_scratch_requests(replay)
     replay.add_struct(_Where.TAIL, "SubgraphAllocations", len(replay.graphs))
@@ -262,8 +262,8 @@ def _reserve_scratch_requests(replay: _Replay) -> None:
 
 
 def _parse_and_init(replay: _Replay) -> None:
-    """Allocate all operators' builtin data (PrepareNodeAndRegistrationDataFromFlatbuffer), then call all operators'
-    Init.
+    """Allocate the builtin data of all operators (PrepareNodeAndRegistrationDataFromFlatbuffer), then call each
+    operator's Init.
     """
     ops = [(graph, op) for graph in replay.graphs for op in graph.ops]
     for _, op in ops:
@@ -279,7 +279,9 @@ def _parse_and_init(replay: _Replay) -> None:
 
 
 def _prepare(replay: _Replay) -> None:
-    """MicroInterpreterGraph::PrepareSubgraphs calls each kernel's Prepare and then frees its temporaries."""
+    """Replay MicroInterpreterGraph::PrepareSubgraphs, which calls each kernel's Prepare and then frees its temporary
+    allocations.
+    """
     for number, graph in enumerate(replay.graphs):
         handles = {op.outputs[0]: variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
         for position, op in enumerate(graph.ops):
@@ -300,16 +302,20 @@ def _prepare(replay: _Replay) -> None:
 
 
 def _plan(replay: _Replay) -> None:
-    """MicroAllocator::FinishModelAllocation allocates the planner's temporaries, then the planned head."""
+    """Replay MicroAllocator::FinishModelAllocation, which allocates the planner's temporary data, then the planned
+    head.
+    """
     if replay.scratch:
         replay.add_struct(_Where.TAIL, "ScratchBufferHandle", len(replay.scratch))
     tensors = sum(len(graph.tensors) for graph in replay.graphs)
-    replay.add_struct(_Where.TEMP, "pointer", len(replay.graphs))  # start of each subgraph's tensors, size_t
+    # indices of the first tensors of all subgraphs, as size_t
+    replay.add_struct(_Where.TEMP, "pointer", len(replay.graphs))
     replay.add_struct(_Where.TEMP, "AllocationInfo", tensors + len(replay.scratch))
     offsets = offline_offsets(replay.tree, tensors)
     for graph in replay.graphs:
         for i, tensor in graph.tensors.items():
-            if planned_at_tail(tensor, ONLINE if offsets is None else offsets[i]):  # subgraph 0's offset, as in TFLM
+            # like TFLM, this uses the offset of subgraph 0's tensor
+            if planned_at_tail(tensor, ONLINE if offsets is None else offsets[i]):
                 replay.add(_Where.TAIL, nbytes(tensor), ALIGNMENT)
     wanted = _wanted(replay).requests
     replay.add(_Where.LENT, PLANNER_BYTES_PER_BUFFER * len(wanted), ALIGNMENT)
@@ -323,7 +329,9 @@ def _wanted(replay: _Replay) -> Wanted:
 
 
 def _expose(replay: _Replay) -> None:
-    """MicroInterpreter::AllocateTensors finally allocates the model's inputs and outputs as TfLiteTensors."""
+    """Replay the end of MicroInterpreter::AllocateTensors, which allocates the model's inputs and outputs as
+    TfLiteTensors.
+    """
     graph = replay.graphs[0]
     for ids in (graph.inputs, graph.outputs):
         replay.add_struct(_Where.TAIL, "pointer", len(ids), align=ALIGNMENT)
@@ -339,20 +347,19 @@ def _length(vector: Any) -> int:
 
 
 class _Ends(NamedTuple):
-    """The ends of head and tail, in bytes from the arena's start."""
+    """Ends of head and tail, in bytes from the arena's start."""
 
     head: int
     tail: int
     missing: int = 0
-    """Bytes by which the first failing event does not fit; 0 if all events fit."""
+    """Number of bytes that the first failing event lacks, or 0 if all events fit."""
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
-    """Return the ends after all events in an arena of `size` bytes, or at the first event that does not fit.
-
-    This differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a temporary
-    tensor that Prepare still reads. Here this does not fit. Whether the events fit is monotonic in `size`, as a
-    bisection requires.
+    """Return the ends after all events in an arena of `size` bytes, or at the first event that does not fit. This
+    differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a temporary tensor
+    that Prepare still reads. Here such an event does not fit. If the events fit into an arena, they fit into any larger
+    one, as a bisection requires.
     """
     head = temp = 0
     tail = size
@@ -387,5 +394,5 @@ def _smallest(events: Sequence[_Event], total: int) -> int:
 
 
 def _ample(events: Sequence[_Event]) -> int:
-    """Return a multiple of the alignment in which all events fit without sharing bytes."""
+    """Return a multiple of the alignment that is so large that all events fit side by side."""
     return aligned(sum(size + align for _, size, align in events))

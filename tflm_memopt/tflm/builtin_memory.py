@@ -19,29 +19,29 @@ from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 @dataclass(frozen=True, slots=True)
 class Persistent:
-    """AllocatePersistentBuffer: bytes at the tail, aligned to 16."""
+    """AllocatePersistentBuffer: bytes in the tail, aligned to 16."""
 
     nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class TempTensor:
-    """AllocateTempTfLiteTensor: a TfLiteTensor and its quantization, freed when the operator's Prepare ends."""
+    """AllocateTempTfLiteTensor: a TfLiteTensor and its quantization, freed at the end of the operator's Prepare."""
 
     tensor: Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """RequestScratchBufferInArena: bytes of the head, placed by TFLM's planner, live during this operator."""
+    """RequestScratchBufferInArena: bytes in the head, placed by TFLM's planner and live during this operator."""
 
     nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate: the variable's bytes at the tail. It happens only for the first value assigned
-    to a variable whose handle is created in the same subgraph.
+    """MicroResourceVariables::Allocate: the variable's bytes in the tail. They are allocated only for the first value
+    that is assigned to a variable whose handle is created in the same subgraph.
     """
 
     handle: Tensor
@@ -53,7 +53,7 @@ Step = Persistent | TempTensor | Scratch | ResourceBuffer
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An operator with its tensors. None stands for an absent optional input."""
+    """An operator with its tensors. None stands for an optional input that is absent."""
 
     inputs: tuple[Tensor | None, ...]
     outputs: tuple[Tensor, ...]
@@ -104,7 +104,7 @@ def temps(node: Node, names: str) -> Iterator[Step]:
 
 
 def _reads(names: str) -> Prepare:
-    """Return a Prepare that only accesses tensors, in this order."""
+    """Return a Prepare that only accesses these tensors, in this order."""
     return lambda node, abi: temps(node, names)
 
 
@@ -124,13 +124,13 @@ def int_array(length: int) -> Persistent:
 
 
 def per_channel(channels: int) -> Iterator[Step]:
-    """Allocate multipliers, then shifts, int32 each."""
+    """Allocate int32 multipliers, then int32 shifts."""
     yield Persistent(4 * channels)
     yield Persistent(4 * channels)
 
 
 def scratch(nbytes: int) -> Iterator[Step]:
-    """Request scratch unless it is 0 bytes."""
+    """Request scratch, unless it is 0 bytes."""
     if nbytes > 0:
         yield Scratch(nbytes)
 
@@ -142,7 +142,7 @@ class ConvShape:
     kernel_h: int
     kernel_w: int
     channels: int
-    """Input channels."""
+    """Number of input channels."""
     batches: int = 1
     in_h: int = 1
     in_w: int = 1
@@ -156,7 +156,7 @@ class ConvShape:
     dilation_w: int = 1
     pad_h: int = 0
     pad_w: int = 0
-    """Padding above the first row and before the first column: pad_h, pad_w."""
+    """Padding above the first row and before the first column (pad_h and pad_w)."""
 
 
 def conv_shape(node: Node) -> ConvShape:
@@ -187,7 +187,7 @@ def conv_shape(node: Node) -> ConvShape:
 
 
 def _convolution(channel_axis: int) -> Prepare:
-    """conv_common.cc and depthwise_conv_common.cc: Prepare accesses all tensors twice."""
+    """Return the Prepare of conv_common.cc and depthwise_conv_common.cc, which accesses all tensors twice."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "o0 i0 i1")
@@ -199,7 +199,7 @@ def _convolution(channel_axis: int) -> Prepare:
 
 
 def _unpacked_filter(node: Node) -> Iterator[Step]:
-    """Request scratch to unpack int4 weights to a byte each before every run."""
+    """Request scratch for int4 weights, which are unpacked to one byte each before every run."""
     if node.dtype("i1") == "INT4":
         yield Scratch(node.elements("i1"))
 
@@ -214,7 +214,9 @@ def _fully_connected(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transpose_conv(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request int32 or int64 accumulators of the output. Inputs: shape, weights, data, bias (transpose_conv.cc)."""
+    """Request int32 or int64 accumulators for the output. The inputs are shape, weights, data and bias
+    (transpose_conv.cc).
+    """
     yield from temps(node, "o0 i2 i1")
     yield from per_channel(node.dim("i1", 0))
     if node.dtype("i2") in _ACCUMULATOR_BYTES:
@@ -228,7 +230,7 @@ _ACCUMULATOR_BYTES: Mapping[str, int] = {"INT8": 4, "INT16": 8}
 
 
 def _mean_or_sum(node: Node, abi: Abi) -> Iterator[Step]:
-    """Follow PrepareMeanOrSumHelper and PrepareSimple (reduce_common.cc)."""
+    """Replay PrepareMeanOrSumHelper and PrepareSimple (reduce_common.cc)."""
     yield from temps(node, "i0 o0 i1")
     if node.dtype("i0") in ("INT8", "INT16"):
         yield Scratch(4 * node.elements("o0"))
@@ -259,11 +261,11 @@ def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 _LUT_BYTES = 2 * 513
-"""LUTSize<int16_t>() entries (kernels/internal/common.h)."""
+"""Number of entries of LUTSize<int16_t>() (kernels/internal/common.h)."""
 
 
 def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
-    """Inputs: data, feature weights, time weights, bias, state (svdf_common.cc)."""
+    """Replay Prepare of SVDF. The inputs are data, feature weights, time weights, bias and state (svdf_common.cc)."""
     yield from temps(node, "i0 i1 i2 i3 i4 o0")
     yield Scratch(4 * node.dim("i0", 0) * node.dim("i1", 0))
     if node.dtype("i0") == "INT8":
@@ -271,7 +273,9 @@ def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Four gates of the cell's size; input 18 is the output state, 19 the cell state (kernels/lstm_shared.h)."""
+    """Replay Prepare of LSTM, with four gates of the cell's size. Input 18 is the output state, and 19 the cell state
+    (kernels/lstm_shared.h).
+    """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell = node.tensor("i19")
     for _ in range(4):
@@ -279,7 +283,9 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _batch_matmul(node: Node, abi: Abi) -> Iterator[Step]:
-    """Persistent transposed copies of operands: the left one when adjX, the right one unless adjY (batch_matmul.cc)."""
+    """Allocate persistent transposed copies of operands: of the left one if adjX, and of the right one unless adjY
+    (batch_matmul.cc).
+    """
     yield from temps(node, "i0 i1 o0")
     if node.dtype("i0") in ("INT8", "INT16"):
         yield Persistent(STRUCTS["QuantizationOpDataBatchMatmul"].of(abi).size)
@@ -325,7 +331,9 @@ def _embedding_lookup(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _reshape(node: Node, abi: Abi) -> Iterator[Step]:
-    """The shape is moved to RAM only if the file leaves a dimension open (reshape_common.cc)."""
+    """Replay Prepare of RESHAPE. The shape is moved to RAM only if the file leaves a dimension open
+    (reshape_common.cc).
+    """
     yield from temps(node, "i0 o0")
     output = node.tensor("o0")
     if output is not None and -1 in output.shape:
@@ -353,12 +361,12 @@ class Kernel:
     """A row of the table."""
 
     params: str = ""
-    """Struct that the parser allocates, or ""."""
+    """Struct that the parser allocates, or "" if there is none."""
     state: str = ""
-    """Struct that Init allocates, or ""."""
+    """Struct that Init allocates, or "" if there is none."""
     prepare: Prepare = _NOTHING
     init: Prepare = _NOTHING
-    """What Init allocates after `state`."""
+    """Allocations of Init after `state`."""
 
 
 _IO = _reads("i0 o0")
@@ -473,7 +481,9 @@ KERNELS: Mapping[str, Kernel] = {
     "TMO_CONV_2D": Kernel(),
     "TMO_FULLY_CONNECTED": Kernel(),
 }
-"""Rows by schema name, and by code those of our operators and of TFLM's CIRCULAR_BUFFER."""
+"""Rows by the operator's name in the schema. Our operators and TFLM's CIRCULAR_BUFFER have rows by their custom
+code.
+"""
 
 UNKNOWN = Kernel()
-"""Stands for an operator without a row. Its allocations are unknown, so the figures are lower bounds."""
+"""Row for an operator that has none. Its allocations are unknown, so the figures are lower bounds."""

@@ -1,4 +1,4 @@
-"""Names of the libraries that TFLM's builtin kernels come from, for the option `--kernels`."""
+"""Names of the libraries that provide TFLM's builtin kernels, for the option `--kernels`."""
 
 from __future__ import annotations
 

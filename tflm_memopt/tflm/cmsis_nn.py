@@ -1,9 +1,9 @@
-"""The allocations of operators in TFLM's CMSIS-NN kernels, where they differ from the reference kernels'.
+"""The allocations of operators in TFLM's CMSIS-NN kernels where they differ from the reference kernels.
 
 Sources: tensorflow/lite/micro/kernels/cmsis_nn/*.cc, built for speed as in TFLM's Makefile, and the functions of
 CMSIS-NN that they call (Source/*/arm_*_get_buffer_sizes_*.c), as compiled by gcc and clang. Arm Compiler adds a few
-hundred bytes to pointwise convolutions. `mve` selects Helium, otherwise the DSP extension, which needs more than a core
-without it.
+hundred bytes to pointwise convolutions. `mve` selects Helium. Otherwise the figures are for the DSP extension, which
+needs more than a core without it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from tflm_memopt.tflm.builtin_memory import (
 from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 MVE_BLOCK = 124
-"""CH_IN_BLOCK_MVE: channels of a depthwise convolution processed at once."""
+"""Number of channels of a depthwise convolution processed at once (CH_IN_BLOCK_MVE)."""
 REVERSED_FROM = 16
-"""REVERSE_TCOL_EFFICIENT_THRESHOLD: transposed convolutions of more channels become convolutions with a reversed
-filter."""
+"""Number of channels above which a transposed convolution becomes a convolution with a reversed filter
+(REVERSE_TCOL_EFFICIENT_THRESHOLD).
+"""
 
 
 def rows(*, mve: bool) -> Mapping[str, Kernel]:
-    """Return the rows of all operators by schema name."""
+    """Return the rows of all operators by their name in the schema."""
     own = {
         "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling+int", _average_pool(mve)),
         "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "cmsis_nn::BatchMatmul", _batch_matmul(mve)),
@@ -54,7 +55,9 @@ def rows(*, mve: bool) -> Mapping[str, Kernel]:
 
 
 def _conv(mve: bool) -> Prepare:
-    """conv.cc looks for the bias among the outputs and does not find it, so it treats all operators as without bias."""
+    """Return the row of conv.cc. It looks for the bias among the outputs and does not find it, so it treats all
+    operators as having no bias.
+    """
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "i0 i1 o0")
@@ -70,7 +73,7 @@ def _conv(mve: bool) -> Prepare:
 
 
 def conv_bytes(w: ConvShape, mve: bool, *, grouped: bool = False) -> int:
-    """arm_convolve_wrapper_s8_get_buffer_size."""
+    """Return arm_convolve_wrapper_s8_get_buffer_size."""
     plain = w.dilation_w == 1 and not grouped
     if w.kernel_h == w.kernel_w == 1 and w.pad_h == w.pad_w == 0 and w.dilation_h == 1 and plain:
         return 0
@@ -80,19 +83,21 @@ def conv_bytes(w: ConvShape, mve: bool, *, grouped: bool = False) -> int:
 
 
 def _columns_s8(w: ConvShape, mve: bool) -> int:
-    """im2col: two columns of int16, or four of int8 (arm_convolve_s8_get_buffer_size)."""
+    """Return the bytes for im2col: two columns of int16, or four of int8 (arm_convolve_s8_get_buffer_size)."""
     values = w.kernel_h * w.kernel_w * w.channels
     return 4 * -(-values // 16) * 16 if mve else 2 * -(-values // 4) * 4 * 2
 
 
 def _columns_s16(w: ConvShape, mve: bool) -> int:
-    """arm_convolve_s16_get_buffer_size."""
+    """Return arm_convolve_s16_get_buffer_size."""
     values = w.kernel_h * w.kernel_w * w.channels
     return 4 * -(-values // 8) * 8 * 2 if mve else 2 * values * 2
 
 
 def _line_s8(w: ConvShape) -> int:
-    """A window of one row on Helium: both ends with padding (arm_convolve_1_x_n_s8_get_buffer_size_mve)."""
+    """Return the bytes for a window of one row on Helium: both ends with padding
+    (arm_convolve_1_x_n_s8_get_buffer_size_mve).
+    """
     odd = int(math.fmod((w.out_w - 1) * w.stride_w + w.kernel_w - w.in_w, 2))
     right, left = (max(1, int((p + w.stride_w - 1) / w.stride_w)) if p else 0 for p in (w.pad_w + odd, w.pad_w))
     if right + left > w.out_w:
@@ -102,7 +107,7 @@ def _line_s8(w: ConvShape) -> int:
 
 
 def _depthwise(mve: bool) -> Prepare:
-    """depthwise_conv.cc requests no scratch for int16."""
+    """Return the row of depthwise_conv.cc, which requests no scratch for int16."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "i0 i1 o0")
@@ -116,7 +121,9 @@ def _depthwise(mve: bool) -> Prepare:
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
-    """arm_depthwise_conv_wrapper_s8_get_buffer_size, or the same for int4 weights if `packed`."""
+    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size. packed: whether the weights are int4, which has a function
+    of its own.
+    """
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
     if w.channels != w.out_channels or w.batches != 1 or not w.dilation_h == w.dilation_w == 1:
@@ -128,7 +135,7 @@ def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
 
 
 def _fully_connected(mve: bool) -> Prepare:
-    """fully_connected.cc: outputs with three or more dimensions use pointwise convolutions."""
+    """Return the row of fully_connected.cc. Outputs with three or more dimensions use pointwise convolutions."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "i0 i1 i2 o0")
@@ -168,9 +175,9 @@ def _svdf(mve: bool) -> Prepare:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """unidirectional_sequence_lstm.cc: each of four gates has sums of its two weight matrices, with a bias each. There
-    are three more buffers of the cell's size, and in float32 the reference kernel's four. Input 18 is the output state,
-    19 the cell state.
+    """Replay unidirectional_sequence_lstm.cc. Each of the four gates has sums of its two weight matrices, each with a
+    bias. There are three more buffers of the cell's size, and in float32 the four of the reference kernel. Input 18 is
+    the output state, and 19 the cell state.
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)
@@ -201,7 +208,7 @@ def _batch_matmul(mve: bool) -> Prepare:
 
 
 def _transpose_conv(mve: bool) -> Prepare:
-    """transpose_conv.cc, arm_transpose_conv_get_buffer_sizes_s8.c."""
+    """Return the row of transpose_conv.cc and arm_transpose_conv_get_buffer_sizes_s8.c."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "o0 i2 i1")
@@ -220,7 +227,7 @@ def _transpose_conv(mve: bool) -> Prepare:
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
-    """Return the bytes for columns or for sums of a few rows, and those for the reversed filter."""
+    """Return the bytes for columns or for the sums of a few rows, and the bytes for the reversed filter."""
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:

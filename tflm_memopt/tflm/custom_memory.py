@@ -1,7 +1,7 @@
-"""The allocations of TFLM's own custom operators, which every kernel library shares: one row per operator.
+"""The allocations of TFLM's own custom operators, one row per operator. All kernel libraries share these operators.
 
 Sources: signal/micro/kernels/*.cc, with kissfft v130, tensorflow/lite/micro/kernels/decode*.cc and
-detection_postprocess.cc. Init reads the custom options, so the persistent bytes of some operators come from there.
+detection_postprocess.cc. The persistent bytes of some operators depend on the custom options, which Init reads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 Options = Mapping[str, Any]
 FLOAT32, INT32, INT16 = 0, 2, 7
-"""TensorType (schema.fbs), which the option T holds."""
+"""Values of TensorType (schema.fbs) that the option T may have."""
 ELEMENT_BYTES: Mapping[int, int] = {FLOAT32: 4, INT32: 4, INT16: 2}
 KISS_FACTORS = 264
 """Bytes of kiss_fft_state before its twiddle factors: two ints and 64 factors (kissfft/_kiss_fft_guts.h)."""
@@ -29,7 +29,7 @@ def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]]) -> Prep
         try:
             options = flexbuffers.Loads(node.options["custom_options"])
             found = list(steps(node, options, abi))
-        except Exception:  # damaged options: flexbuffers raises arbitrary exceptions, and TFLM crashes
+        except Exception:  # for damaged options, flexbuffers raises arbitrary exceptions, and TFLM crashes
             return
         yield from found
 
@@ -37,7 +37,7 @@ def _with_options(steps: Callable[[Node, Options, Abi], Iterator[Step]]) -> Prep
 
 
 def _reads(names: str) -> Prepare:
-    """Return a Prepare that only accesses tensors, in this order."""
+    """Return a Prepare that only accesses these tensors, in this order."""
     return lambda node, abi: temps(node, names)
 
 
@@ -46,12 +46,14 @@ def _size(struct: str, abi: Abi) -> int:
 
 
 def _circular_buffer(capacity: int, abi: Abi) -> Persistent:
-    """CircularBufferGetNeededMemory: a struct and twice as many int16 items as it holds."""
+    """Allocate the bytes of CircularBufferGetNeededMemory: a struct, and twice as many int16 items as the buffer
+    holds.
+    """
     return Persistent(_size("tflm_signal::CircularBuffer", abi) + 4 * capacity)
 
 
 def _circular_buffers(node: Node, capacity: int, abi: Abi) -> Iterator[Step]:
-    """A buffer for each row of the input, after two arrays of pointers to them."""
+    """Allocate two arrays of pointers, then a buffer for each row of the input."""
     count = node.elements("i0") // node.dim("i0", node.rank("i0") - 1)
     yield Persistent(count * _size("pointer", abi))
     yield Persistent(count * _size("pointer", abi))
@@ -91,13 +93,17 @@ def _fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 
 def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """The inverse FFT of floats also stores its length and a pointer (signal/src/irfft_float.cc)."""
+    """Allocate the state of the inverse FFT, which for floats also stores its length and a pointer
+    (signal/src/irfft_float.cc).
+    """
     own = 2 * _size("pointer", abi) if int(options["T"]) == FLOAT32 else 0
     yield Persistent(_fft_state(options, abi) + own)
 
 
 def _fft_state(options: Options, abi: Abi) -> int:
-    """kiss_fftr_alloc: three pointers, the state of a complex FFT of half the length, buffer and twiddle factors."""
+    """Return the bytes of kiss_fftr_alloc: three pointers, the state of a complex FFT of half the length, a buffer and
+    twiddle factors.
+    """
     half, complex_bytes = int(options["fft_length"]) // 2, 2 * ELEMENT_BYTES[int(options["T"])]
     return 3 * _size("pointer", abi) + KISS_FACTORS + complex_bytes * (half + half * 3 // 2)
 
@@ -108,7 +114,7 @@ def _rfft(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 
 def _channels(nbytes: int, more: int = 0) -> Prepare:
-    """Return an Init with an array of `nbytes` for each channel and for `more`."""
+    """Return an Init that allocates an array of `nbytes` bytes for each channel, and `more` further arrays."""
 
     def steps(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
         yield Persistent((int(options["num_channels"]) + more) * nbytes)
@@ -117,13 +123,15 @@ def _channels(nbytes: int, more: int = 0) -> Prepare:
 
 
 def _decode(node: Node, abi: Abi) -> Iterator[Step]:
-    """Inputs: for each output its coded data and its ancillary data, whose first byte says how it is coded."""
+    """Allocate the states of DECODE. For each output, there are inputs with its coded data and its ancillary data,
+    whose first byte identifies the coding.
+    """
     yield Persistent(len(node.outputs) * _size("pointer", abi))
     for k, output in enumerate(node.outputs):
         yield from temps(node, f"i{2 * k} i{2 * k + 1} o{k}")
         ancillary = node.tensor(f"i{2 * k + 1}")
         if ancillary is None or ancillary.data is None or not ancillary.data.size:
-            return  # TFLM refuses it
+            return  # TFLM refuses the operator
         coding = ancillary.data.reshape(-1).view("u1")[0]
         if coding >= len(DECODERS):
             return
@@ -135,11 +143,13 @@ def _decode(node: Node, abi: Abi) -> Iterator[Step]:
 
 PRUNE = "DecodeStatePrune"
 DECODERS = ("DecodeStateLut", "DecodeStateHuffman", PRUNE)
-"""Structs by the number of the coding."""
+"""Names of structs by the number of the coding."""
 
 
 def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """Inputs: boxes, scores, anchors. The custom options contain the sizes."""
+    """Allocate the buffers of the operator. Its inputs are boxes, scores and anchors; the custom options contain the
+    sizes.
+    """
     detections, classes = int(options["max_detections"]), int(options["num_classes"])
     yield from temps(node, "i0 i1 i2")
     boxes = node.dim("i0", 1)
@@ -179,4 +189,4 @@ KERNELS: Mapping[str, Kernel] = {
         state="detection_postprocess::OpData", prepare=_with_options(_detection_postprocess)
     ),
 }
-"""Rows by the operators' codes."""
+"""Allocations of each operator, by its custom code."""

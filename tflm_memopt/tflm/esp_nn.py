@@ -21,13 +21,13 @@ from tflm_memopt.tflm.builtin_memory import (
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""Largest padded depthwise input in bytes that is buffered as a whole; larger ones are buffered in stripes."""
+"""Largest padded depthwise input, in bytes, that is buffered as a whole. Larger inputs are buffered in stripes."""
 WHOLE_INT16 = 48 * 1024
-"""Largest input and filter in bytes, as int16, that are buffered as a whole."""
+"""Largest input and filter, in bytes as int16, that are buffered as a whole."""
 
 
 def rows() -> Mapping[str, Kernel]:
-    """Return the rows of all operators by schema name."""
+    """Return the rows of all operators by their name in the schema."""
     return {
         **KERNELS,
         "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv+int", _then("CONV_2D", conv_bytes)),
@@ -39,7 +39,7 @@ def rows() -> Mapping[str, Kernel]:
 
 
 def _then(name: str, nbytes: Callable[[ConvShape], int]) -> Prepare:
-    """Follow the reference kernel, then request scratch if the input is int8."""
+    """Return a Prepare like the reference kernel's that also requests scratch if the input is int8."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from KERNELS[name].prepare(node, abi)
@@ -50,14 +50,14 @@ def _then(name: str, nbytes: Callable[[ConvShape], int]) -> Prepare:
 
 
 def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request an int32 for each class. The kernel uses dimension 1 as the number of classes."""
+    """Request one int32 for each class. The kernel takes dimension 1 as the number of classes."""
     yield from KERNELS["SOFTMAX"].prepare(node, abi)
     if node.dtype("i0") == node.dtype("o0") == "INT8":
         yield from scratch(4 * node.dim("i0", 1))
 
 
 def conv_bytes(w: ConvShape) -> int:
-    """esp_nn_get_conv_scratch_size_esp32s3."""
+    """Return esp_nn_get_conv_scratch_size_esp32s3."""
     margin, window_values, row_values = 64, w.kernel_h * w.kernel_w * w.channels, w.kernel_w * w.channels
     padded = w.pad_h > 0 or w.pad_w > 0
     if w.kernel_h == w.kernel_w == 1 and not padded and w.stride_h == w.stride_w == 1:
@@ -76,7 +76,7 @@ def conv_bytes(w: ConvShape) -> int:
 
 
 def depthwise_bytes(w: ConvShape) -> int:
-    """esp_nn_get_depthwise_conv_scratch_size_esp32s3."""
+    """Return esp_nn_get_depthwise_conv_scratch_size_esp32s3."""
     filters, pixels = w.kernel_h * w.kernel_w * w.channels * w.multiplier, w.in_h * w.in_w
     if w.multiplier == 1 and w.channels % 8 == 0:
         if not w.kernel_h == w.kernel_w == 3:
@@ -99,7 +99,7 @@ def depthwise_bytes(w: ConvShape) -> int:
 
 
 def _padded_input(w: ConvShape) -> int:
-    """Return the bytes of a padded copy of the input or of a few rows; 0 without padding."""
+    """Return the bytes of a padded copy of the input or of a few of its rows, or 0 without padding."""
     if w.pad_h or w.pad_w:
         wide, high = 2 * w.pad_w, 2 * w.pad_h
     else:

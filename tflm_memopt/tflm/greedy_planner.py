@@ -1,4 +1,4 @@
-"""Replay of TFLM's GreedyMemoryPlanner: predicts the offsets of activations and scratch buffers.
+"""Replays TFLM's GreedyMemoryPlanner to predict the offsets of activations and scratch buffers.
 
 Order, gap rule and tie-breaks are those of tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so the
 predicted head equals the head that TFLM reports. Offline offsets are kept even if they overlap, since TFLM does not
@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One buffer, as TFLM's AllocationInfo describes it. Its lifetime is closed: [first, last] in allocation scopes."""
+    """One buffer, as TFLM's AllocationInfo describes it. It is live from allocation scope `first` to `last`, both
+    included.
+    """
 
     nbytes: int
-    """Size, a multiple of the arena's alignment."""
+    """Size in bytes, a multiple of the arena's alignment."""
     first: int
     last: int
     offline: int | None = None
-    """Offset from the arena's start, or None if TFLM chooses it."""
+    """Offset from the arena's start, or None if TFLM chooses the offset."""
 
 
 def place(requests: Sequence[Need]) -> tuple[int, ...]:
@@ -34,7 +36,7 @@ def place(requests: Sequence[Need]) -> tuple[int, ...]:
     """
     offsets = [0] * len(requests)
     placed = np.zeros((4, len(requests)), np.int64)
-    """Offset, end, first and last of each placed buffer, sorted by offset, then by time of placement."""
+    """Offset, end, and first and last scope of each placed buffer, sorted by offset and then by time of placement."""
     for count, i in enumerate(_order(requests)):
         request = requests[i]
         there = placed[:, :count]
@@ -52,8 +54,8 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Offline buffers in the given order, then online ones by decreasing size. Among equal sizes, the last added comes
-    first.
+    """Return offline buffers in the given order, then online ones by decreasing size. Among equal sizes, the one added
+    last comes first.
     """
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]
@@ -61,7 +63,9 @@ def _order(requests: Sequence[Need]) -> list[int]:
 
 
 def _first_gap(request: Need, placed: NDArray[np.int64]) -> int:
-    """Return the lowest gap between the buffers live with `request`, or the end of the last of them."""
+    """Return the start of the lowest gap between the buffers that are live with `request`, or the end of the last of
+    them.
+    """
     starts, ends, first, last = placed
     together = (first <= request.last) & (request.first <= last)
     candidates = np.maximum.accumulate(np.append(0, ends[together]))

@@ -1,4 +1,4 @@
-"""Kernel libraries for the builtin operators, and the arena that their kernels allocate."""
+"""Kernel libraries for the builtin operators, and the memory that their kernels allocate."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ class Library:
     rows: Mapping[str, Kernel]
     """Allocations by operator."""
     orders: Mapping[str, KernelOrder]
-    """Order of reads and writes by operator, where known."""
+    """Order of reads and writes by operator, where it is known."""
 
 
 def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
-    """Add the custom operators, which have the same kernels in every library."""
+    """Return the rows with those of the custom operators, which have the same kernels in every library."""
     return {**builtin, **custom_memory.KERNELS}
 
 
 REFERENCE = Library("reference", _rows(builtin_memory.KERNELS), access_order.REFERENCE)
 ANY = Library("reference", REFERENCE.rows, access_order.without(access_order.CMSIS_NN | access_order.ESP_NN))
-"""The reference kernels, without the access orders that other libraries do not share."""
+"""The reference kernels, without access orders that other libraries do not share."""
 EARLY_2023 = Library("reference", _rows(reference_2023.rows()), access_order.REFERENCE)
 """The reference kernels of January 2023, which libraries for Arduino still contain."""
 
 
 @cache
 def library(name: Kernels | None, *, mve: bool = False) -> Library:
-    """Return the library of that name, or ANY for None. mve: the core has Helium, for which CMSIS-NN needs other
-    buffers. Raises UsageError for an unknown name.
+    """Return the library of that name, or ANY for None. mve: whether the core has Helium, for which CMSIS-NN needs
+    other buffers. Raises UsageError for an unknown name.
     """
     match name:
         case None:
@@ -55,5 +55,5 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
 
 
 def whose_kernels(kernels: Kernels | None, target: str) -> Library:
-    """Return the library of that name for the target's cores; ANY for None."""
+    """Return the library of that name for the target's cores, or ANY for None."""
     return library(kernels, mve=family(target) is Family.MVE)

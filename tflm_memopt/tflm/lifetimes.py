@@ -1,4 +1,5 @@
-"""The requests to TFLM's planner: all subgraphs' activations and the kernels' scratch buffers, with lifetimes.
+"""The requests to TFLM's planner: the activations of all subgraphs and the kernels' scratch buffers, with their
+lifetimes.
 
 This follows AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation
 scopes: each operator opens one, and so does each subgraph that a control flow operator calls.
@@ -18,19 +19,23 @@ from tflm_memopt.model.reader import text
 from tflm_memopt.tflm.greedy_planner import Need
 
 ALIGNMENT = 16
-"""MicroArenaBufferAlignment() (micro_arena_constants.h)."""
+"""Value of MicroArenaBufferAlignment() (micro_arena_constants.h)."""
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Name of the metadata entry: int32 version, subgraphs, tensors, then an offset for each tensor of all subgraphs."""
+"""Name of the metadata entry with the offline plan. It has the int32 numbers version, subgraphs and tensors, then an
+offset for each tensor of all subgraphs.
+"""
 ONLINE = -1
-"""Offset that lets TFLM choose."""
+"""Offset of a tensor that TFLM places itself."""
 VAR_HANDLE = "VAR_HANDLE"
-"""Its Prepare points its output, a handle, to its own state, so TFLM plans no bytes for it (kernels/var_handle.cc)."""
+"""Operator whose Prepare points its output, a handle, to its own state, so that TFLM plans no bytes for it
+(kernels/var_handle.cc).
+"""
 
 Variable = tuple[bytes, bytes]
-"""A resource variable: its container and its name in the container."""
+"""A resource variable, given by its container and its name."""
 
 _UNUSED = (-1, -1)
-"""TFLM's lifetime for unused tensors. It plans them nevertheless."""
+"""Lifetime that TFLM gives to unused tensors, which it plans nevertheless."""
 
 
 def variable(handle: Op) -> Variable:
@@ -50,14 +55,15 @@ class ScratchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The buffers that TFLM's planner has to place, with lifetimes and owners."""
+    """The buffers that TFLM's planner must place, with their lifetimes and owners."""
 
     requests: tuple[Need, ...]
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
     """Owner of each request: subgraph and tensor, or the scratch request."""
     scopes: tuple[tuple[int, int], ...]
     """Subgraph and position of the operator that opens each allocation scope. Scope 0, which precedes all operators,
-    belongs to the next operator; scopes of called subgraphs belong to the caller."""
+    counts for the next operator. Scopes of called subgraphs count for the caller.
+    """
 
 
 def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets: Sequence[int] | None) -> Wanted:
@@ -82,8 +88,8 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
 def plans_others(graphs: Sequence[Graph]) -> bool:
     """Return whether TFLM plans bytes for a tensor outside the first subgraph.
 
-    An offline plan cannot place them, since some versions use the offset of the first subgraph's tensor with that
-    number.
+    An offline plan cannot place such a tensor, since some versions use the offset of the first subgraph's tensor with
+    the same number.
     """
     others = ((graph, {t for op in graph.ops if op.type == VAR_HANDLE for t in op.outputs}) for graph in graphs[1:])
     return any(t.id not in made and _needs_allocating(t, ONLINE) for g, made in others for t in g.tensors.values())
@@ -114,13 +120,15 @@ def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
 
 
 def planned_at_tail(tensor: Tensor, offset: int) -> bool:
-    """Whether a tensor is at the tail: a variable without offline offset (MicroAllocator::AllocateVariables)."""
+    """Return whether a tensor is in the tail, as a variable without an offline offset
+    (MicroAllocator::AllocateVariables).
+    """
     return tensor.variable and offset == ONLINE
 
 
 def nbytes(tensor: Tensor) -> int:
-    """Return a tensor's bytes in the arena. An int4 takes one (TfLiteTypeSizeOf, memory_helpers.cc); a dimension of -1
-    counts as 1.
+    """Return a tensor's bytes in the arena. An int4 takes one byte (TfLiteTypeSizeOf, memory_helpers.cc), and a
+    dimension of -1 counts as 1.
     """
     return abs(4 * tensor.elements if tensor.dtype == "RESOURCE" else tensor.nbytes)
 

@@ -1,4 +1,6 @@
-"""Prepares a model for plans with builtin operators only: adds which tensors TFLM's kernels let share memory."""
+"""Prepares a model for plans with only builtin operators: determines which tensors TFLM's kernels allow to share
+memory.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with the access orders of its kernels. All its operators are builtin. macs: of each operator, by
-    Op.index.
+    """Return the graph with the access orders of its kernels. All its operators are builtin. macs: multiply-accumulates
+    of each operator, by Op.index.
     """
     ops = {op.index: op for op in graph.model.ops}
     parts = _parts(graph.model)
@@ -24,7 +26,7 @@ def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi
 
 
 def multiply_accumulates(graph: Graph, op: Op) -> int:
-    """Return the multiply-accumulates of an operator with weights, from its shapes; 0 for other operators."""
+    """Return the multiply-accumulates of an operator with weights, from its shapes, or 0 for other operators."""
     if op.type in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"):
         out, weights = graph.tensors[op.outputs[0]], graph.tensors[op.inputs[1]]
         return out.elements * (weights.elements // max(1, out.shape[-1]))
@@ -47,12 +49,10 @@ def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, 
 
 
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
-    """Return the positions of tensors that can be stored inside others. The model's inputs are not among them, because
-    they exist before all other tensors.
-
-    If two operators need a tensor in different places, the first operator determines it. A tensor that contains others
-    moves with its own container: a map whose rows a RESHAPE passes to a CONCATENATION is written into the concatenated
-    tensor.
+    """Return the positions of tensors that can be stored inside others. The model's inputs are left out, because they
+    exist before all other tensors. If two operators require different places for a tensor, the first operator decides.
+    A tensor that contains others moves with its own container: a map whose rows a RESHAPE passes to a CONCATENATION is
+    written into the concatenated tensor.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:

@@ -1,8 +1,8 @@
-"""The allocations of operators in TFLM's reference kernels of January 2023, where they exceed today's.
+"""The allocations of operators in TFLM's reference kernels of January 2023, where they exceed those of today's kernels.
 
-Current libraries for Arduino are of that age. Source: unidirectional_sequence_lstm.cc in tensorflow/lite/micro/kernels
-before its redesign (February 2023). Its Prepare accesses most tensors three times and frees temporary tensors only at
-its end.
+Current libraries for Arduino still contain these kernels. Source: unidirectional_sequence_lstm.cc in
+tensorflow/lite/micro/kernels before its redesign (February 2023). Its Prepare accesses most tensors three times and
+frees temporary tensors only at its end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tflm_memopt.tflm.structs import Abi
 
 
 def rows() -> Mapping[str, Kernel]:
-    """Return the rows of all operators by schema name."""
+    """Return the rows of all operators by their name in the schema."""
     lstm = Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM 2023", _lstm)
     return {**KERNELS, "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm}
 
@@ -38,7 +38,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _hidden(node: Node) -> Iterator[Step]:
-    """Access the intermediate tensor of the hidden state, which has one scale, like the output state."""
+    """Access the intermediate tensor of the hidden state, which like the output state has one scale."""
     state = node.tensor("i18")
     if state is not None:
         yield TempTensor(state)

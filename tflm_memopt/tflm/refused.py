@@ -70,14 +70,14 @@ RANKS: Mapping[str, tuple[int, int]] = {
     "STRIDED_SLICE": (0, 4),
     "TRANSPOSE": (0, 5),
 }
-"""Least and greatest number of dimensions of the first input."""
+"""Minimum and maximum number of dimensions of the first input."""
 MOST_JOINED = 10
-"""Largest number of CONCATENATION inputs: kMaxInputNum."""
+"""Maximum number of inputs of CONCATENATION: kMaxInputNum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An operator that TFLM does not run, and why."""
+    """An operator that TFLM does not run, and the reason."""
 
     subgraph: int
     op: int
@@ -97,13 +97,13 @@ def refusals(model: Model) -> tuple[Refusal, ...]:
 
 
 def refuse(found: Sequence[Refusal], because: str = "") -> None:
-    """Raise ModelError if there are any. because: the reason why they were not replaced, unless it is obvious."""
+    """Raise ModelError if any were found. because: why they were not replaced, if that is not obvious."""
     if found:
         raise ModelError(f"{summary(found)}{because}", code="tflm_refuses", where=found[0].where, hint=found[0].hint)
 
 
 def summary(found: Sequence[Refusal]) -> str:
-    """Describe the first refusal in a sentence that also counts the others."""
+    """Return a sentence that describes the first refusal and counts the others."""
     others = sorted({one.op for one in found} - {found[0].op})
     more = f"; it refuses {_numbers(others)}, too" if others else ""
     return f"TFLM refuses this model: {found[0].what}{more}"
@@ -114,7 +114,7 @@ def _numbers(ops: Sequence[int]) -> str:
 
 
 def _refused(graph: Graph, op: Op) -> Iterator[tuple[str, str]]:
-    """Yield at most one pair of reason and hint."""
+    """Yield the reason and the hint for an operator that TFLM refuses, and nothing for others."""
     if op.type == CUSTOM:
         code = str(op.options["custom_code"])
         if code.startswith("Flex"):
@@ -150,7 +150,7 @@ def _types_hint(op: Op, node: Node) -> str:
 
 
 def _limit(op: Op, node: Node) -> str:
-    """Return what the kernel's Prepare rejects, or ""."""
+    """Return the reason why the kernel's Prepare rejects the operator, or ""."""
     least, most = RANKS.get(op.type, (0, len(node.inputs[0].shape) if node.inputs and node.inputs[0] else 0))
     if node.inputs and not least <= node.rank("i0") <= most:
         return (

@@ -1,7 +1,7 @@
 """Output shapes of TFLM's builtin operators, computed from the shapes of their inputs and from their options.
 
-A function takes an operator and returns the shape of each output. It raises Unknown when the shape depends on values
-that are known only at run time, and Diagnostics when the shapes of the inputs do not fit together.
+A function takes an operator and returns the shape of each output. It raises Unknown if the shape depends on values that
+are known only at run time, and Diagnostics if the shapes of the inputs do not match.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Unknown(Exception):
 
 
 class Diagnostics(Exception):
-    """The shapes of an operator's inputs do not fit together; the message says which."""
+    """The shapes of an operator's inputs do not match. The message names them."""
 
 
 def _of(node: Node, name: str) -> Shape:
@@ -39,7 +39,7 @@ def _tensor(node: Node, name: str) -> Tensor:
 
 
 def _constant(node: Node, name: str) -> tuple[int, ...]:
-    """The values of a constant operand."""
+    """Return the values of a constant operand."""
     data = _tensor(node, name).data
     if data is None:
         raise Unknown
@@ -117,8 +117,8 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 
 def transpose_conv(node: Node) -> Shapes:
-    """TFLM scatters the input into any stated output shape. The check is whether a convolution of the output gives the
-    input's shape.
+    """Return the output's stated shape, since TFLM scatters the input into any shape. It is checked that a convolution
+    of the output has the input's shape.
     """
     units, kernel_h, kernel_w, group = _of(node, "i1")
     batches, h, w, channels = _of(node, "i2")
@@ -224,7 +224,9 @@ def slice_(node: Node) -> Shapes:
 
 
 def strided_slice(node: Node) -> Shapes:
-    """Follow TFLM, which ignores ellipsis_mask and new_axis_mask (strided_slice_common.cc)."""
+    """Return the output's shape as TFLM computes it, which ignores ellipsis_mask and new_axis_mask
+    (strided_slice_common.cc).
+    """
     shape = _of(node, "i0")
     bounds = zip(shape, *(_constant(node, name) for name in ("i1", "i2", "i3")), strict=True)
     masks = [int(node.options[name]) for name in ("beginMask", "endMask", "shrinkAxisMask")]

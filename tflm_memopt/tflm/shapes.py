@@ -32,23 +32,23 @@ def exactly(stated: Shape, computed: Shape) -> bool:
 
 
 def same_elements(stated: Shape, computed: Shape) -> bool:
-    """For kernels that process all elements alike, or use only the input's shape."""
+    """Compare shapes for kernels that process all elements alike, or use only the input's shape."""
     return math.prod(stated) == math.prod(computed)
 
 
 def without_ones(stated: Shape, computed: Shape) -> bool:
-    """For kernels that accept additional dimensions of size 1."""
+    """Compare shapes for kernels that accept additional dimensions of size 1."""
     return [d for d in stated if d != 1] == [d for d in computed if d != 1]
 
 
 def leading_ones(stated: Shape, computed: Shape) -> bool:
-    """For kernels that extend shapes to four dimensions or more."""
+    """Compare shapes for kernels that extend shapes to four or more dimensions."""
     rank = max(len(stated), len(computed))
     return (1,) * (rank - len(stated)) + stated == (1,) * (rank - len(computed)) + computed
 
 
 def same_rows(stated: Shape, computed: Shape) -> bool:
-    """For FULLY_CONNECTED, which uses only the last dimension and the number of elements."""
+    """Compare shapes for FULLY_CONNECTED, which uses only the last dimension and the number of elements."""
     return stated[-1:] == computed[-1:] and same_elements(stated, computed)
 
 
@@ -122,19 +122,20 @@ RULES: Mapping[str, ShapeRule] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": ShapeRule(rules.lstm),
     "UNPACK": ShapeRule(rules.unpack, without_ones),
 }  # fmt: skip
-"""Rules by operator. Operators without a rule accept any output shape: control flow, resource variables,
-CIRCULAR_BUFFER."""
+"""Rules by operator. Operators without a rule accept any output shape: control flow, resource variables and
+CIRCULAR_BUFFER.
+"""
 
 
 def wrong_shape(graphs: Sequence[Graph]) -> str:
-    """Describe the first operator whose shapes do not match its inputs; "" if all match."""
+    """Return a description of the first operator whose shapes do not match its inputs, or "" if all match."""
     found = (f"{describe(op)}: {why}" for graph in graphs for op, why in _wrong(graph))
     return next(found, "") or _wrong_variable(graphs)
 
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
-    """Why TFLM's results are undefined, and what the model's owner can do about it."""
+    """The reason why TFLM's results are undefined, and how the model's owner can change that."""
 
     why: str
     hint: str
@@ -166,7 +167,7 @@ def _wrong(graph: Graph) -> Iterator[tuple[Op, str]]:
 def _why(rule: ShapeRule, node: Node) -> str:
     try:
         computed = rule.outputs(node)
-    except (Unknown, KeyError):  # KeyError: the file lacks the operator's options
+    except (Unknown, KeyError):  # a KeyError means that the file lacks the operator's options
         return ""
     except Diagnostics as diagnostics:
         return str(diagnostics)
@@ -181,7 +182,7 @@ def _why(rule: ShapeRule, node: Node) -> str:
 
 
 def _wrong_variable(graphs: Sequence[Graph]) -> str:
-    """Describe a resource variable that is read or assigned with different sizes."""
+    """Return a description of a resource variable that is read or assigned with different sizes, or ""."""
     sizes: dict[object, int] = {}
     for graph in graphs:
         handles = {op.outputs[0]: variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}

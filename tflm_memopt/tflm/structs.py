@@ -12,14 +12,15 @@ from typing import Literal, NamedTuple
 Abi = Literal["ilp32", "ilp32-full", "lp64", "lp64-full"]
 """Builds of TFLM.
 
-ilp32: TFLM's own Makefile for Cortex-M4, with -DTF_LITE_STATIC_MEMORY and Arm's EABI, where an enum is as small as its
-values. ilp32-full: the largest of the usual 32-bit builds, without TF_LITE_STATIC_MEMORY as in Arduino libraries, and
-with enums of 4 B as on RISC-V and Xtensa; an arena that suits any board must cover it. lp64: the official Python wheel
-for x86-64, with TF_LITE_STATIC_MEMORY and USE_TFLM_COMPRESSION. lp64-full: x86-64 without TF_LITE_STATIC_MEMORY; its
-differences are measured from TFLM's headers of October 2023."""
+ilp32 is TFLM's own Makefile for Cortex-M4, with -DTF_LITE_STATIC_MEMORY and Arm's EABI, where an enum is as small as
+its values. ilp32-full is the largest of the usual 32-bit builds: without TF_LITE_STATIC_MEMORY, as in Arduino
+libraries, and with enums of 4 B, as on RISC-V and Xtensa. An arena that suits any board must cover it. lp64 is the
+official Python wheel for x86-64, with TF_LITE_STATIC_MEMORY and USE_TFLM_COMPRESSION. lp64-full is x86-64 without
+TF_LITE_STATIC_MEMORY; its differences are measured from TFLM's headers of October 2023.
+"""
 
 PLANNER_BYTES_PER_BUFFER = 40
-"""GreedyMemoryPlanner::per_buffer_size(): ten ints (memory_planner/greedy_memory_planner.h)."""
+"""Value of GreedyMemoryPlanner::per_buffer_size(): ten ints (memory_planner/greedy_memory_planner.h)."""
 
 
 class StructSize(NamedTuple):
@@ -37,9 +38,9 @@ class Struct:
     lp64: tuple[int, int]
     source: str
     ilp32_full: tuple[int, int] | None = None
-    """None if equal to ilp32."""
+    """Size in ilp32-full, or None if it equals ilp32."""
     lp64_full: tuple[int, int] | None = None
-    """None if equal to lp64."""
+    """Size in lp64-full, or None if it equals lp64."""
 
     def of(self, abi: Abi) -> StructSize:
         full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)
@@ -85,7 +86,8 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteDepthToSpaceParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteDepthwiseConvParams": Struct((28, 4), (28, 4), _OPTIONS),
     "TfLiteDivParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
-    "TfLiteFullyConnectedParams": Struct((5, 1), (32, 8), _OPTIONS, (16, 4)),  # larger in the wheel, which is newer
+    # larger in the wheel, which is a newer version
+    "TfLiteFullyConnectedParams": Struct((5, 1), (32, 8), _OPTIONS, (16, 4)),
     "TfLiteGatherParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteIfParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteL2NormParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
@@ -116,7 +118,8 @@ STRUCTS: Mapping[str, Struct] = {
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
     "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
     "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),
-    "assign_variable::OpData": Struct((0, 1), (4, 4), "kernels/assign_variable.cc"),  # only for compressed models
+    # exists only for compressed models
+    "assign_variable::OpData": Struct((0, 1), (4, 4), "kernels/assign_variable.cc"),
     "OpDataBatchMatmul": Struct((16, 4), (32, 8), "kernels/batch_matmul.h"),
     "QuantizationOpDataBatchMatmul": Struct((28, 4), (28, 4), "kernels/batch_matmul.h"),
     "call_once::OpData": Struct((8, 4), (8, 4), "kernels/call_once.cc"),
