@@ -25,7 +25,7 @@ ANY, REFERENCE = "any", "reference"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A model and how it is converted."""
+    """A model and the options of its conversion."""
 
     model: str
     kernels: str = REFERENCE
@@ -73,7 +73,7 @@ CASES: Mapping[str, tuple[Case, ...]] = {
     "states": tuple(Case(model, ANY) for model in WAKE_WORDS),
     "parts": tuple(Case(model, settings={**given, "allow_ops": MOVES}) for model, given in _PARTS),
 }
-"""Conversions of each table."""
+"""Conversions for each table."""
 
 
 def two_convolutions() -> bytes:

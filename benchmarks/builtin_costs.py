@@ -36,7 +36,9 @@ COUNTED = HERE / "builtin_counted.json"
 NETWORKS = HERE.parent / "tests/cores/unseen.json"
 TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 CARE = 0.75
-"""Weighting of the fit. 0 minimizes absolute errors, 1 relative errors; between them, large operators count more."""
+"""Weighting of the fit. 0 minimizes absolute errors, and 1 relative errors. Between them, large operators count
+more.
+"""
 DIGITS = 4
 """Number of digits of a coefficient."""
 
@@ -46,7 +48,7 @@ Families = Mapping[str, Sequence[Sequence[int]]]
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:
-    """Work and instructions of each operator, by kernel."""
+    """Return work and instructions of each operator, by kernel."""
     found: dict[str, list[tuple[KernelWork, int]]] = defaultdict(list)
     for family, models in families.items():
         for number, (_, *operators) in enumerate(models):
@@ -75,7 +77,7 @@ def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
 
 
 def around(families: Families) -> tuple[float, float]:
-    """Return the instructions of an Invoke() itself and around each operator."""
+    """Return the instructions of an Invoke() itself and those around each operator."""
     rows = [row for models in families.values() for row in models]
     amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
     rest = np.array([whole - sum(operators) for whole, *operators in rows], float)
@@ -84,7 +86,7 @@ def around(families: Families) -> tuple[float, float]:
 
 
 def errors(core: str) -> dict[str, float]:
-    """Return the error of the original's estimate for each network that was counted but not used in the fit."""
+    """Return the error of the estimate for the original of each network that was counted but not used in the fit."""
     rows = json.loads(NETWORKS.read_text(encoding="utf-8"))["networks"]
     found = {}
     for name, row in rows.items():
@@ -128,7 +130,7 @@ def fit(core: str, families: Families, *, show: bool) -> dict[str, Any]:
 
 
 def rounded_up(share: float) -> float:
-    """Round a stated error up, so that it covers the error that was found."""
+    """Round a stated error up, so that it covers the actual error."""
     return math.ceil(1000 * share) / 1000
 
 

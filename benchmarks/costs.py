@@ -61,21 +61,23 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Targets for which plans are made. A core runs those of its own family and of the families below it."""
+"""Targets for which plans are made. A core runs the plans of its own family and of the families below it."""
 KEPT = ROOT / "build/costs"
 """Folder of plans that were made for earlier fits."""
 DIGITS = 4
 """Number of digits of a coefficient."""
 CARE = 0.75
-"""Weighting of the fit. 0 minimizes absolute errors, 1 relative errors; between them, large operators count more."""
+"""Weighting of the fit. 0 minimizes absolute errors, and 1 relative errors. Between them, large operators count
+more.
+"""
 MORE = 4
-"""After this many networks, one more is drawn from the families of fit_networks.py for kernels that are rare."""
+"""Number of networks after which one more is drawn, from the families of fit_networks.py for rare kernels."""
 EFFORT = 0.01
 """Effort of the search for a plan to be counted. The cost of an operator does not depend on the quality of the plan."""
 SEEDS_AT_ONCE = 5
-"""Networks that a process plans and counts at a time."""
+"""Number of networks that a process plans and counts at a time."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
-"""Ways to draw plans: groups of whole rows; any settings; single pixels; tiles as wide as the map; single pixels in
+"""Ways to draw plans: groups of whole rows, any settings, single pixels, tiles as wide as the map, and single pixels in
 groups of channels.
 """
 
@@ -91,7 +93,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Instructions of a sample: in all, and of each operator."""
+    """Total instructions of a sample, and those of each operator."""
 
     sample: Sample
     total: int
@@ -102,7 +104,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Yield plans of the networks of these seeds. They are kept for later fits with the same converter."""
+    """Yield plans of the networks of these seeds. The plans are kept for later fits with the same converter."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -158,7 +160,7 @@ def _settings(way: str, rng: random.Random) -> Settings:
 
 
 def held_out(target: str, names: Iterable[str]) -> Iterator[Sample]:
-    """Return the plans of optimize() for networks of tests/unseen.py, none for a network without a rewrite."""
+    """Return the plans of optimize() for networks of tests/unseen.py. A network without a rewrite has none."""
     for name in names:
         result = tflm_memopt.optimize(unseen.network(name), name=name, target=target)
         if result.plan:
@@ -175,8 +177,8 @@ def seeds_of(networks: int) -> list[int]:
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Run the plans. Raises RuntimeError when a byte is wrong. Plans that are too large for the core are left out,
-    and those whose kernels need a libm that it lacks.
+    """Run the plans. Raises RuntimeError if a byte is wrong. Plans are left out if they are too large for the core or
+    their kernels need a libm that it lacks.
     """
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
@@ -208,7 +210,7 @@ def in_loops(counted: Sequence[Counted]) -> list[Counted]:
     """Return the counts of operators as parts of whole runs, which take fewer instructions than single steps.
 
     Operators are counted step by step. A step takes a constant number of instructions more than an iteration inside a
-    run's loops, and packed convolutions whose rows are whole run several tiles of a row at once only in loops.
+    run's loops. Packed convolutions with whole rows run several tiles of a row at once only in loops.
     """
     whole = [c for c in counted if not _keeps(c.sample) and not any(map(_runs_along, c.sample.work))]
     steps = np.array([[_iterations(c.sample), 1] for c in whole], float).reshape(-1, 2)
@@ -237,7 +239,7 @@ def _runs_along(done: Work) -> bool:
 
 
 def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:
-    """Return the costs of each kernel: the non-negative costs with the smallest errors of the estimates."""
+    """Return the costs of each kernel that are not negative and lead to the smallest errors of the estimates."""
     from scipy.optimize import nnls  # noqa: PLC0415 (slow to import, and everything else here does without)
 
     rows: dict[str, list[tuple[tuple[float, ...], int]]] = defaultdict(list)
@@ -314,7 +316,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_undrawn(found: Mapping[str, list[float]], old: Mapping[str, list[float]]) -> dict[str, list[float]]:
-    """Return the costs with those of kernels that no drawn plan has in any way."""
+    """Return the costs together with those of kernels that no drawn plan contains."""
     drawn = {kernel.split()[0] for kernel in found}
     return dict(sorted(({**found} | {k: each for k, each in old.items() if k.split()[0] not in drawn}).items()))
 
@@ -322,7 +324,7 @@ def _with_undrawn(found: Mapping[str, list[float]], old: Mapping[str, list[float
 def _fits(
     chosen: Mapping[str, Core], seeds: Sequence[int], jobs: int, tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return the tables by core. tables_of: only plans with kernels that these tables lack are counted."""
+    """Return the tables by core. tables_of: tables of which only missing kernels are counted."""
     known = {name: frozenset(tables_of[name]["kernels"] if tables_of else ()) for name in chosen}
     parts = [tuple(seeds[n :: -(-len(seeds) // SEEDS_AT_ONCE)]) for n in range(-(-len(seeds) // SEEDS_AT_ONCE))]
     converter = converter_digest()
@@ -373,7 +375,7 @@ def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
 
 
 NOT_COUNTED = frozenset(("camera", "check", "cores", "frame", "library", "link", "own", "status", "worker"))
-"""A file with one of these words in its name has no code that the counted inferences run."""
+"""Words that mark files without code that the counted inferences run."""
 
 
 def _code(elf: bytes) -> Iterator[bytes]:
@@ -402,7 +404,7 @@ def _with_missing(
 def _with_errors(
     chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]], names: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the tables with the errors of the estimates for these networks, for all programs that the core runs."""
+    """Return the tables with the errors of the estimates for these networks, over all programs that the core runs."""
     plans = {target: list(held_out(target, names)) for target in _programs(chosen.values())}
     done = {}
     for name, core in chosen.items():

@@ -42,17 +42,18 @@ from tflm_memopt.targets.boards import Board, board, boards
 
 PUBLISHED = Path(__file__).parent / "cycles_published.json"
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""Cores without published timings: by whose rules, and which share of those cycles they may take at least and at most.
-Board against board, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN) and 0.28 to 0.65
-on an M7; ST's library takes 0.81 to 0.90 and 0.54 to 0.63 in MLPerf Tiny."""
+"""For each core without published timings: the core whose rules are used, and the minimum and maximum ratio to those
+cycles. Board against board, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN) and 0.28
+to 0.65 on an M7; ST's library takes 0.81 to 0.90 and 0.54 to 0.63 in MLPerf Tiny.
+"""
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
-"""QEMU machines for cores whose names they do not have."""
+"""QEMU machines for cores that have another name there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One operator, which runs alone. Cycles are those by the core's own rules, or by those of the core it is like."""
+    """An operator that runs alone. Its cycles follow the rules of the core, or of the core that it is compared with."""
 
     kernel: str
     macs: int
@@ -60,11 +61,11 @@ class Layer:
     cycles: int
     """Cycles, including those of waits for flash."""
     fetch: int
-    """Wait cycles for instructions."""
+    """Wait cycles for reading instructions."""
     data: int
-    """Wait cycles for constants."""
+    """Wait cycles for reading constants."""
     constants: int
-    """Bytes of weights and other constants that it loads, each counted as often as it is loaded."""
+    """Bytes of weights and other constants that are loaded. A byte counts as often as it is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +79,11 @@ class Row:
     pipeline: int
     """Cycles if the flash had no wait states."""
     fetch: int
-    """Wait cycles for instructions."""
+    """Wait cycles for reading instructions."""
     data: int
-    """Wait cycles for constants."""
+    """Wait cycles for reading constants."""
     cycles: tuple[int, int]
-    """Lower and upper bound; both are equal for cores with published timings."""
+    """Lower and upper bound of the cycles. They are equal for cores with published timings."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
     """Time at the board's clock."""
@@ -92,9 +93,8 @@ class Row:
 
 
 def measure(path: Path, core: str, on: Board | None, max_macs: float | None = None, *, fewest: bool = False) -> Row:
-    """Convert a model, run it and model its cycles. Raises RuntimeError when a byte of an output is wrong.
-
-    fewest: take the plan with the fewest estimated instructions instead of the one with the least RAM.
+    """Convert a model, run it and model its cycles. Raises RuntimeError if a byte of an output is wrong. fewest:
+    whether to use the plan with the fewest estimated instructions instead of the one with the least RAM.
     """
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}
@@ -133,7 +133,7 @@ def _layers(result: Optimized, counted: Sequence[Cycles]) -> Iterator[Layer]:
 
 
 def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:
-    """Return the cycles of a program for the core's machine, with the data that are loaded after it."""
+    """Return the cycles of a program for the core's machine. The model is loaded after the program."""
     machine = replace(emulated(core), blob=at)
     _, runs = cycles_trace.trace(machine, image, RULES[core][0], [flash_of(on)], model)
     return row(model.stem, core, on, runs[-1].whole)
@@ -163,7 +163,7 @@ def flash_of(on: Board | None) -> FlashTiming:
 
 
 def known_error() -> str:
-    """Describe the known error of the model in a paragraph."""
+    """Return a paragraph about the known error of the model."""
     told = json.loads(PUBLISHED.read_text())
     each = [
         f"{r['model']} on {r['board']} {r['published']:,} published, {r['modelled']:,} modelled "
@@ -232,7 +232,7 @@ def _span(least: str, most: str) -> str:
 
 
 def named_board(said: str | None) -> Board | None:
-    """Return the board, which may be named by a unique beginning of its id."""
+    """Return the board, which may be named by an unambiguous prefix of its id."""
     if said is None:
         return None
     begun = [name for name in boards() if name.startswith(said)]

@@ -39,13 +39,13 @@ TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
 PIPELINES: Mapping[str, tuple[Pipeline, Pipeline]] = {"m4": (M4, M4), "m3": (M3, M3), "m0": (M0_PLUS, M0)}
 """Pipelines for the lower and the upper bound of the cycles, by core."""
 AT_ONCE = 24
-"""Most programs in one run. The plugin has space for 63 runs."""
+"""Maximum number of programs in one run. The plugin has space for 63 runs."""
 Rates = list[float]
 """Cycles per instruction: lower and upper bound without wait states, then the wait cycles of each flash."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:
-    """Return the flash timings of the boards with this core."""
+    """Return the flash timings of all boards with this core."""
     found = {b.flash_timing for b in boards().values() if b.flash_timing and b.measured_core == core.known_as}
     return sorted(found, key=str)
 
@@ -110,7 +110,7 @@ def _batches(core: Core, samples: Iterable[costs.Sample]) -> Iterator[list[costs
 
 
 DENSE = "ad_autoencoder"
-"""The program that has only dense layers."""
+"""Name of the program that has only dense layers."""
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:

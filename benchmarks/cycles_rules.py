@@ -33,7 +33,9 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Properties of an instruction that determine its timing and that of the next one. Registers are numbers."""
+    """Properties of an instruction that determine its timing and that of the next instruction. Registers are
+    numbers.
+    """
 
     name: str
     """Name without condition and width."""
@@ -43,9 +45,9 @@ class Instruction:
     words: int = 0
     """Number of words that it loads or stores."""
     address: frozenset[int] = frozenset()
-    """Registers of its address."""
+    """Registers from which its address is computed."""
     indexed: bool = False
-    """Whether two registers form its address."""
+    """Whether its address is the sum of two registers."""
     writes: frozenset[int] = frozenset()
     to_pc: str = ""
     """Kind of branch: "direct", "link", "return", "register", "load", or "" for no branch."""
@@ -71,7 +73,7 @@ class Instruction:
 
 
 def decode(at: int, code: bytes) -> tuple[Instruction, ...]:
-    """A run of Thumb code. Each instruction that Capstone cannot decode counts as one of two bytes."""
+    """Decode a run of Thumb code. An instruction that Capstone cannot decode counts as one of two bytes."""
     return tuple(_instruction(one) for one in _decoder().disasm(code, at))
 
 
@@ -130,20 +132,21 @@ class Pipeline:
     store_indexed: int = 2
     """Cycles of a load with two registers in its address."""
     multiple: int = 1
-    """Additional cycles of a load or store of several words, besides a cycle for each word."""
+    """Additional cycles of a load or store of several words, besides one cycle for each word."""
     paired: bool = True
-    """A load or store behind a load takes a cycle less, unless its address is what was loaded, or it is a load of 32
-    bits that straddles two words of code."""
+    """Whether a load or store after a load takes one cycle less. It does not if its address was just loaded, or if it
+    is a load of 32 bits that straddles two words of code.
+    """
     address: int = 1
     """Wait cycles of a load or store whose address was computed by the preceding instruction."""
     behind_store: int = 1
-    """Wait cycles of a load immediately after a store. These two are not pipelined."""
+    """Wait cycles of a load immediately after a store, since these two are not pipelined."""
     straddling: int = 1
     """Wait cycles of a branch to an instruction of 32 bits whose address is not a multiple of 4."""
     folds: bool = True
     """Whether IT takes no cycle after an instruction of 16 bits."""
     others: Mapping[str, int] = field(default_factory=dict)
-    """Instructions of more than one cycle, by name."""
+    """Cycles of instructions that take more than one, by name."""
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
         """Return the cycles of an instruction after another one, without those of a taken branch."""

@@ -1,6 +1,6 @@
-"""Run programs under QEMU with a plugin (cycles_plugin.c) that records the blocks, and compute their cycles.
+"""Runs programs under QEMU with a plugin (cycles_plugin.c) that records the executed blocks, and computes their cycles.
 
-The plugin is compiled on this machine when its source has changed; QEMU has to be built with plugins, as Debian's is.
+The plugin is compiled on this machine if its source has changed. QEMU must be built with plugins, as Debian's is.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Stalls:
     """Wait cycles of a flash."""
 
     fetch: int = 0
-    """Wait cycles for instructions."""
+    """Wait cycles for reading instructions."""
     data: int = 0
-    """Wait cycles for constants."""
+    """Wait cycles for reading constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class Cycles:
 
     instructions: int = 0
     pipeline: int = 0
-    """Cycles of the core without waits for memory, but with those for unaligned loads."""
+    """Cycles of the core without waits for memory, including those for unaligned loads."""
     stalls: tuple[Stalls, ...] = ()
-    """Wait cycles of each flash."""
+    """Wait cycles for each flash."""
     constants: int = 0
-    """Bytes of constants that it loads, each counted as often as it is loaded."""
+    """Bytes of constants that are loaded. A byte counts as often as it is loaded."""
 
     def total(self, flash: int = 0) -> int:
         """Return the cycles with one of the flashes."""
@@ -66,7 +66,7 @@ class Run:
 
     whole: Cycles
     operators: Mapping[int, Cycles]
-    """Cycles of operators by their numbers in the program, if they also ran one by one."""
+    """Cycles of operators by their numbers in the program, if they also ran separately."""
 
 
 def trace(
@@ -104,7 +104,7 @@ def symbols(core: Core, image: Path) -> dict[str, tuple[int, int]]:
 
 @functools.cache
 def plugin() -> Path:
-    """Return the plugin, which is built again when its source has changed."""
+    """Return the path of the plugin, which is rebuilt if its source has changed."""
     digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
     library = Path(tempfile.gettempdir()) / f"tmo_cycles_{digest}.so"
     if not library.exists():

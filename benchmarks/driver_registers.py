@@ -28,7 +28,7 @@ Rows = list[list[str]]
 
 
 def accesses() -> tuple[list[str], Rows]:
-    """Bus accesses, bytes of the memory map and Halstead's effort."""
+    """Return bus accesses, bytes of the memory map, and Halstead's effort."""
     titles = [
         "driver",
         "accesses, plain",

@@ -1,8 +1,8 @@
-"""Draw from seeds the networks that estimates of instructions are fitted to (costs.py).
+"""Draw the networks for the fit of instruction estimates (costs.py) from seeds.
 
 Each seed draws one of several families: image classifiers, networks over time, dense layers, the random networks of the
-tests, and operators that are rare in all of these. The last seeds stand for the networks of tests/known.py. Sizes
-spread over what microcontrollers run, channels that fill vectors and channels that don't.
+tests, and operators that are rare in all of these. The last seeds stand for the networks of tests/known.py. Sizes cover
+the range that microcontrollers run, with numbers of channels that fill vectors and others.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ ONE: Pair = (1, 1)
 CHANNELS = (1, 2, 3, 4, 6, 8, 8, 10, 12, 14, 16, 16, 20, 24, 24, 30, 32, 32, 40, 48, 64, 64, 72, 96, 128, 160, 240)
 KERNELS = (ONE, ONE, (3, 3), (3, 3), (3, 3), (5, 5), (7, 7), (2, 2), (3, 1), (1, 5), (5, 1), (9, 1), (10, 4))
 MOST_MACS, MOST_BYTES = 3_000_000, 60_000
-"""Most multiply-accumulates of one operator, and most bytes of its output."""
+"""Maximum multiply-accumulates of one operator, and maximum bytes of its output."""
 
 
 class Drawn:
-    """A network that is being drawn. Layers follow each other, and layers that would be too large are left out."""
+    """A network under construction. Each layer reads the previous one. A layer that would be too large is left out."""
 
     def __init__(self, seed: int, shape: Sequence[int]) -> None:
         self.rng, self.net = random.Random(seed), Net(seed)
@@ -56,7 +56,7 @@ class Drawn:
         return {"kernel": kernel, "stride": stride, "padding": self.rng.choice(("SAME", "SAME", "SAME", "VALID"))}
 
     def activated(self, y: int, activation: str) -> None:
-        """Return the range. Most activations end at the limit of int8, like a ReLU of a trained model."""
+        """Return the tensor with a range. Most activations end at the limit of int8, like a ReLU of a trained model."""
         if activation != "NONE" and self.rng.random() < 0.8:
             q = self.net.graph.tensors[y].quantization
             q.zeroPoint = np.array([-128], np.int64)
@@ -87,7 +87,9 @@ class Drawn:
         )  # type: ignore[arg-type]
 
     def inverted(self) -> None:
-        """Add an inverted residual: expand, depthwise, perhaps a gate, project, with a shortcut if shapes allow it."""
+        """Add an inverted residual: expand, depthwise, perhaps a gate, project, and a shortcut if the shapes allow
+        it.
+        """
         before, shape = self.x, self.shape
         wide = min(240, shape[3] * self.rng.choice((2, 3, 4, 6)))
         self.conv(wide, (ONE,), stride=ONE)
@@ -237,7 +239,9 @@ def rare(seed: int) -> bytes:
 
 
 def decoded(net: Net, x: int) -> list[int]:
-    """Add the ends of pose networks and detectors: places, comparisons, int32 arithmetic and selected values."""
+    """Add the ends of pose networks and detectors: indices of extremes, comparisons, int32 arithmetic and selected
+    values.
+    """
     _, h, w, c = shape = net.shape(x)
     real = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
     mask = two(net, "LESS", real, floats(net, [0.5]), "BOOL")
@@ -433,9 +437,9 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
-"""Seeds of at least this number draw networks of these families."""
+"""Smallest seed that draws a network of these families."""
 KNOWN_FROM = 20_000
-"""Seeds of at least this number are those of the networks in tests/known.py."""
+"""Smallest seed that stands for a network in tests/known.py."""
 
 
 def network(seed: int) -> bytes:
@@ -452,5 +456,5 @@ def is_rare(seed: int) -> bool:
 
 
 def steps(seed: int) -> int:
-    """Return the rows by which the window of a network slides; 0 without a sliding window."""
+    """Return the number of rows by which the window of a network slides, or 0 without a sliding window."""
     return 1 + seed % 3 if seed < MORE_FROM and FAMILIES[seed % len(FAMILIES)] is over_windows else 0

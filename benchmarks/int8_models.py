@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from tflm_memopt.model import writer
 
 SCALE = 0.05
-"""Scale of activations."""
+"""Scale of all activations."""
 WEIGHT_SPREAD = 127 / math.sqrt(3)
 """Standard deviation of the weights, which are uniformly distributed."""
 Pair = Sequence[int]
@@ -64,9 +64,9 @@ class Builder:
         depthwise: bool,
         same: bool = False,
     ) -> int:
-        """CONV_2D or DEPTHWISE_CONV_2D. pad: at the top and left; out: height and width of the output.
+        """Add CONV_2D or DEPTHWISE_CONV_2D. pad: padding at the top and left.
 
-        same: the padding is TFLite's SAME; otherwise a PAD goes before it.
+        out: height and width of the output. same: whether the padding is TFLite's SAME; otherwise a PAD comes first.
         """
         _, h, w, deep = self.shape(x)
         after = [
@@ -112,7 +112,7 @@ class Builder:
         return self._op("MAX_POOL_2D", [x], y, schema.Pool2DOptionsT(padding=schema.Padding.VALID, **sides))
 
     def fan_out(self, x: int, channels: int, spans: Sequence[Pair]) -> Iterator[int]:
-        """Add conv() with a 1x1 kernel in parts, each with output channels [first, end)."""
+        """Add the result of conv() with a 1x1 kernel in parts, each with output channels [first, end)."""
         _, h, w, deep = self.shape(x)
         whole = [*self._weights(x, (channels, 1, 1, deep), 0, deep), self._activation((1, h, w, channels))]
         filter_, bias, output = (self.graph.tensors[t] for t in whole)

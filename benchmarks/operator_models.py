@@ -1,6 +1,7 @@
 """Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to them (builtin_costs.py).
 
-A model has a few operators of one kind, each of an input of its own, so that an operator's count is its kernel's.
+A model has a few operators of one kind, each with its own input, so that the count of an operator is that of its
+kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ONE: Pair = (1, 1)
 CHANNELS = (1, 2, 3, 4, 4, 6, 7, 8, 8, 10, 12, 16, 16, 19, 20, 24, 30, 32, 32, 40, 48, 64, 66, 96, 128)
 FEW = (1, 1, 2, 3, 3, 4)
 MOST = 600_000
-"""Most multiply-accumulates of a convolution."""
+"""Maximum multiply-accumulates of a convolution."""
 PER_MODEL = 4
 
 

@@ -1,4 +1,4 @@
-"""Run several interpreters on one MicroAllocator, with their turns in any order, and compare with the current TFLM
+"""Run several interpreters on one MicroAllocator, with turns in any order, and compare them with the current TFLM
 wheel.
 """
 
@@ -38,7 +38,9 @@ class Machine:
     def run(
         self, result: AppOptimized, order: Sequence[int], inputs: Mapping[str, bytes]
     ) -> tuple[dict[str, bytes], int]:
-        """Return the outputs of each model, and how many turns the library refused because they came too early."""
+        """Return the outputs of each model, and the number of turns that the library refused because they came too
+        early.
+        """
         head = result.report.arena.head
         gaps = np.ones(head, np.uint8)
         for done in result.models.values():
@@ -73,7 +75,7 @@ def random_inputs(data: bytes, runs: int, rng: np.random.Generator) -> list[NDAr
 
 
 def pushes(result: AppOptimized, name: str) -> int:
-    """Number of turns in one inference."""
+    """Return the number of turns in one inference."""
     plan, frame = result.models[name].plan, result.models[name].report.source
     if plan and plan.pauses:
         return len(plan.pauses) + 1

@@ -1,4 +1,4 @@
-"""The kernel description of each operator, and its arguments: extents, numbers and arrays of a RowOp."""
+"""Binds the kernel description of each operator to a RowOp: its extents, numbers and arrays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relay
 from tflm_memopt.ops.rowop import RowOp
 
 KernelArguments: TypeAlias = tuple[dict[str, int], dict[str, NDArray[Any]]]
-"""Extents and parameters, and arrays in the description's own layout."""
+"""Extents and parameters, and the arrays in the description's own layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Bound:
 
     kernel: KernelProgram
     inputs: tuple[str, ...]
-    """Names of the tensors that hold the operands, whole, in NHWC."""
+    """Names of the tensors that hold the whole operands, in NHWC."""
     give: Callable[[RowOp], KernelArguments]
 
 
@@ -160,8 +160,8 @@ SIDE_BY_SIDE: Mapping[str, tuple[Rewrite, ...]] = {
     "max_pool": (vectorise("c"),),
     "add": (vectorise("i"),),
 }
-"""Schedules for vector cores by description: output channels are adjacent, and so are their weights. The other
-descriptions run on scalars only.
+"""Schedules for vector cores by description, in which output channels and their weights are adjacent. Descriptions
+without a schedule run only on scalars.
 """
 
 _BYTES: Mapping[str, tuple[Rewrite, ...]] = {
@@ -178,7 +178,7 @@ SUMMED: Mapping[str, Mapping[str, tuple[Rewrite, ...]]] = {
     },
     "mve": _BYTES,
 }
-"""Schedules for cores that sum products across column windows, by table and description. Weights keep their layout."""
+"""Schedules for cores that sum products across lanes, by table and description. Weights keep their layout."""
 
 
 def bound_of(op: RowOp) -> Bound | None:

@@ -1,4 +1,4 @@
-"""The Arduino library, built once per test run where `make arduino` builds it."""
+"""Builds the Arduino library once per test run, in the folder where `make arduino` builds it."""
 
 from __future__ import annotations
 

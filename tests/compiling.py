@@ -23,10 +23,10 @@ SETTINGS = {
     "CCACHE_BASEDIR": str(Path(tempfile.gettempdir()).resolve()),
     "CCACHE_NOHASHDIR": "1",
     "CCACHE_COMMENTS": "1",
-    "CCACHE_DEPEND": "1",  # with -MD
+    "CCACHE_DEPEND": "1",  # requires -MD
     "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # tests write headers just before they are read
     "CCACHE_MAXSIZE": "1G",
-    "SKBUILD_BUILD_DIR": "build/native",  # built there, the sources of all checkouts have the same names
+    "SKBUILD_BUILD_DIR": "build/native",  # with this folder, the sources of all checkouts have the same names
 }
 """Environment for ccache, and the folder where packages are built."""
 
@@ -39,7 +39,7 @@ def install() -> None:
 
 
 def part_of(needed: Needs) -> tuple[str, ...]:
-    """Flags that compile the library's files with these kernels and parts only."""
+    """Return flags that compile only these kernels and parts of the library's files."""
     masks = {"PACKINGS": needed.packings, "PARTS": needed.parts}
     return (
         f"-DTMO_KINDS(KIND)={kind_list(needed.kinds)}".replace(" ", ""),

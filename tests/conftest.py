@@ -30,7 +30,7 @@ WINDOW = NETWORKS / "wakeword_window_int8.tflite"
 OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_WORD, WINDOW)
 """The repository's trained models; each runs in a moment."""
 HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
-"""True if tests must run as in a clone without ../shared."""
+"""Whether tests must run as in a clone without ../shared."""
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
 """Public models and layer lists, unchanged. They are not part of the repository; tests get them from the fixture
 `outside`.
@@ -38,10 +38,10 @@ OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
 """Public models that tests of every model run on."""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
-"""Start of the skip reason when a test needs a file that is missing."""
+"""Start of the reason for skipping a test that needs a missing file."""
 QUICK = "TMO_QUICK"
-"""Environment variable that is set when slow tests are left out. Test modules import another copy of this module
-than pytest does, so a global would not reach them.
+"""Environment variable that is set when slow tests are left out. A global would not reach test modules, which import
+another copy of this module than pytest does.
 """
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
@@ -99,14 +99,14 @@ def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
 
 
 def examples(count: int) -> int:
-    """Number of random cases: `count`, or a quarter of it when slow tests are left out."""
+    """Return the number of random cases: `count`, or a quarter of it when slow tests are left out."""
     return max(2, count // 4) if os.environ.get(QUICK) else count
 
 
 def seeds(count: int, *, first: int = 0) -> Iterator[int]:
-    """Yields the seeds of examples(count) random cases.
+    """Yield the seeds of examples(count) random cases.
 
-    Each seed is printed before it is used, so that the output of a failed test ends with the one that failed.
+    Each seed is printed before its use, so that a failed test's output ends with its seed.
     """
     for seed in range(first, first + examples(count)):
         print(f"seed {seed}")
@@ -114,7 +114,7 @@ def seeds(count: int, *, first: int = 0) -> Iterator[int]:
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Parameters of a test. The first `quick` run in quick tests, all run in slow ones."""
+    """Return parameters of a test. Quick tests run only the first `quick`, and slow tests run all."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
     return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 
@@ -170,7 +170,7 @@ def example() -> bytes:
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skip into a failure with the skip's reason, except expected failures and missing files that are hidden."""
+    """Turn a skip into a failure with the skip's reason. Expected failures and skips because of hidden files stay."""
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if HIDDEN and OUTSIDE_MISSING in reason:

@@ -1,7 +1,7 @@
 """Counts the bytes of slow memory and constants that a program reads and writes while the C executor runs it.
 
-The executor says which iterations it runs; their rows and columns follow from the program's own records. Nothing here
-uses the plan, whose prediction (lower/traffic.py) must be equal.
+The executor reports which iterations it runs, and their rows and columns follow from the program's records. The plan is
+not used here. Its prediction (lower/traffic.py) must be equal.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def _read(
         top = op.access[k].first(row, tensor.height)
         bottom = top + op.access[k].extent
     else:
-        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # row 0 of a broadcast operand
+        top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # a broadcast operand has only row 0
         bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
-    if op.sums:  # the last pass only reads its sums
+    if op.sums:  # the last pass reads only sums
         bottom = np.where(np.asarray(units.channel_group) == op.channel_groups, top, bottom)
     rows = np.maximum(np.minimum(bottom, tensor.height) - np.maximum(top, 0), 0)
     if not tiled:

@@ -1,4 +1,6 @@
-"""Models split by partial sums on a single device: everything that several devices would do, except the links."""
+"""Models split by partial sums on a single device. It does everything that several devices would do, except sending
+rows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class _Alone(_Sharer):
-    """A link that leaves each device's result in place."""
+    """A link that leaves each result on its device."""
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
@@ -28,13 +30,13 @@ class _Alone(_Sharer):
 
 
 def fan_in(graph: Graph) -> dict[int, DeviceSharding]:
-    """Split layers by partial sums where possible; the others stay whole or are split by channels."""
+    """Split layers by partial sums where possible. The other layers stay whole or are split by channels."""
     order = (DeviceSharding.INPUTS, DeviceSharding.CHANNELS, DeviceSharding.WHOLE)
     return {op.index: next(way for way in order if way in possible_shardings(graph, op)) for op in graph.ops}
 
 
 def in_parts(data: bytes, parts: int) -> bytes:
-    """The model in `parts` parts, as a graph of our own operators."""
+    """Return the model in `parts` parts, as a graph of our own operators."""
     source = read(data)
     how = fan_in(source.graph)
     for op in source.graph.ops:

@@ -31,7 +31,7 @@ SCHEDULES: Mapping[str, tuple[KernelProgram, tuple[Rewrite, ...]]] = {
         if bound.kernel.name in SIDE_BY_SIDE
     },
 }
-"""Schedules for a core with vectors: output channels side by side."""
+"""Schedules for a core with vectors, in which output channels are adjacent."""
 
 
 def vectorised(name: str) -> KernelProgram:
@@ -75,7 +75,7 @@ def draw(name: str, seed: int, **fixed: int) -> Drawn:
 
 
 def draw_packed(kernel: KernelProgram, seed: int, **fixed: int) -> Drawn:
-    """Like `draw`, for descriptions whose programs are packed for vectors: shifts are to the right."""
+    """Draw like `draw`, for descriptions whose programs are packed for vectors. Shifts are to the right."""
     rng = np.random.default_rng(seed)
     values = {extent: int(rng.integers(1, 8)) for extent in kernel.extents}
     low, high = sorted(int(x) for x in rng.choice(np.arange(-128, 128), 2, replace=False))
@@ -111,7 +111,7 @@ def laid_out(
 
 
 def described(write: Callable[[Builder, Index], None]) -> KernelProgram:
-    """A kernel over n bytes."""
+    """Return a kernel over n bytes."""
 
     @kernel("a test")
     def small(b: Builder) -> None:

@@ -1,4 +1,5 @@
-"""Whole networks with random weights, one of each kind that runs on microcontrollers, as part of a fit (costs.py).
+"""Whole networks with random weights, one of each kind that runs on microcontrollers. They are part of a fit
+(costs.py).
 
 Their errors were known when the estimates were made, so they test nothing. tests/unseen.py has networks that do.
 """
@@ -18,19 +19,19 @@ S2 = (2, 2)
 
 
 def relu(net: Net, y: int) -> int:
-    """Give the last operator's output the range that a fused ReLU of a trained model has."""
+    """Give the last operator's output the range that the fused ReLU of a trained model has."""
     net.graph.tensors[y].quantization.zeroPoint = np.array([-128], np.int64)
     return y
 
 
 def conv(net: Net, x: int, channels: int, kernel: Pair | int = 3, stride: Pair | int = 1, **options: object) -> int:
-    """CONV_2D with a ReLU."""
+    """Add a CONV_2D with a ReLU."""
     kernel, stride = _pair(kernel), _pair(stride)
     return relu(net, net.conv2d(x, channels, kernel=kernel, stride=stride, activation="RELU", **options))  # type: ignore[arg-type]
 
 
 def depthwise(net: Net, x: int, kernel: Pair | int = 3, stride: Pair | int = 1, **options: object) -> int:
-    """DEPTHWISE_CONV_2D with a ReLU."""
+    """Add a DEPTHWISE_CONV_2D with a ReLU."""
     y = net.depthwise_conv2d(x, kernel=_pair(kernel), stride=_pair(stride), activation="RELU", **options)  # type: ignore[arg-type]
     return relu(net, y)
 
@@ -44,14 +45,14 @@ def separable(net: Net, x: int, channels: int, stride: Pair | int = 1, kernel: P
 
 
 def inverted(net: Net, x: int, channels: int, *, expand: int = 6, kernel: int = 3, stride: int = 1) -> int:
-    """An inverted bottleneck of MobileNetV2, with a shortcut where shapes allow one."""
+    """Add an inverted bottleneck of MobileNetV2, with a shortcut where the shapes allow one."""
     y = conv(net, x, expand * net.shape(x)[3], 1) if expand > 1 else x
     y = net.conv2d(depthwise(net, y, kernel, stride), channels)
     return net.add(x, y) if net.shape(x) == net.shape(y) else y
 
 
 def average(net: Net, x: int) -> int:
-    """An average pool over the whole image."""
+    """Add an average pool over the whole image."""
     return net.pool(x, kernel=net.shape(x)[1:3], stride=net.shape(x)[1:3])  # type: ignore[arg-type]
 
 
@@ -61,7 +62,7 @@ def classified(net: Net, x: int, classes: int, *, pooled: bool = True) -> bytes:
 
 
 def classifier(net: Net, x: int, classes: int) -> bytes:
-    """A dense layer over all elements, and SOFTMAX."""
+    """Add a dense layer over all elements, and SOFTMAX."""
     return classified(net, x, classes, pooled=False)
 
 
@@ -88,7 +89,7 @@ def ds_cnn_large(net: Net) -> bytes:
 
 
 def narrow_resnet(net: Net) -> bytes:
-    """Res8 for keywords: all layers have the same width."""
+    """Add Res8 for keywords, whose layers all have the same width."""
     y = net.pool(conv(net, net.input((1, 40, 20, 1)), 19), kernel=(4, 3), stride=(4, 3))
     for _ in range(3):
         y = net.add(y, net.conv2d(conv(net, y, 19), 19, kernel=(3, 3)), activation="RELU")
@@ -109,7 +110,7 @@ def crnn(net: Net) -> bytes:
 
 
 def wake_word(net: Net) -> bytes:
-    """Version 2: separable layers with windows that are kept in variables."""
+    """Add version 2 of a wake word network: separable layers with windows that are kept in variables."""
     streaming = Streaming(net)
     x = net.input((1, 3, 1, 40))
     x = conv(net, streaming.window("first", x, 2, first=-3), 32, (5, 1), (3, 1), padding="VALID")
@@ -122,7 +123,9 @@ def wake_word(net: Net) -> bytes:
 
 
 def wake_word_v1(net: Net) -> bytes:
-    """Version 1: convolutions over time and frequency of frames that are kept in variables."""
+    """Add version 1 of a wake word network: convolutions over time and frequency of frames that are kept in
+    variables.
+    """
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 40, 1)), 4, first=-3)
     x = conv(net, x, 12, (5, 4), (1, 3), padding="VALID")
@@ -134,7 +137,7 @@ def wake_word_v1(net: Net) -> bytes:
 
 
 def mixed_windows(net: Net) -> bytes:
-    """Halves of the channels with different windows over rows that are kept in variables."""
+    """Add layers in which halves of the channels have different windows over rows that are kept in variables."""
     streaming = Streaming(net)
     x = conv(net, streaming.window("a", net.input((1, 2, 1, 40)), 3, first=-3), 30, (4, 1), (2, 1), padding="VALID")
     for k, lengths in enumerate(((5, 9), (7, 11), (9, 15))):
@@ -165,7 +168,7 @@ def mobilenet_v2(net: Net) -> bytes:
 
 
 def searched(net: Net) -> bytes:
-    """Typical of architecture search: kernels of 3 to 7, expansions of 3 to 6."""
+    """Add a network typical of architecture search, with kernels of 3 to 7 and expansions of 3 to 6."""
     y = conv(net, net.input((1, 48, 48, 3)), 16, 3, 2)
     y = inverted(net, y, 8, expand=1)
     for channels, expand, kernel, stride in ((16, 3, 7, 2), (16, 5, 3, 1), (24, 4, 5, 2), (24, 5, 7, 1), (40, 6, 5, 2)):
@@ -174,7 +177,7 @@ def searched(net: Net) -> bytes:
 
 
 def efficient(net: Net) -> bytes:
-    """Squeeze and excite in inverted bottlenecks."""
+    """Add squeeze and excite in inverted bottlenecks."""
     y = conv(net, net.input((1, 40, 40, 3)), 16, 3, 2)
     for channels, stride in ((16, 1), (24, 2), (24, 1), (32, 2)):
         wide = depthwise(net, conv(net, y, 4 * net.shape(y)[3], 1), 3, stride)
@@ -225,7 +228,7 @@ def inception(net: Net) -> bytes:
 
 
 def joined(net: Net, branches: Sequence[int]) -> int:
-    """Concatenate branches that have one scale."""
+    """Concatenate branches that have the same scale."""
     for branch in branches[1:]:
         net.graph.tensors[branch].quantization.scale = net.graph.tensors[branches[0]].quantization.scale
     return concatenation(net, branches, 3)
@@ -247,7 +250,7 @@ def densenet(net: Net) -> bytes:
 
 
 def shuffled(net: Net) -> bytes:
-    """ShuffleNet's units without the shuffle: one half bypasses the layers."""
+    """Add ShuffleNet's units without the shuffle: one half of the channels bypasses the layers."""
     y = conv(net, net.input((1, 32, 32, 3)), 32, 3, 2)
     for _ in range(3):
         first, second = split(net, y, 3, 2)
@@ -273,7 +276,7 @@ def super_resolution(net: Net) -> bytes:
 
 
 def upscaler(net: Net) -> bytes:
-    """FSRCNN: narrow layers, then a transposed convolution."""
+    """Add FSRCNN: narrow layers, then a transposed convolution."""
     y = conv(net, conv(net, net.input((1, 16, 16, 1)), 20, 5), 6, 1)
     y = conv(net, conv(net, conv(net, y, 6), 6), 20, 1)
     return net.model(transpose_conv(net, y, 1, kernel=(5, 5), stride=S2))
@@ -286,7 +289,7 @@ def autoencoder_2d(net: Net) -> bytes:
 
 
 def heads(net: Net) -> bytes:
-    """A detector: boxes and scores from two maps."""
+    """Add a detector: boxes and scores from two maps."""
     y = conv(net, net.input((1, 64, 64, 3)), 8, 3, 2)
     for channels, stride in ((16, 2), (24, 1), (32, 2)):
         y = separable(net, y, channels, stride)
@@ -301,7 +304,7 @@ def heads(net: Net) -> bytes:
 
 
 def detector(net: Net) -> bytes:
-    """Full convolutions and leaky ReLUs over a grid."""
+    """Add a detector: full convolutions and leaky ReLUs over a grid."""
     y = net.input((1, 48, 48, 3))
     for channels in (8, 16, 24):
         y = net.conv2d(y, channels, kernel=(3, 3))
@@ -314,7 +317,7 @@ def detector(net: Net) -> bytes:
 
 
 def ecg(net: Net) -> bytes:
-    """One lead, with windows along time."""
+    """Add layers for one lead, with windows along time."""
     y = conv(net, net.input((1, 1, 256, 1)), 8, (1, 7), (1, 2))
     for channels in (16, 24, 32):
         y = net.pool(conv(net, y, channels, (1, 5)), kernel=(1, 2), stride=(1, 2), kind="MAX_POOL_2D")
@@ -322,21 +325,21 @@ def ecg(net: Net) -> bytes:
 
 
 def gesture(net: Net) -> bytes:
-    """Magic wand: three axes as columns."""
+    """Add a magic wand network, with three axes as columns."""
     y = net.pool(conv(net, net.input((1, 128, 3, 1)), 8, (4, 3)), kernel=(3, 3), stride=(3, 3), kind="MAX_POOL_2D")
     y = net.pool(conv(net, y, 16, (4, 1)), kernel=(3, 1), stride=(3, 1), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 16, activation="RELU")), 4)
 
 
 def activity(net: Net) -> bytes:
-    """Six axes along time, as with Keras' Conv1D."""
+    """Add layers for six axes along time, like Keras' Conv1D."""
     y = conv(net, net.input((1, 1, 128, 6)), 24, (1, 5))
     y = net.pool(conv(net, y, 24, (1, 5)), kernel=(1, 4), stride=(1, 4), kind="MAX_POOL_2D")
     return classifier(net, relu(net, net.fully_connected(y, 40, activation="RELU")), 6)
 
 
 def tcn(net: Net) -> bytes:
-    """Dilated causal convolutions with shortcuts."""
+    """Add dilated causal convolutions with shortcuts."""
     y = net.conv2d(net.input((1, 1, 96, 6)), 16)
     for dilation in (1, 2, 4, 8):
         padded = net.pad(y, ((0, 0), (0, 0), (2 * dilation, 0), (0, 0)))
@@ -352,7 +355,7 @@ def mnist_lstm(net: Net) -> bytes:
 
 
 def attention(net: Net) -> bytes:
-    """One head over 16 tokens, and dense layers after it."""
+    """Add an attention head over 16 tokens, followed by dense layers."""
     x = net.input((1, 1, 16, 32), (0.002, 0))
     q, k, v = (net.reshape(net.conv2d(x, 32), (1, 16, 32)) for _ in range(3))
     weights = net.softmax(net.batch_matmul(q, k, adjoint=True, out=(0.03, 0)))
@@ -377,7 +380,7 @@ def tabular(net: Net) -> bytes:
 
 
 def vibration(net: Net) -> bytes:
-    """An autoencoder along time: strided convolutions down, interpolation up."""
+    """Add an autoencoder along time: strided convolutions down, interpolation up."""
     y = conv(net, conv(net, net.input((1, 1, 128, 3)), 12, (1, 7), (1, 2)), 8, (1, 5), (1, 2))
     y = conv(net, resize(net, y, (1, 64)), 12, (1, 5))
     return net.model(net.conv2d(resize(net, y, (1, 128)), 3, kernel=(1, 7)))
@@ -392,4 +395,4 @@ NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
         tcn, mnist_lstm, attention, dense_autoencoder, tabular, vibration,
     )
 }  # fmt: skip
-"""Networks by name. Each adds its operators to a new Net."""
+"""Networks by name. Each function adds its operators to a new Net."""

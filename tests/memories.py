@@ -45,7 +45,7 @@ def lstm(
     clip: float = 0.0,
     time_major: bool = False,
 ) -> int:
-    """Add a UNIDIRECTIONAL_SEQUENCE_LSTM with random weights, in Keras' form."""
+    """Add a UNIDIRECTIONAL_SEQUENCE_LSTM with random weights, in the form that Keras' models have."""
     inputs = net.shape(x)[-1]
 
     def matrix(columns: int) -> int:
@@ -66,7 +66,7 @@ def lstm(
 
 
 def lstm_network(seed: int = 2, *, steps: int = 1) -> bytes:
-    """Two LSTMs and a dense layer on the last step, in Keras' form."""
+    """Return a network of two LSTMs and a dense layer on the last step, in the form that Keras' models have."""
     net = Net(seed)
     y = lstm(net, net.input((1, steps, 24), (0.05, 5)), 32)
     y = lstm(net, y, 24, hidden=(1 / 127, -4), cells=2.0**-13)
@@ -74,7 +74,7 @@ def lstm_network(seed: int = 2, *, steps: int = 1) -> bytes:
 
 
 def svdf_network(seed: int = 1) -> bytes:
-    """A keyword network: SVDF layers of rank 1 and 2 with a memory of a few steps, and a dense layer."""
+    """Return a keyword network with SVDF layers of rank 1 and 2, a memory of a few steps, and a dense layer."""
     net = Net(seed)
     y = net.input((1, 40), (0.05, -3))
     for units, rank, memory in ((64, 1, 3), (48, 2, 2), (48, 1, 4), (32, 1, 3)):

@@ -59,7 +59,9 @@ class Net:
         scales: Sequence[float] = (),
         axis: int = 0,
     ) -> int:
-        """Add a tensor: an activation, or a constant if it has `data`. `scales`: one per channel along `axis`."""
+        """Add a tensor, which is a constant if it has `data` and otherwise an activation. scales: one per channel along
+        `axis`.
+        """
         buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
         scale, zero_point = (scales, [0] * len(scales)) if len(scales) else affine or ((), ())
         name = name or f"t{len(self.graph.tensors)}"
@@ -137,7 +139,7 @@ class Net:
         groups: int = 1,
         out: Affine | None = None,
     ) -> int:
-        """CONV_2D of an [N, H, W, C] tensor."""
+        """Add CONV_2D of an [N, H, W, C] tensor."""
         n, h, w, c = self.shape(x)
         filter_, product = self._filter(x, (channels, *kernel, c // groups), 0, per_channel)
         size = (
@@ -162,7 +164,7 @@ class Net:
         bias: bool = True,
         out: Affine | None = None,
     ) -> int:
-        """DEPTHWISE_CONV_2D of an [N, H, W, C] tensor."""
+        """Add DEPTHWISE_CONV_2D of an [N, H, W, C] tensor."""
         n, h, w, c = self.shape(x)
         channels = c * multiplier
         filter_, product = self._filter(x, (1, *kernel, channels), 3, per_channel)
@@ -187,7 +189,7 @@ class Net:
         bias: bool = True,
         out: Affine | None = None,
     ) -> int:
-        """FULLY_CONNECTED of a tensor with `batches` times the filter's depth elements, in any shape."""
+        """Add FULLY_CONNECTED of a tensor with `batches` times the filter's depth elements, in any shape."""
         depth = math.prod(self.shape(x)) // batches
         filter_, product = self._filter(x, (units, depth), 0, per_channel)
         y = self._sum_output((batches, units), product, depth, out)
@@ -212,7 +214,7 @@ class Net:
         return self.op("ADD", [a, b], [y], schema.AddOptionsT(fusedActivationFunction=_activation(activation)))
 
     def binary(self, kind: str, a: int, b: int, *, activation: str = "NONE", out: Affine | None = None) -> int:
-        """SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, PRELU or ADD, with broadcasting."""
+        """Add SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, PRELU or ADD, with broadcasting."""
         fused = {"ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT}.get(kind)
         options = fused(fusedActivationFunction=_activation(activation)) if fused else None
         y = self.tensor(np.broadcast_shapes(self.shape(a), self.shape(b)), self.dtype(a), out or self.affine(a))
@@ -228,7 +230,7 @@ class Net:
         padding: str = "VALID",
         activation: str = "NONE",
     ) -> int:
-        """AVERAGE_POOL_2D or MAX_POOL_2D of an [N, H, W, C] tensor."""
+        """Add AVERAGE_POOL_2D or MAX_POOL_2D of an [N, H, W, C] tensor."""
         n, h, w, c = self.shape(x)
         size = (out_size(h, kernel[0], stride[0], 1, padding), out_size(w, kernel[1], stride[1], 1, padding))
         y = self.tensor((n, *size, c), self.dtype(x), self.affine(x))
@@ -245,14 +247,16 @@ class Net:
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
     def sum(self, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
-        """SUM, which is MEAN without the division."""
+        """Add SUM, which is MEAN without the division."""
         y = self.mean(x, axes, keep=keep, out=out)
         last = self.graph.operators[-1]
         last.opcodeIndex = writer.add_opcode(self.tree, "SUM")
         return y
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine) -> int:
-        """BATCH_MATMUL, with the right matrix transposed if `adjoint`. The output's scale is at least the product's."""
+        """Add BATCH_MATMUL. The right matrix is transposed if `adjoint`. The output's scale is at least the
+        product's.
+        """
         columns = self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # avoids rescaling by 2^31
         wide = self.dtype(a) == "INT16"
@@ -260,7 +264,7 @@ class Net:
         return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=False, adjY=adjoint))
 
     def gather(self, indices: int, rows: int, width: int) -> int:
-        """GATHER from a table of random int8 rows by int32 indices."""
+        """Add GATHER from a table of random int8 rows by int32 indices."""
         table = self.tensor((rows, width), data=self.rng.integers(-128, 128, (rows, width)))
         y = self.tensor((*self.shape(indices), width))
         return self.op("GATHER", [table, indices], [y], schema.GatherOptionsT(axis=0, batchDims=0))
@@ -270,28 +274,28 @@ class Net:
         return self.op("SOFTMAX", [x], [y], schema.SoftmaxOptionsT(beta=beta))
 
     def share(self, x: int) -> Affine:
-        """Quantization of a number between 0 and 1, in the type of `x`."""
+        """Return the quantization of numbers between 0 and 1, in the type of `x`."""
         return (2.0**-15, 0) if self.dtype(x) == "INT16" else (1 / 256, -128)
 
     def unary(
         self, kind: str, x: int, *, dtype: str = "INT8", out: Affine | None = DEFAULT, options: Any = None
     ) -> int:
-        """RELU, QUANTIZE, LOGISTIC, DEQUANTIZE and other operators that keep the shape."""
+        """Add RELU, QUANTIZE, LOGISTIC, DEQUANTIZE or another operator that keeps the shape."""
         return self.op(kind, [x], [self.tensor(self.shape(x), dtype, out)], options)
 
     def normalized(self, x: int) -> int:
-        """L2_NORMALIZATION, which stays builtin and therefore needs whole tensors."""
+        """Add L2_NORMALIZATION, which stays builtin and therefore needs whole tensors."""
         y = self.tensor(self.shape(x), affine=(1 / 128, 0))
         return self.op("L2_NORMALIZATION", [x], [y], schema.L2NormOptionsT())
 
     def add_n(self, *xs: int) -> int:
-        """ADD_N of tensors with one scale, which stays builtin."""
+        """Add ADD_N of tensors with one scale, which stays builtin."""
         scale, zero_point = self.affine(xs[0])
         y = self.tensor(self.shape(xs[0]), affine=(scale * len(xs), zero_point))
         return self.op("ADD_N", list(xs), [y], schema.AddNOptionsT())
 
     def pad(self, x: int, amounts: Sequence[Pair], *, value: int | None = None) -> int:
-        """PAD, or PADV2 if a value is given."""
+        """Add PAD, or PADV2 if a value is given."""
         paddings = self.tensor((len(amounts), 2), "INT32", None, data=amounts)
         shape = [d + sum(pair) for d, pair in zip(self.shape(x), amounts, strict=True)]
         y = self.tensor(shape, self.dtype(x), self.affine(x))

@@ -40,9 +40,9 @@ def integers(net: Net, shape: Sequence[int]) -> int:
 
 
 def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
-    """Compute the int32 vector `shape` from the shape of x, as converters do for a batch without a size.
+    """Compute the int32 vector `shape` from the shape of x, as converters do for an unknown batch size.
 
-    `form`: 0 packs the dimensions, 1 concatenates them, 2 packs them with the last one multiplied by the batch.
+    form: 0 packs the dimensions, 1 concatenates them, 2 packs them with the last one multiplied by the batch.
     """
     rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
     whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
@@ -60,13 +60,13 @@ def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> 
 
 
 def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
-    """RESHAPE to a shape given by an operand; the output tensor has the same shape."""
+    """Add RESHAPE to a shape given by an operand. The output tensor has the same shape."""
     y = net.tensor(shape, net.dtype(x), net.affine(x))
     return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
 
 
 def split(net: Net, x: int, axis: int, count: int) -> list[int]:
-    """SPLIT into equal parts."""
+    """Add SPLIT into equal parts."""
     shape = list(net.shape(x))
     shape[axis] //= count
     parts = [like(net, x, shape) for _ in range(count)]
@@ -108,7 +108,7 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """STRIDED_SLICE by Python slices; None is masked. `shrink`: axes that keep only their first index."""
+    """Add STRIDED_SLICE by Python slices; None is masked. shrink: axes that keep only their first index."""
     begin = [0 if s.start is None else s.start for s in slices]
     end = [0 if s.stop is None else s.stop for s in slices]
     strides = [1 if s.step is None else s.step for s in slices]
@@ -162,7 +162,7 @@ def reverse(net: Net, x: int, axes: Sequence[int]) -> int:
 
 
 def upsampling(net: Net, x: int, size: Pair) -> int:
-    """UpSampling2D in Keras 3's form: rows and columns become dimensions of their own, are repeated, and are joined
+    """Add UpSampling2D in Keras 3's form: rows and columns become separate dimensions, are repeated, and are joined
     again.
     """
     (n, h, w, c), (down, right) = net.shape(x), size
@@ -182,7 +182,7 @@ def resize(net: Net, x: int, size: Pair, *, bilinear: bool = False, corners: boo
 
 
 def reduce(net: Net, kind: str, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
-    """SUM, REDUCE_MAX, REDUCE_MIN or MEAN."""
+    """Add SUM, REDUCE_MAX, REDUCE_MIN or MEAN."""
     rank = len(net.shape(x))
     gone = {a % rank for a in axes}
     shape = [1 if a in gone else d for a, d in enumerate(net.shape(x)) if keep or a not in gone]
@@ -191,7 +191,7 @@ def reduce(net: Net, kind: str, x: int, axes: Sequence[int], *, keep: bool = Tru
 
 
 def arg_max(net: Net, x: int, *, axis: int = -1, smallest: bool = False) -> int:
-    """ARG_MAX or ARG_MIN: int32 indices along an axis."""
+    """Add ARG_MAX or ARG_MIN, which returns int32 indices along an axis."""
     shape = [d for a, d in enumerate(net.shape(x)) if a != axis % len(net.shape(x))]
     options = (schema.ArgMinOptionsT if smallest else schema.ArgMaxOptionsT)(outputType=schema.TensorType.INT32)
     return net.op("ARG_MIN" if smallest else "ARG_MAX", [x, constant(net, [axis])], [integers(net, shape)], options)
@@ -205,7 +205,7 @@ def transpose_conv(
     net: Net, x: int, channels: int, *, kernel: Pair, stride: Pair, padding: str = "SAME", extra: Pair = (0, 0),
     per_channel: bool = True, bias: bool = True, activation: str = "NONE",
 ) -> int:  # fmt: skip
-    """TRANSPOSE_CONV. `extra`: rows and columns in addition to the smallest output."""
+    """Add TRANSPOSE_CONV. extra: rows and columns in addition to the smallest output."""
     n, h, w, c = net.shape(x)
     valid = padding == "VALID"
     size = [(d - 1) * s + k + e if valid else d * s - min(e, s - 1)

@@ -14,7 +14,7 @@ ARENA = 1 << 18
 def differing(
     original: bytes, rewritten: bytes, steps: int, resets: tuple[int, ...], seed: int = 0, *, least: int = 4
 ) -> int:
-    """Count the steps in which the two models differ; both are reset before the steps `resets`. `least`: minimum
+    """Count the steps in which the two models differ. Both are reset before the steps in `resets`. least: minimum
     number of distinct outputs.
     """
     both = [interpreter(model, ARENA) for model in (original, rewritten)]

@@ -1,4 +1,4 @@
-"""Streaming models: resource variables keep rows between inferences, in the form that converters write."""
+"""Builds streaming models: resource variables keep rows between inferences, in the form that converters write."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Streaming:
         return len(tensors) - 1
 
     def read(self, name: str, shape: Sequence[int], affine: Affine = (0.05, 0), dtype: str = "INT8") -> int:
-        """READ_VARIABLE."""
+        """Add READ_VARIABLE."""
         if name not in self.handles:
             self.handles[name] = self.handle(name)
         value = self.net.tensor(shape, dtype, affine)
@@ -67,14 +67,12 @@ class Streaming:
         self._op("ASSIGN_VARIABLE", [self.handle(name, 1), tensor], [], None, 1)
 
     def read_elsewhere(self, name: str, shape: Sequence[int], affine: Affine) -> None:
-        """READ_VARIABLE in the subgraph of CALL_ONCE."""
+        """Add READ_VARIABLE in the subgraph of CALL_ONCE."""
         value = self._moved(self.net.tensor(shape, "INT8", affine), 1)
         self._op("READ_VARIABLE", [self.handle(name, 1)], [value], None, 1)
 
     def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
-        """Concatenate the last `old` rows before x with x. `first`: value to which CALL_ONCE initialises the old
-        rows.
-        """
+        """Concatenate the last `old` rows before x with x. first: value to which CALL_ONCE initialises the old rows."""
         shape, affine = list(self.net.shape(x)), self.net.affine(x)
         shape[axis] = old
         before = self.read(name, shape, affine)
@@ -85,7 +83,7 @@ class Streaming:
         return rows
 
     def join(self, tensors: Sequence[int], axis: int) -> int:
-        """CONCATENATION."""
+        """Add CONCATENATION."""
         shape = list(self.net.shape(tensors[0]))
         shape[axis] = sum(self.net.shape(t)[axis] for t in tensors)
         out = self.net.tensor(shape, "INT8", self.net.affine(tensors[0]))
@@ -123,7 +121,7 @@ class Streaming:
 
 
 def mixed(seed: int = 1, *, first: int | None = 0) -> bytes:
-    """A convolution of stride 2 over two new rows, then halves of the channels with different windows."""
+    """Return a convolution of stride 2 over two new rows, followed by different windows for halves of the channels."""
     net = Net(seed)
     streaming = Streaming(net, setup=first is not None)
     x = net.input((1, 2, 1, 8), (0.05, 0))
@@ -140,7 +138,9 @@ def mixed(seed: int = 1, *, first: int | None = 0) -> bytes:
 
 
 def pooled(seed: int = 2) -> bytes:
-    """Dilated windows along the width, a mean over all kept rows, and a dense layer over more rows."""
+    """Return a model with dilated windows along the width, a mean over all kept rows, and a dense layer over more
+    rows.
+    """
     net = Net(seed)
     streaming = Streaming(net)
     x = net.input((1, 1, 3, 5), (0.05, -7))
@@ -153,7 +153,9 @@ def pooled(seed: int = 2) -> bytes:
 
 
 def recurrent(seed: int = 3) -> bytes:
-    """A state that is read and assigned as a whole, updated from its own value, and a one-step delay."""
+    """Return a model with a state that is read and assigned as a whole, updated from its own value, and a one-step
+    delay.
+    """
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 3, 4), (0.05, 3))
@@ -166,7 +168,7 @@ def recurrent(seed: int = 3) -> bytes:
 
 
 def joined(seed: int = 4) -> bytes:
-    """Concatenated rows that no window reads, so they are assembled in the arena."""
+    """Return a model whose concatenated rows no window reads, so that they are assembled in the arena."""
     net = Net(seed)
     streaming = Streaming(net)
     rows = streaming.window("a", net.input((1, 2, 1, 6), (0.05, -7)), 5, first=-7)
@@ -175,7 +177,7 @@ def joined(seed: int = 4) -> bytes:
 
 
 def chunks(seed: int = 5) -> bytes:
-    """More new rows than are kept, and layers that make several rows of them."""
+    """Return a model with more new rows than are kept, and layers that make several rows of them."""
     net = Net(seed)
     streaming = Streaming(net)
     y = net.input((1, 8, 3, 4), (0.05, 1))
@@ -186,7 +188,7 @@ def chunks(seed: int = 5) -> bytes:
 
 
 def partly(seed: int = 6) -> bytes:
-    """One variable that a builtin operator reads, and one that becomes a state."""
+    """Return a model with one variable that a builtin operator reads, and one that becomes a state."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -197,7 +199,7 @@ def partly(seed: int = 6) -> bytes:
 
 
 def twice_assigned(seed: int = 7) -> bytes:
-    """A variable that is assigned twice."""
+    """Return a model with a variable that is assigned twice."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -208,7 +210,7 @@ def twice_assigned(seed: int = 7) -> bytes:
 
 
 def read_late(seed: int = 8) -> bytes:
-    """A variable that is assigned before it is read."""
+    """Return a model with a variable that is assigned before it is read."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -217,7 +219,7 @@ def read_late(seed: int = 8) -> bytes:
 
 
 def passed_on(seed: int = 9) -> bytes:
-    """One variable's old value is assigned to another, which delays rows by two inferences."""
+    """Return a model in which one variable's old value is assigned to another, which delays rows by two inferences."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -228,12 +230,12 @@ def passed_on(seed: int = 9) -> bytes:
 
 
 def filled(seed: int = 10) -> bytes:
-    """A variable whose first value differs from its value after a reset."""
+    """Return a model with a variable whose first value differs from its value after a reset."""
     return mixed(seed, first=5)
 
 
 def assigned_nowhere(seed: int = 11) -> bytes:
-    """A variable that is only read; TFLM allocates no bytes for it."""
+    """Return a model with a variable that is only read. TFLM allocates no bytes for it."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -241,7 +243,7 @@ def assigned_nowhere(seed: int = 11) -> bytes:
 
 
 def reshaped(seed: int = 12) -> bytes:
-    """A variable that is assigned in one shape and read in another."""
+    """Return a model with a variable that is assigned in one shape and read in another."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 1, 4), (0.05, 3))
@@ -251,7 +253,7 @@ def reshaped(seed: int = 12) -> bytes:
 
 
 def shared(seed: int = 13) -> bytes:
-    """A variable that CALL_ONCE's subgraph also reads."""
+    """Return a model with a variable that CALL_ONCE's subgraph also reads."""
     net = Net(seed)
     streaming = Streaming(net)
     x = net.input((1, 2, 1, 4), (0.05, 3))

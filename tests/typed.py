@@ -22,7 +22,7 @@ FIXED = {
     **{(kind, "INT16", "INT16"): (1 / 32768, 0) for kind in ("LOGISTIC", "SOFTMAX", "TANH")},
     ("SOFTMAX", "INT8", "INT16"): (1 / 65536, -32768),
 }
-"""Output scale and zero point that TFLM requires, by operator, input type and output type."""
+"""Scale and zero point of the output that TFLM requires, by operator, input type and output type."""
 
 
 class Base(NamedTuple):
@@ -34,7 +34,7 @@ class Base(NamedTuple):
 
     @property
     def inputs(self) -> list[str]:
-        """Input types; "" for an absent input."""
+        """Types of the inputs; "" stands for an absent input."""
         return [self.graph.tensors[t].dtype if t >= 0 else "" for t in self.op.inputs]
 
     @property
@@ -44,7 +44,7 @@ class Base(NamedTuple):
 
 @cache
 def bases() -> Mapping[str, list[Base]]:
-    """The operators of each kind in the zoo."""
+    """Return the operators of each kind in the zoo."""
     found: dict[str, list[Base]] = {}
     for build in ZOO.values():
         model = read(build())
@@ -54,9 +54,9 @@ def bases() -> Mapping[str, list[Base]]:
 
 
 def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, computed: int | None = None) -> bytes:
-    """Rebuild the operator alone, with tensors of these types; "" for an absent input.
+    """Rebuild the operator alone, with tensors of these types; "" stands for an absent input.
 
-    `computed`: a constant operand that becomes an input of the model.
+    computed: a constant operand that becomes an input of the model.
     """
     tree = schema.ModelT(version=3, operatorCodes=[], buffers=[schema.BufferT()], description="one operator")
     graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
@@ -73,7 +73,7 @@ def retyped(base: Base, inputs: Sequence[str], outputs: Sequence[str], *, comput
         wanted.pop()
     if (
         base.op.type == "SVDF" and inputs[2] == inputs[4] == "INT8" and inputs[3]
-    ):  # TFLM requires the product of both scales
+    ):  # TFLM requires the product of both scales here
         graph.tensors[ids[base.op.inputs[3]]].quantization.scale = np.array([AFFINE["INT8"][0] ** 2], np.float32)
     graph.operators = [
         schema.OperatorT(
@@ -99,7 +99,7 @@ def _tensor(tree: Any, source: Tensor, dtype: str, affine: Any) -> int:
     affine = ([affine[0]], [affine[1]]) if affine else ((), ())
     if same:
         affine = source.quantization.scale, source.quantization.zero_point
-    if dtype in ("INT32", "INT64") and source.quantization and source.constant:  # a bias
+    if dtype in ("INT32", "INT64") and source.quantization and source.constant:  # the operand is a bias
         affine = (source.quantization.scale, source.quantization.zero_point)
     buffer = 0
     if source.data is not None:
@@ -125,7 +125,7 @@ def runs(data: bytes) -> bool:
             interpreter = oracle.interpreter(data, 1 << 18)
             graph = read(data).graph
             for k, tensor in enumerate(graph.tensors[t] for t in graph.inputs):
-                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32", "INT64"):  # TFLM refuses to divide by zero
+                if tensor.dtype in ("FLOAT32", "INT8", "INT16", "INT32", "INT64"):  # TFLM does not divide by zero
                     interpreter.set_input(np.ones(tensor.shape, tensor.dtype.lower()), k)
             os._exit(int(interpreter.invoke() != 0))
         except BaseException:

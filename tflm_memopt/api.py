@@ -87,7 +87,7 @@ __all__ = [
 ]
 
 Link = str | Collection[float]
-"""Bytes per second and milliseconds of latency of a link, as text or numbers."""
+"""Rate of a link in bytes per second and its latency in milliseconds, as text or numbers."""
 
 
 def nothing(what: str, done: int, of: int) -> None:
@@ -117,15 +117,13 @@ def optimize(
 ) -> Optimized | AppOptimized:
     """Rewrite a .tflite model so that TFLM runs it with the same output bits in a smaller arena.
 
-    model: its bytes, or the path of a .tflite file or of C source that contains it as an array. An App is several
-    models
-        that share an arena; the options are then defaults for all of them.
-    name: the model's name in the report and the files; by default the file's name. progress: callback with the current
-    step, and how many of how many parts of it are done.
-    options: those of OptimizeOptions in options.py.
+    model: its bytes, or the path of a .tflite file or of C source that contains it as an array. For an App, which is
+    several models that share an arena, the options are defaults for all models. name: the model's name in the report
+    and the files; by default the file's name. progress: callback with the current step, and the numbers of its finished
+    parts and of all its parts. options: those of OptimizeOptions in options.py.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps to the
-    limits. A model without anything to gain is returned unchanged.
+    limits. A model that would not benefit is returned unchanged.
     """
     if isinstance(model, App):
         return optimize_app(replace(model, options={**options, **model.options}), progress)
@@ -223,12 +221,12 @@ def explore_devices(
 
 
 def _network(model: GivenModel, name: str, link: Link | None, progress: Progress, options: OptimizeOptions) -> Network:
-    """Read a model that is to be split. `progress` is called for each device's conversion."""
+    """Read a model that will be split. `progress` is called during each device's conversion."""
     data, name, _ = loaded(model, name)
     line = None if link is None else LinkSpeed(*units.line(link))
     asked = request(options).in_one_memory()
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
-    if on := asked.limits.board:  # all devices are compared with the board later, together
+    if on := asked.limits.board:  # the board is compared with all devices later
         target = options.get("target") or on.target
         own = OptimizeOptions(**{**own, "board": None, "clock": None, "target": target, "abi": on.abi})
 
@@ -268,7 +266,7 @@ def combine_registers(
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
-    """Report the remaining time if nothing is recomputed. Other conversions search an unknown number of times."""
+    """Report the remaining time if nothing is recomputed. In other cases the number of searches is unknown."""
     once = limits.overhead is None or limits.overhead <= 1
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
@@ -361,9 +359,8 @@ def fit(
     files of boards; by default all known boards.
 
     optimized: result of optimize(), also for an application, whose models share RAM and flash. packed: the same model
-    packed for a target. Boards whose core runs such programs use it, unless only the generic one fits. on: the same
-    model optimized for single boards, by board id.
-    Raises UsageError for an unknown board.
+    packed for a target. It is used for boards whose core runs such programs, unless only the generic model fits. on:
+    the same model optimized for single boards, by board id. Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)

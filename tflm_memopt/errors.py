@@ -61,7 +61,7 @@ Code = Literal[
 """Codes of errors."""
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
-"""Shortest part of a name, in letters, that identifies the name."""
+"""Minimum number of letters of a name's part that identifies the name."""
 
 
 class MemoptError(Exception):
@@ -73,7 +73,7 @@ class MemoptError(Exception):
     exit_code = 2
     file = ""
     usual: Code = ""
-    """The code of errors raised without one."""
+    """Code of errors that are raised without one."""
 
     def __init__(self, what: str, *, code: Code = "", where: str = "", hint: str = "") -> None:
         self.what, self.code, self.where, self.hint = what, code or self.usual, where, hint

@@ -28,7 +28,7 @@ else:
 
 T = TypeVar("T")
 NOT_IN_NAMES = frozenset('<>:"/\\|?*')
-"""Characters that Windows forbids in file names; slashes separate folders."""
+"""Characters that Windows forbids in file names. Slashes, which separate folders, are included."""
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
 }
@@ -78,7 +78,9 @@ def read_model(path: Path) -> bytes:
 
 
 def _demand_no_other(path: Path, start: bytes) -> None:
-    """Refuse a file whose name alone shows that it has another format, such as a new kind of PyTorch archive."""
+    """Refuse a file whose name shows that it has another format, even if its content does not, such as a new kind of
+    PyTorch archive.
+    """
     if start[4:8] == flatbuffer.IDENTIFIER or start.startswith(flatbuffer.GIT_LFS):
         return
     named = formats.BY_SUFFIX.get(path.suffix.lower())
@@ -219,7 +221,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, all or none: all are complete as temporary files before the first is renamed.
+    """Write several files, all or none. All are complete as temporary files before the first one is renamed.
 
     Missing folders are created. A failure leaves neither files nor folders; an interrupt waits until all is written.
     Raises UsageError if a path is not writable.
@@ -237,7 +239,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write `data` to a temporary file in the folder of `path`; `undo` removes it and the created folders."""
+    """Write `data` to a temporary file in the folder of `path`. `undo` removes the file and the created folders."""
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
             folder.mkdir(exist_ok=True)
@@ -253,7 +255,7 @@ def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Pat
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C inside the block. Only the main thread gets it, and only the main thread can delay it."""
+    """Delay Ctrl-C inside the block. This works only in the main thread, which is the only one that receives it."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield

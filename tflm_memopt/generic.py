@@ -1,4 +1,4 @@
-"""Writing results, dispatched on the type of the result.
+"""Writes results, dispatched on their type.
 
 convert/saved.py and apps/saved.py register the implementations, and tflm_memopt.api imports both. The modules that
 define results therefore import no writing code.
@@ -16,7 +16,7 @@ from typing import Any
 def files(
     result: object, kinds: str | Collection[str], labels: Sequence[str], inputs: Sequence[Any] = ()
 ) -> Mapping[str, bytes]:
-    """Return the files of a conversion: content by name."""
+    """Return the contents of a conversion's files by name."""
     raise TypeError(f"no writer is registered for {type(result).__name__}: import tflm_memopt.api")
 
 

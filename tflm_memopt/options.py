@@ -1,6 +1,6 @@
-"""The options of optimize() and explore(). Each is described once, with its default, its reader and its flag.
+"""The options of optimize() and explore(). Each option is described once, with its default, reader and flag.
 
-The command line, app.toml and the functions take their options from here: `complete` returns the read values.
+The command line, app.toml and the functions use these descriptions; `complete` returns the values.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Option:
     """Text for `--help`."""
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
-    """Function that reads a text or a value and raises UsageError for an invalid one."""
+    """Function that reads a text or a value, and raises UsageError if it is invalid."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
-    """Flags on the command line: by default `--` and the name; none for an option of the functions only."""
+    """Flags on the command line. By default the flag is `--` and the name; an option of only the functions has none."""
 
 
 def names(given: str | Collection[str]) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ def _read(name: str, option: Option, value: Any) -> Any:
 
 
 def _is(value: Any, wanted: Any) -> bool:
-    """Return whether a value has a type. Text and tables do not count as lists, and numbers must be finite."""
+    """Return whether a value has a type. Texts and tables do not count as lists, and numbers must be finite."""
     match get_origin(wanted) or wanted:
         case origin if origin is Literal:
             return isinstance(value, str)

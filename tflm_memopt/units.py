@@ -91,7 +91,7 @@ def line(said: str | Collection[float]) -> tuple[float, float]:
 
 
 DeviceMemory = tuple[int, int | None]
-"""Bytes of RAM and flash, or no limit of flash."""
+"""Bytes of RAM and of flash. Flash is None if it is unlimited."""
 
 
 def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
@@ -130,7 +130,7 @@ def memory(said: str | Collection[int | None] | Mapping[str, int | str]) -> Mapp
 
 
 def is_number(value: Any, kind: Any = Real) -> bool:
-    """Return whether a value is a finite number of this kind of `numbers`; true and false are none.
+    """Return whether a value is a finite number of this kind of `numbers`. Booleans are not numbers.
 
     >>> is_number(2), is_number("2"), is_number(True), is_number(float("nan"))
     (True, False, False, False)
@@ -139,7 +139,9 @@ def is_number(value: Any, kind: Any = Real) -> bool:
 
 
 def _amount(said: float | str, units: Mapping[str, float]) -> float | None:
-    """Parse an amount. A plain number is returned unchanged; anything else without a valid unit gives None."""
+    """Parse an amount. A plain number is returned unchanged. The result is None for anything else without a valid
+    unit.
+    """
     if not isinstance(said, str):
         return float(said) if is_number(said) else None
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", said.strip().lower(), re.ASCII)

@@ -21,7 +21,7 @@ from tflm_memopt.runtime.host import DeviceArena
 MAGIC = 0x434F4D54
 CASE_WORDS, IO_WORDS = 10, 3
 TOO_LARGE = -1000
-"""Status of a case that does not fit the machine's RAM."""
+"""Status of a case that does not fit into the machine's RAM."""
 
 
 class RunAs(IntEnum):
@@ -29,7 +29,7 @@ class RunAs(IntEnum):
 
     ALL = 0
     FIRST = 1
-    """Core 0 makes only its share and core 1 counts as already finished; the output is not checked."""
+    """Core 0 computes only its share, and core 1 counts as already finished. The output is not checked."""
     SECOND = 2
     BOTH = 3
 
@@ -57,7 +57,7 @@ class Outcome:
     wrong: int
     """Number of output bytes that differ."""
     canaries: bool
-    """True if nothing was written before or after the arena."""
+    """Whether nothing was written before or after the arena."""
     operators: tuple[int, ...] = ()
     """Instructions of each operator of the program, if `by_operator` was set."""
 
@@ -77,7 +77,7 @@ def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
         sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
         inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
         for k, tensor in enumerate(region.inputs):
-            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # indices: always the first row
+            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # indices select the first row
         expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
         cases.append(Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator))
     return cases
@@ -95,7 +95,7 @@ def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
-    """Group cases so that each group, or a single case, fits the core."""
+    """Group cases such that each group fits the core. A case that does not fit forms its own group."""
     data = blob(cases)
     if len(data) <= core.blob_bytes or len(cases) == 1:
         yield data

@@ -32,7 +32,7 @@ IMAGE_BYTES = 0x1D000
 FLOAT_KINDS = sum(1 << kind for kind, traits in KINDS.items() if traits.reads == traits.writes == FLOAT_BYTES)
 """Bits of the kinds that compute in float32."""
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
-"""Place and size of the cases in the flash of a micro:bit."""
+"""Address and size of the cases in the flash of a micro:bit."""
 SPIKE = runpy.run_path(str(ROOT / "scripts/spike.py"))
 TIMEOUT = 600
 """Seconds."""
@@ -40,7 +40,7 @@ TIMEOUT = 600
 
 @dataclass(frozen=True)
 class Core:
-    """One core of one machine. Addresses and sizes in bytes."""
+    """One core of one machine. Addresses and sizes are in bytes."""
 
     name: str
     machine: str
@@ -64,11 +64,11 @@ class Core:
     target: str = "generic"
     """The best target to convert for."""
     known_as: str = ""
-    """Name in tables of costs; empty if no table has this core."""
+    """Name in tables of costs, or "" if no table has this core."""
     spike: int = 0
-    """Bits of a vector register if the core runs in Spike; 0 if it runs in QEMU."""
+    """Bits of a vector register if the core runs in Spike, or 0 if it runs in QEMU."""
     pair: bool = False
-    """True if the machine has a second core of this kind that shares its memory."""
+    """Whether the machine has a second core of this kind that shares its memory."""
 
     @property
     def short(self) -> str:
@@ -77,7 +77,7 @@ class Core:
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """Kernel families that the core runs: its own and those below it."""
+        """Kernel families that the core can run."""
         return TARGETS[self.target].runs
 
     @property
@@ -103,8 +103,8 @@ _START_PAIR = ("start_arm.c", "start_second.c")
 def _arm(
     name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
 ) -> Core:
-    """Return an Arm core. `at`: ROM, RAM, bytes of RAM. `blob`: address and bytes of the cases, unless they follow
-    the runner in 4 MB of ROM.
+    """Return an Arm core. at: addresses of ROM and RAM, and bytes of RAM. blob: address and bytes of the cases, unless
+    they follow the runner in 4 MB of ROM.
     """
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
@@ -128,12 +128,12 @@ _LX106 = ("-mlongcalls", "-mtext-section-literals")
 
 
 def vectors(vlen: int) -> tuple[str, ...]:
-    """QEMU's options for an RV32 with vectors of `vlen` bits."""
+    """Return QEMU's options for an RV32 with vectors of `vlen` bits."""
     return (*_NO_BIOS, "-cpu", f"rv32,v=true,vext_spec=v1.0,vlen={vlen}")
 
 
 def in_spike(core: Core, vlen: int) -> Core:
-    """The same core in the Spike simulator, with only Zve32x and vectors of `vlen` bits."""
+    """Return the same core in the Spike simulator, with only Zve32x and vectors of `vlen` bits."""
     return replace(core, name=f"{core.name}-spike{vlen}", flags=(*core.flags, "-DCORE_HTIF=1"), spike=vlen)
 
 
@@ -160,7 +160,9 @@ MEASURED = {core.short: core for core in _CORES if core.known_as}
 
 
 def with_listed_parts(core: Core) -> Core:
-    """The same core with a library that has, for each program, only the optional parts that the program lists."""
+    """Return the same core with a library that has, for each program, only the optional parts that the program
+    lists.
+    """
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
     return replace(core, flags=(*core.flags, *flags))
 
@@ -169,18 +171,18 @@ PAIR = replace(
     CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
     options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),
 )  # fmt: skip
-"""Two Cortex-M33 that share their memory; on Arm's machine only the second has these extensions."""
+"""Two Cortex-M33 that share their memory. On Arm's machine only the second core has these extensions."""
 
 HIFIVE1 = Core(
     "hifive1", "sifive_e",
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""Linked programs have 16 KB of RAM and the flash. Cases do not fit, but whole models run."""
+"""Machines for linked programs, with 16 KB of RAM and the flash. Cases do not fit, but whole models run."""
 
 
 def missing_tools(core: Core) -> str:
-    """Return why the core cannot be built for or run here; empty if it can."""
+    """Return why the core cannot be built for or run here, or "" if it can."""
     if core.spike and SPIKE["missing"]():
         return str(SPIKE["missing"]())
     missing = [tool for tool in (core.prefix + "gcc", core.qemu) if shutil.which(tool) is None]
@@ -188,14 +190,14 @@ def missing_tools(core: Core) -> str:
 
 
 def compile_flags(core: Core, library: Path = LIBRARY) -> list[str]:
-    """Flags for everything that is compiled for the core; size and speed figures use -O2."""
+    """Return flags for everything that is compiled for the core. Figures of size and speed use -O2."""
     freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{library / 'include'}", f"-I{library / 'src'}"]
     no_libm = [] if core.is_arm else ["-DTMO_MATH=0"]
     return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding, *no_libm]
 
 
 def sources(library: Path = LIBRARY) -> list[Path]:
-    """The library's sources, assembly included."""
+    """Return the library's sources, including assembly."""
     return sorted([*(library / "src").glob("*.c"), *(library / "src").glob("*.S")])
 
 
@@ -213,10 +215,10 @@ def runner(core: Core, tree: Path = ROOT) -> Path:
     image = Path(tempfile.gettempdir()) / f"tmo_cores_{digest.hexdigest()[:16]}" / f"{core.name}.elf"
     if not image.exists():
         given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{here}", *(["-DCORE_PAIR"] if core.pair else [])]
-        if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc has no float32 for it
+        if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for it lacks float32
             all_kinds = sum(1 << kind for kind in Kind if kind is not Kind.OWN)
             given.append(f"-DTMO_KINDS(KIND)={kind_list(all_kinds & ~FLOAT_KINDS)}")
-        apart = core.blob != core.rom + IMAGE_BYTES  # the cases do not follow the runner
+        apart = core.blob != core.rom + IMAGE_BYTES  # whether the cases do not follow the runner
         room = 2 * IMAGE_BYTES if apart else IMAGE_BYTES
         build(core, [*mine, *sources(library)], image, given, rom_bytes=room, library=library)
     return image
@@ -246,7 +248,7 @@ def build(
     specs, libm = (["--specs=nano.specs"], ["-lm"]) if core.is_arm else ([], [])
     command = [core.prefix + "gcc", *compile_flags(core, library), *specs]
     of_library = [flag for flag in flags if flag.startswith("-DTMO_") or not flag.startswith(("-D", "-I"))]
-    partial = image.with_suffix(f".{os.getpid()}")  # others may build the same image at the same time
+    partial = image.with_suffix(f".{os.getpid()}")  # other processes may build the same image at the same time
     with tempfile.TemporaryDirectory() as folder:
         made = []
         for file in files:
@@ -258,7 +260,7 @@ def build(
 
 def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence[str] = ()) -> str:
     """Run the image and return its output. Raises RuntimeError with the output if the machine reports an error.
-    `options`: QEMU's.
+    options: additional options of QEMU.
     """
     if core.spike:
         return _run([*spike_command(core, blob), *options, str(image)])
@@ -271,8 +273,8 @@ def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence
 
 
 def spike_command(core: Core, blob: Path | None) -> list[str]:
-    """Spike's command line; the image is appended to it. Spike loads the blob as a kernel, at the same address as
-    QEMU.
+    """Return Spike's command line, to which the image is appended. Spike loads the blob as a kernel, at the same
+    address as QEMU.
     """
     isa = f"--isa=rv32imac_zicsr_zicntr_zve32x_zvl{core.spike}b"
     kernel = [f"--kernel={blob}"] if blob else []

@@ -18,13 +18,13 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
-"""Arena bytes that fit every machine."""
+"""Maximum bytes of an arena that fits every machine."""
 DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.deep, drawn.depthwise)
 
 
 @functools.lru_cache(512)
 def program_case(draw: Callable[[int, Family], drawn.Drawn], seed: int, family: Family) -> Case | None:
-    """Return None if the program is too large for the smallest machine."""
+    """Return a random program, or None if it is too large for the smallest machine."""
     found = draw(seed, family)
     if found.arena.nbytes > SMALL_RAM:
         return None
@@ -33,7 +33,7 @@ def program_case(draw: Callable[[int, Family], drawn.Drawn], seed: int, family: 
 
 @functools.lru_cache(512)
 def converted_cases(seed: int, target: str) -> list[Case]:
-    """The regions of a network, packed as the converter packs them."""
+    """Return the regions of a network, packed as the converter packs them."""
     tiles = random.Random(seed).choice((None, NO_RECOMPUTE))
     converted = convert(build(mobile(seed)), ConversionOptions(seconds=0, target=target, tiles=tiles, reorder=False))
     return [case for case in model_cases(converted[0]) if case.arena.nbytes <= SMALL_RAM] if converted else []

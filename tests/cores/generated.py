@@ -66,7 +66,7 @@ class Ran:
 def run(calls: Sequence[Call], table: InstructionTable, vlen: int = 128, core: str = "") -> list[Ran]:
     """Make all calls in one program.
 
-    `vlen`: bits of a vector register for RVV; below 128, Spike runs them. `core`: overrides the table's core.
+    vlen: bits of a vector register for RVV; Spike runs them below 128. core: core that replaces the table's.
     """
     return _run(calls, table, vlen, CORES[core or ON[table.name]])
 
@@ -93,7 +93,7 @@ def _run(calls: Sequence[Call], table: InstructionTable, vlen: int, core: Core) 
 
 
 def _compiled(core: Core, source: Path, table: InstructionTable) -> Path:
-    """Compile to an object. GCC 12 has no C library for cores with vectors, but its assembler knows them."""
+    """Compile to an object. GCC 12 has no C library for cores with vectors, but its assembler supports them."""
     target = source.with_suffix(".o")
     flags = [MARCH if flag.startswith("-march") and table is RVV else flag for flag in compile_flags(core)]
     command = [core.prefix + "gcc", *flags, f"-I{HERE}", "-c", str(source), "-o", str(target)]

@@ -21,9 +21,9 @@ from tflm_memopt.runtime import host
 
 QUICK = ("m4",)
 OTHERS = tuple(name for name in CORES if name != "m7")
-"""Cores of the other tests. A Cortex-M7 runs the code of a Cortex-M4; `make soak KIND=cores` runs it."""
+"""Cores of the other tests. A Cortex-M7, which runs the code of a Cortex-M4, runs in `make soak KIND=cores`."""
 LISTED = ("m4",)
-"""Cores that run programs without the parts that these do not list."""
+"""Cores that run programs with only the parts that these list."""
 DSP = ("m4", "m33")
 """Cores that run convolutions packed for the DSP extension."""
 
@@ -102,7 +102,9 @@ def test_the_example_model(core: Core) -> None:
 
 
 def test_convolutions_with_wide_tiles(core: Core) -> None:
-    """Four pixels with many values each, at borders and inside, with steps and gaps between taps."""
+    """Compare convolutions that compute four pixels with many values each, at borders and inside, with steps and gaps
+    between taps.
+    """
     net = Net(6)
     y = net.conv2d(net.input((1, 9, 14, 28)), 28, kernel=(3, 3), dilation=(1, 2))
     model = net.model(net.conv2d(y, 20, kernel=(3, 3), stride=(2, 2)))
@@ -115,7 +117,9 @@ def test_convolutions_with_wide_tiles(core: Core) -> None:
 
 
 def test_depthwise_rows(core: Core) -> None:
-    """Rows of many widths: padding on either side, blocks of six pixels, a shorter last block, odd channels."""
+    """Compare rows of many widths, with padding on either side, blocks of six pixels, a shorter last block, and odd
+    channels.
+    """
     cases = []
     for width in (4, 5, 6, 7, 8, 11, 12, 13, 18, 20, 37):
         net = Net(width)

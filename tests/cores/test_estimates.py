@@ -1,6 +1,7 @@
-"""Compare estimates for networks that no fit has seen (tests/unseen.py) with counts, before and after a rewrite.
+"""Compare estimates for networks that were not used for a fit (tests/unseen.py) with counts, before and after a
+rewrite.
 
-unseen.json holds the counts of the original networks under TFLM with CMSIS-NN; rewritten networks are counted here.
+unseen.json holds the counts of the original networks under TFLM with CMSIS-NN. Rewritten networks are counted here.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ CLOCKS = {
     core: boards()[name].clock(core)
     for core, name in (("cortex-m4", "nano33ble"), ("cortex-m3", "bluepill"), ("cortex-m0", "pico"))
 }
-"""A board's clock for each core on which originals were counted."""
+"""A board's clock for each core on which original networks were counted."""
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
 """Networks that take many seconds to convert."""
 MARGIN = 0.02
-"""Allowed in addition to the stated error, because plans have changed since it was measured."""
+"""Error allowed in addition to the stated one, because plans have changed since it was measured."""
 
 
 @functools.cache
@@ -95,7 +96,8 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
         result = rewritten(name, target)
         outcomes = run(CORE, model_cases(result.model, by_operator=True))
         assert all(outcome.wrong == 0 for outcome in outcomes)
-        operators = [n for outcome in outcomes for n in outcome.operators]  # counted in single steps, which take more
+        # these were counted in single steps, which take more instructions
+        operators = [n for outcome in outcomes for n in outcome.operators]
         keeps = any(done.kept for done in result.work)  # only the first inference fills the states
         counted = sum(operators) if keeps else sum(outcome.instructions for outcome in outcomes)
         off[name] = table.instructions(result.work) / counted - 1
@@ -122,7 +124,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
 def test_programs_without_a_target_take_as_many_instructions_as_stated(
     core: str, most: float, names: tuple[str, ...]
 ) -> None:
-    """docs/benchmarks.md states the most instructions that they take of those of TFLM with CMSIS-NN."""
+    """docs/benchmarks.md states the maximum of their instructions, relative to TFLM with CMSIS-NN."""
     machine = MEASURED[core]
     if reason := missing_tools(machine):
         pytest.skip(reason)

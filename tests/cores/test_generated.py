@@ -1,4 +1,4 @@
-"""Generated C on emulated cores gives the bytes of the NumPy interpreter at any vector length."""
+"""Check that generated C on emulated cores gives the bytes of the NumPy interpreter at any vector length."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ pytestmark = [
     pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(CORES["rv32"])), reason=missing_tools(CORES["rv32"]))
 ]  # fmt: skip
 VLENS = (128, 512)
-"""Vector lengths in bits. QEMU supports none below 128; Spike does."""
+"""Vector lengths in bits. QEMU supports none below 128, but Spike does."""
 SHORT = 64
 TYPES = {"v8": Type.INT8, "v16": Type.INT16, "v32": Type.INT32}
 LARGE = {
@@ -65,12 +65,12 @@ LARGE = {
                  "pad_top": 0, "pad_left": 0},
     "add": {"n": 1024},
 }  # fmt: skip
-"""About the size of a real layer."""
+"""Sizes that are about those of a real layer."""
 
 
 @cache
 def calls(name: str, count: int = 6) -> tuple[list[Call], list[Call]]:
-    """Calls of the plain and of the vectorised kernel; the first call has the size LARGE."""
+    """Return calls of the plain and of the vectorised kernel. The first call has the size LARGE."""
     plain, wide = [], []
     description, vector = SCHEDULES[name][0], vectorised(name)
     for seed in range(count):
@@ -103,11 +103,11 @@ LIBRARY = (
     max_pool_pixel(Type.INT8), average_pool_pixel(Type.INT8), mean_pixel(Type.INT8), conv_wide,
     scheduled(conv_sums, [unroll("b", 8, 4, 3), inward("c")]), scheduled(depthwise_sums, [jam("c", 8, 4)]),
 )  # fmt: skip
-"""More kernels of the library."""
+"""Other kernels of the library."""
 
 
 def small(kernel: KernelProgram) -> dict[str, int]:
-    """Extents and numbers for which all values of the kernel fit."""
+    """Return extents and numbers for which all values of the kernel fit."""
     given = {"width": 4, "row": 2, "down_step": 400, "across_step": 700, "down_first": -312, "across_first": -162}
     given |= {"sign": -1, "left": 20, "zero_out": -7, "low": -90, "high": 100, "x_channel": 1, "x_pixel": 5}
     given |= {"other_pixel": 5, "other_channel": 1, "pixels": 4, "channels": 5, "n": 37}
@@ -124,7 +124,7 @@ def small(kernel: KernelProgram) -> dict[str, int]:
         "depth": 6,
         "columns": 5,
         "scale": 1 << 30,
-    }  # of 2
+    }  # a power of 2
     given |= {"reach": 60, "area": 9, "first": 1, "last": 1, "multiplier": 1 << 30, "shift": -3}
     values = {name: given.get(name, 3) for name in (*kernel.extents, *kernel.parameters)}
     values |= {name: 1600000000 + len(name) for name in values if name.startswith("scale_") and name != "scale_step"}
@@ -181,8 +181,8 @@ def test_the_librarys_schedules_have_the_same_bytes(vlen: int) -> None:
 
 @pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
 def test_cortex_m_sums_up_across_lanes(table: InstructionTable) -> None:
-    """Four or sixteen bytes at a time give the bytes of the description, in fewer instructions than plain C on the
-    M4.
+    """Four or sixteen bytes at a time give the same bytes as the description. On the M4, this takes fewer instructions
+    than plain C.
     """
     for name in ("dense", "conv"):
         plain, _ = calls(name)
@@ -211,7 +211,7 @@ def test_each_packed_instruction_does_what_its_op_means(table: InstructionTable)
 
 
 def one_packed(number: int, row: Instruction) -> KernelProgram:
-    """y[0] = 9 + the sum over all lanes of an instruction's result, or of the result times w."""
+    """Return a kernel for y[0] = 9 + the sum over all lanes of an instruction's result, or of the result times w."""
     n, k, total = Index.name("n"), Index.name("k"), Reg("total", Type.INT32)
     x, w = (Array(name, Memory.RAM, Type.INT8, (n,), (Index.of(1),)) for name in "xw")
     y = Array("y", Memory.RAM, Type.INT32, (Index.of(1),), (Index.of(1),), written=True)
@@ -235,7 +235,7 @@ def one_packed(number: int, row: Instruction) -> KernelProgram:
 
 
 def one_instruction(number: int, row: Instruction) -> KernelProgram:
-    """y[i] = the instruction's result, in a vectorised loop."""
+    """Return a kernel for y[i] = the instruction's result, in a vectorised loop."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")
@@ -256,7 +256,7 @@ def one_instruction(number: int, row: Instruction) -> KernelProgram:
 
 
 def test_each_instruction_does_what_its_op_means() -> None:
-    """Each row of the table is checked. Narrowing copies get values that fit; saturating ones also get some that do
+    """Check each row of the table. Narrowing copies get values that fit, and saturating ones also get some that do
     not.
     """
     rng = np.random.default_rng(11)

@@ -26,7 +26,7 @@ from tflm_memopt.runtime.verify import sample
 FLASH = {"m0": 256 << 10, "hifive1": 4 << 20, "m3": 4 << 20, "m4": 4 << 20}
 """Flash of each machine, in bytes."""
 STACK = 1536
-"""Stack that a program reserves here, in bytes, with main() and start-up code."""
+"""Stack that a program reserves here in bytes, including main() and start-up code."""
 pytestmark = pytest.mark.slow
 
 
@@ -40,7 +40,7 @@ class Ran:
 
 
 def module(name: str, model: bytes, **settings: Any) -> tuple[str, Mapping[str, bytes]]:
-    """Return a model's name and the files of its module."""
+    """Return a model's name, and the files of its module."""
     result = tflm_memopt.optimize(model, **settings)
     return name, bundle.files(result, name, ("c",), bundle.Extras(partial(sample, model, result.model)))
 
@@ -125,7 +125,7 @@ int main(void) {{
 
 
 def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Link a program and return the bytes of each of its sections. `files`: C sources and the headers that they
+    """Link a program and return the size of each of its sections in bytes. files: C sources and the headers that they
     include.
     """
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
@@ -147,7 +147,7 @@ def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: 
 def test_flash_and_ram_are_those_of_the_linked_program(
     path: Path, where: str, core: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """RAM is exact except for alignment; the library's flash is an upper bound."""
+    """RAM is exact except for alignment. The library's flash is an upper bound."""
     on = CORES[core]
     if reason := missing_tools(on):
         pytest.skip(reason)

@@ -1,4 +1,4 @@
-"""Run groups on two emulated Cortex-M33 that share their memory; the bytes match those of one core."""
+"""Run groups on two emulated Cortex-M33 that share their memory, and compare the bytes with those of one core."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_trained_models(path: Path, share: str) -> None:
 
 @pytest.mark.slow
 def test_a_wrong_byte_of_either_core_is_seen() -> None:
-    """Each core makes some of the output's bytes; if one does nothing, its bytes are missing."""
+    """Each core computes some of the output's bytes. If one does nothing, its bytes are missing."""
     (case,) = cases()
     for run_as in (RunAs.FIRST, RunAs.SECOND):
         assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # the output is not checked
@@ -57,7 +57,7 @@ def test_a_wrong_byte_of_either_core_is_seen() -> None:
 
 @pytest.mark.slow
 def test_a_barrier_takes_what_the_report_says() -> None:
-    """Compare a run with barriers, at which the other core is always ready, with one without.
+    """Compare a run with barriers, at which the other core is always ready, with a run without.
 
     The shares also match their estimates.
     """
@@ -74,7 +74,7 @@ def test_a_barrier_takes_what_the_report_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("core", [CORES[name] for name in ("m4", "m33", "rv32", "lx106")], ids=lambda core: core.name)
 def test_a_share_is_counted_on_every_instruction_set(core: Core) -> None:
-    """Its counters compile for each, and order memory accesses on machines with two cores."""
+    """The counters compile for each instruction set, and order memory accesses on machines with two cores."""
     if reason := missing_tools(core):
         pytest.skip(reason)
     (case,) = model_cases(tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2).model)

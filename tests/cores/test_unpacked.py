@@ -1,4 +1,6 @@
-"""Check kernels of programs without a target on cores with the DSP extension: their bytes, and that they use it."""
+"""Check kernels of programs without a target on cores with the DSP extension: their bytes, and that they use the
+extension.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ MOST = {
     "addition": 0.85,
     "lstm": 0.78,
 }
-"""Instructions on a Cortex-M4 as a share of those on a Cortex-M3, at most."""
+"""Maximum instructions on a Cortex-M4 as a fraction of those on a Cortex-M3."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

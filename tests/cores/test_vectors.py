@@ -19,7 +19,7 @@ RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
 QEMU = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))]
 IN_SPIKE = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(SPIKE)), reason=missing_tools(SPIKE))]
 LONGER = (256, 512)
-"""Vector lengths in bits; CORES has the core with 128."""
+"""Vector lengths in bits. CORES has the core with 128."""
 PROGRAMS = {"generic": Family.GENERIC, "rv32-v": Family.RVV}
 
 
@@ -52,7 +52,7 @@ def spent(one: Core, cases: list[Case]) -> int:
 
 
 def layer(kernel: int) -> bytes:
-    """A layer on 16 x 16 pixels of 32 channels."""
+    """Return a layer on 16 x 16 pixels of 32 channels."""
     net = Net()
     return net.model(net.conv2d(net.input((1, 16, 16, 32)), 32, kernel=(kernel, kernel), out=(0.4, -5)))
 
@@ -70,7 +70,7 @@ def in_rows(data: bytes, target: str) -> list[Case]:
     ("kernel", "target", "most"), [(1, "generic", 520), (1, "rv32-v", 240), (3, "generic", 2700), (3, "rv32-v", 1850)]
 )
 def test_whole_rows_take_no_more_instructions_than_this(kernel: int, target: str, most: int) -> None:
-    """Bound the instructions per pixel: a row made pixel by pixel is correct as well, but takes more."""
+    """Limit the instructions per pixel. A row computed pixel by pixel would be correct, too, but take more."""
     assert spent(RV32V, in_rows(layer(kernel), target)) <= most * 16 * 16
 
 

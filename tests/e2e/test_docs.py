@@ -1,4 +1,4 @@
-"""The C++ programs of the pages compile."""
+"""Check that the C++ programs of the pages compile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrite trained models through the command line: they stay bit-exact under TFLM and meet their arena sizes."""
+"""Rewrite trained models through the command line. They stay bit-exact under TFLM and meet their arena limits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from conftest import AUTOENCODER, EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET
 from tflm_memopt.cli import main as cli
 
 ONE_REGION_TAIL = 500
-"""Bytes of the tail (ilp32) of a model that became one operator."""
+"""Bytes of the tail (ilp32) of a model that became a single operator."""
 FLASH = 1.02
 """Largest allowed ratio of the rewritten .tflite to the original."""
 GROUP_OVERHEAD = 1_000
-"""Bytes of persistent structs that one operator per group may add to a fully converted model; a group takes about
-50.
+"""Bytes of persistent structs by which one operator per group may exceed one operator per region, in a fully converted
+model. A group takes about 50.
 """
 
 

@@ -1,4 +1,4 @@
-"""The figures of docs/papers.md (benchmarks/papers) are made again, and their claims hold."""
+"""Compute the figures of docs/papers.md again (benchmarks/papers), and check its claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Judge what the converter makes of damaged files. Each is examined in a separate process with limits (server.py)."""
+"""Judge the converter's results for damaged files. Each file is examined in a separate process with limits
+(server.py).
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ class Outcome(str, Enum):
     """Result of examining a file."""
 
     REFUSED = "refused"
-    """Refused with a typed error."""
+    """The file was refused with a typed error."""
     UNCHANGED = "unchanged"
     SAME = "same bytes"
-    """Converted, and TFLM gives the same output bytes for both models."""
+    """The file was converted, and TFLM gives the same output bytes for both models."""
     UNKNOWN = "converted; what TFLM makes of the original is undefined"
     DEFECT = "defect"
 

@@ -1,6 +1,6 @@
 """Damaged .tflite files: corrupted bytes, and well-formed files with impossible contents.
 
-`mutant(seed)` always returns the same bytes.
+`mutant(seed)` always returns the same bytes for a seed.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
 
 @cache
 def corpus() -> tuple[bytes, ...]:
-    """Return small valid models that together contain every TFLM operator we know, and every table and metadata kind
-    that we read.
+    """Return small valid models that together contain every known TFLM operator, and every kind of table and metadata
+    that the reader reads.
     """
     return (*networks(), *(ZOO[name]() for name in sorted(ZOO)))
 
@@ -180,7 +180,7 @@ def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
 
 
 def _fields(table: Any) -> Iterator[tuple[Any, str]]:
-    """Yield every field of a schema object and of the objects below it, except contents of buffers."""
+    """Yield every field of a schema object and of the objects below it, except the contents of buffers."""
     for name, value in vars(table).items():
         if isinstance(table, schema.BufferT) and name == "data":
             continue

@@ -1,7 +1,7 @@
 """Judge files: `python -m hostile.server` reads lines of mutants' seeds and writes [outcome, detail] for each seed.
 
-It imports everything once, then forks. A crash, a hang or a run-away allocation ends the child and is the verdict on
-its current file; another child continues with the next file.
+It imports everything once, then forks. A crash, a hang or a run-away allocation ends the child, which is the verdict on
+its current file. Another child continues with the next file.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from tflm_memopt.results import Inspection, Optimized
 SECONDS = 10
 """CPU time limit for one file."""
 PATIENCE = 1
-"""CPU time limit for TFLM with the original alone; it takes milliseconds unless the damage misleads it."""
+"""CPU time limit for TFLM with the original alone. TFLM takes milliseconds unless the damage misleads it."""
 BYTES = 2 * 10**9
 """Memory limit of a child, on top of what the forking process uses."""
 HANGS = 60
-"""Wall-clock limit as a multiple of the CPU time limit: a process that waits uses no CPU time."""
+"""Wall-clock limit as a multiple of the CPU time limit, since a waiting process uses no CPU time."""
 TOLD = 1 / 4
-"""Fraction of the files whose reports are written as well."""
+"""Fraction of the files whose reports are also written."""
 
 Answer = tuple[Outcome, str]
 
@@ -58,7 +58,7 @@ def examine(data: bytes) -> Answer:
     try:
         inspected = tflm_memopt.inspect(data)
         done = tflm_memopt.optimize(data, seconds=0.02, target=chance.choice(sorted(TARGETS)), op_per=op_per)
-    except PlanError as error:  # raised for one of our own plans
+    except PlanError as error:  # this error concerns one of our own plans
         return Outcome.DEFECT, str(error)
     except MemoptError as error:
         return Outcome.REFUSED, str(error)
@@ -82,7 +82,7 @@ def warm() -> None:
 
 
 def tell(inspected: Inspection, done: Optimized) -> None:
-    """Write all output for programs and for people; it contains names and numbers from the file."""
+    """Write all output for programs and for people. It contains names and numbers from the file."""
     json.dumps([inspected.to_json(), done.report.to_json(), done.plan.to_json() if done.plan else None])
     console = Console(file=io.StringIO())
     console.print(text.inspection(inspected), text.optimized(done.report, Path(), []))
@@ -91,9 +91,9 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
-    """Run each function in a child process with limits, and yield its JSON result, or None and the failure.
+    """Run each function in a child process with limits.
 
-    A new child continues after a failure.
+    Yield its JSON result, or None and the failure. After a failure, a new child continues.
     """
     done = 0
     while done < len(work):
@@ -123,7 +123,7 @@ def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> N
     most = _data() + BYTES if hard == resource.RLIM_INFINITY else hard
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    faulthandler.disable()  # a crash is an answer here
+    faulthandler.disable()  # a crash counts as an answer here
     with os.fdopen(answers, "w") as pipe:
         for one in work:
             used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
@@ -137,7 +137,7 @@ def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> N
 
 
 def _data() -> int:
-    """Bytes that count towards RLIMIT_DATA."""
+    """Return the number of bytes that count towards RLIMIT_DATA."""
     return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
 
 
@@ -157,7 +157,7 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    fill_memory(-86)  # do not depend on memory being zero
+    fill_memory(-86)  # kernels must not depend on memory being zero
     warm()
     os.dup2(nowhere, 2)
     gc.freeze()  # existing objects stay shared with the children

@@ -1,4 +1,4 @@
-"""Remove one tensor of an operator: the model is converted, left unchanged, or refused with a typed error."""
+"""Remove one tensor of an operator. The model is converted, left unchanged, or refused with a typed error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_an_operator_without_one_of_its_tensors(number: int) -> None:
 
 
 def losses(data: bytes, but: frozenset[str]) -> Iterator[bytes]:
-    """Yield the model with each operand made absent or removed, and each output removed, in turn."""
+    """Yield the model with each operand made absent, each operand removed, and each output removed, in turn."""
     model = read(data)
     for op in model.graph.ops:
         if op.type in but:

@@ -1,5 +1,5 @@
-"""Damaged files are converted correctly, left unchanged or refused with a typed error; nothing crashes, hangs or
-yields wrong bytes.
+"""Damaged files are converted correctly, left unchanged, or refused with a typed error. They cause no crash, no hang
+and no wrong bytes.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ NAMES = ("a\nb", 'a"b', "con", "c:x", "..", "a\\b", "\udcff")
 
 @pytest.mark.parametrize(("name", "kind"), [*itertools.product(NAMES, ("cpp", "platformio"))])
 def test_a_model_file_of_any_name(name: str, kind: str, tmp_path: Path) -> None:
-    """Linux allows these names; generated files get names that every system allows."""
+    """Linux allows these names. Generated files get names that every system allows."""
     result = tflm_memopt.optimize(small(), name=f"{name}.tflite")
     written = result.save(tmp_path / "out", emit=kind)
     assert written
@@ -85,7 +85,7 @@ def test_a_nul_character_in_a_path(tmp_path: Path) -> None:
 def test_no_absolute_path_gets_into_what_is_written_or_answered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Files and JSON are passed on to others."""
+    """Files and JSON may be passed on to other people."""
     secret = tmp_path / "secret"
     (secret / "in").mkdir(parents=True)
     model = secret / "in/small.tflite"

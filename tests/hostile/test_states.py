@@ -21,7 +21,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 @cache
 def keepers() -> tuple[bytes, ...]:
-    """Return valid models: rolling buffers of several depths, sums, states that builtin operators use too, LSTM,
+    """Return valid models with rolling buffers of several depths, sums, states that builtin operators use too, LSTM and
     SVDF.
     """
     kinds = (
@@ -39,7 +39,7 @@ def examine(data: bytes) -> str:
     """Return what happens to a file."""
     try:
         done = tflm_memopt.optimize(data, seconds=0.02)
-    except PlanError as error:  # raised for one of our own plans
+    except PlanError as error:  # this error concerns one of our own plans
         return f"defect: {error}"
     except MemoptError:
         return "refused"
@@ -54,7 +54,7 @@ def examine(data: bytes) -> str:
 
 @pytest.mark.slow
 def test_damaged_states() -> None:
-    """A few may give other bytes, because TFLM's result for a damaged operator can be undefined."""
+    """A few models may give other bytes, because TFLM's result for a damaged operator can be undefined."""
     count = 150
     work = [partial(lambda seed: examine(mutant(seed, keepers())), seed) for seed in range(count)]
     found = [answer or f"defect: {failure}" for answer, failure in in_children(work, 3 * SECONDS)]

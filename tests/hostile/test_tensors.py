@@ -1,4 +1,4 @@
-"""Tensors that do not match their operators: the bytes are TFLM's, or the model is left unchanged."""
+"""Tensors that do not match their operators: the bytes equal TFLM's, or the model is left unchanged."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ def shapes(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def variables(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the model with one constant that controls an operator reversed into a variable, which is zero whatever the
-    file holds.
-    """
+    """Yield the model with one control constant turned into a variable, which is zero whatever the file contains."""
     model = read(data)
     for t, tensor in model.graph.tensors.items():
         if tensor.constant and tensor.quantization is None:

@@ -22,8 +22,8 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""Bytes between any two tensors, and the value that fills memory, for each repeated run. Later layers do not map
-these values to the same results.
+"""For each repeated run, the number of bytes between any two tensors, and the value that fills memory. Later layers do
+not map these values to the same results.
 """
 BEHIND = 1 << 12
 """Bytes after each constant."""
@@ -40,7 +40,7 @@ class Memory(NamedTuple):
     before: NDArray[np.int8]
     """Contents when a run begins."""
     between: NDArray[np.bool_]
-    """True where no tensor lies."""
+    """Mask of the bytes that belong to no tensor."""
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
@@ -63,7 +63,8 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 
 
 def strays_unseen(op: Op, graph: Graph) -> bool:
-    """Whether TFLM's kernel leaves its own memory in a way that no change of memory contents reveals.
+    """Return whether TFLM's kernel accesses memory outside its tensors in a way that no change of memory contents
+    reveals.
 
     There are four such kernels. One reads missing dimensions of a shape from the stack (RuntimeShape::ReplaceWith
     leaves them uninitialised). One reads them after a filter's shape (PopulateConvolutionQuantizationParams). One
@@ -84,20 +85,20 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
 
 
 def scaled_beyond(tensor: Tensor) -> bool:
-    """Whether the tensor has scales along a dimension that it lacks."""
+    """Return whether the tensor has scales along a dimension that it lacks."""
     q = tensor.quantization
     return q is not None and len(q.scale) > 1 and not 0 <= q.axis < len(tensor.shape)
 
 
 def sums(op: Op, graph: Graph) -> int:
-    """Number of sums that TFLM computes together: one for each element of the input outside the axes."""
+    """Return the number of sums that TFLM computes together: one for each element of the input outside the axes."""
     values, axes = (graph.tensors[t] for t in op.inputs)
     along = {int(axis) % len(values.shape) for axis in np.ravel(axes.data)} if values.shape and axes.constant else ()
     return math.prod(size for dimension, size in enumerate(values.shape) if dimension not in along)
 
 
 def fill_memory(value: int) -> None:
-    """From now on, malloc returns memory filled with `value`, which must not be -1."""
+    """Make malloc return memory filled with `value`, which must not be -1."""
     ctypes.CDLL(None).mallopt(M_PERTURB, ~value & 0xFF)
 
 

@@ -16,11 +16,11 @@ class Case:
 
     format: int
     part: tuple[int, int, int, int]
-    """Left, top, width, height."""
+    """Left, top, width and height of the part."""
     margin: tuple[int, int]
-    """Pixels to the right of the part, and padding bytes after a row."""
+    """Number of pixels to the right of the part, and of padding bytes after a row."""
     image: tuple[int, int, int]
-    """Height, width, channels."""
+    """Height, width and channels of the image."""
     seed: int
 
     @property
@@ -39,7 +39,7 @@ class Case:
 
 
 def whole(case: Case, frame: NDArray[np.uint8], levels: NDArray[np.int8]) -> NDArray[np.int8]:
-    """The image [height, width, channels]: the frame is converted first and sampled afterwards."""
+    """Return the image [height, width, channels]. The frame is converted first and sampled afterwards."""
     left, top, width, height = case.part
     pixels = frame[:, : (left + width) * case.pixel].reshape(len(frame), -1, case.pixel).astype(np.int64)
     if case.format == GRAY8:

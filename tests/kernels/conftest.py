@@ -1,4 +1,4 @@
-"""Build the C library for tests: sanitized for tests in C, and the host's for those in Python."""
+"""Build the C library for tests: with sanitizers for tests in C, and the host's build for tests in Python."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ Build = Callable[..., Path]
 
 
 def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> bytes:
-    """A file for fuzz.c: a valid program, its inputs and its expected outputs."""
+    """Return a file for fuzz.c: a valid program, its inputs and its expected outputs."""
     data = [np.ascontiguousarray(values).tobytes() for values in (*inputs, *outputs)]
     sizes = struct.pack(f"<{2 + len(data)}I", len(inputs), len(outputs), *map(len, data))
     return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])
 
 
 THREADS = LIBRARY / "host/tmo_threads.c"
-"""Two cores as two threads."""
+"""Two cores simulated as two threads."""
 SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
 
 
@@ -59,8 +59,8 @@ def compiled(command: str, source: str, program: Path, *more: Path, library: Seq
 
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Return build(test file, *more sources, library=all of it, flags=()), which compiles a test of this folder with
-    the library.
+    """Return build(test file, *more sources, library=whole library, flags=()), which compiles a test of this folder
+    with the library.
     """
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:

@@ -1,7 +1,7 @@
 """Random programs with inputs and expected outputs.
 
-Groups of rows come from the naive planner, with outputs of the naive reference. Tiled groups come from forced plans of
-the package, with outputs of TFLM.
+Groups of rows are planned by the naive planner, and their outputs are those of the naive reference. Tiled groups are
+forced plans of the package, and their outputs are TFLM's.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def deep(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 
 def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw a depthwise convolution with the window that has its own kernel core."""
+    """Draw a depthwise convolution with a window that has its own core."""
     rng = np.random.default_rng(seed)
     network = networks.draw_depthwise(rng)
     return in_rows(network, lower(network, [], set(), rng), rng, family)
@@ -74,7 +74,9 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
-    """Draw a network in tiled groups that no planner would choose. by_pixel: an iteration makes one pixel."""
+    """Draw a network in tiled groups that no planner would choose. by_pixel: whether an iteration makes only one
+    pixel.
+    """
     target = next((name for name, other in TARGETS.items() if other is family), "generic")
     for attempt in itertools.count():
         rng = random.Random(f"{seed} {attempt}")
@@ -101,7 +103,7 @@ def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False)
 
 
 def pixels(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw a network that is made pixel by pixel, for which some kernels have separate code."""
+    """Draw a network that is computed pixel by pixel, for which some kernels have separate code."""
     return tiled(seed, family, by_pixel=True)
 
 

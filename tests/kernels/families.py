@@ -1,4 +1,4 @@
-"""Kinds of operators that tests run through."""
+"""Families of operator kinds, for tests that cover all kinds."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ CONVERTED = {
     for kind, traits in KINDS.items()
     if traits.elementwise and traits.operands == 1 and kind not in (Kind.LOOKUP, *MAPPED_S16, *FLOAT)
 }
-"""Input and output bytes per element."""
+"""Bytes per element of the input and of the output."""

@@ -1,4 +1,4 @@
-"""Make the inputs of programs streamed or external, in the simplest way: every row is kept."""
+"""Make the inputs of programs streamed or external in the simplest way, in which every row is kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Whether the program has one input with a single view, in order, that holds pixels rather than indices."""
+    """Return whether the program has one input with a single view in normal order, which holds pixels instead of
+    indices.
+    """
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     if any(program.tensors[i].layout != RowLayout.HWC for i in views):
         return False
@@ -23,7 +25,7 @@ def can_be_source(program: Program) -> bool:
 
 
 def can_stream(program: Program) -> bool:
-    """Whether, in addition, only the first group reads the input."""
+    """Return whether the input can be a source and only the first group reads it."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     later = program.ops[program.groups[0].n_ops :]
     return can_be_source(program) and not any(views.intersection(op.inputs) for op in later)

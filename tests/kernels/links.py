@@ -18,7 +18,7 @@ MOVE = ctypes.CFUNCTYPE(
 )
 POLL = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint8, ctypes.c_bool, ctypes.c_uint32)
 CLOCK = ctypes.CFUNCTYPE(ctypes.c_uint32)
-"""Milliseconds."""
+"""Patience of a link, in milliseconds."""
 CROSS = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_char_p, ctypes.c_uint32
 )
@@ -35,10 +35,10 @@ class Link(ctypes.Structure):
 
 
 class Device:
-    """One of two devices. Its messages go to the other's `inbox` through `fault`."""
+    """One of two devices. Its messages pass through `fault` to the other device's `inbox`."""
 
     patience = PATIENCE
-    """In milliseconds of the transport's clock."""
+    """Time of the transport's clock, in milliseconds."""
 
     def __init__(self, library: ctypes.CDLL, number: int, rng: random.Random, identity: int = 7) -> None:
         self.library, self.number, self.rng, self.identity = library, number, rng, identity
@@ -47,11 +47,13 @@ class Device:
         self.fault: Callable[[bytes], bytes] | None = None
         self.pending = b""
         self.blocked = 0
-        """Milliseconds during which nothing arrives any more."""
+        """Remaining milliseconds during which nothing arrives."""
         self.fails = False
-        """The device restarts."""
+        """Whether the device restarts."""
         self.wrong = 0
-        """Wrong rows, which belong to an older inference: the first device gave it up and skips its answer."""
+        """Number of wrong rows. They belong to an older inference, which the first device gave up and whose answer it
+        skips.
+        """
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 
@@ -62,7 +64,7 @@ class Device:
         )
 
     def has_mail(self) -> bool:
-        """Whether a message has arrived that is still unread."""
+        """Return whether a message has arrived that is still unread."""
         return bool(self.inbox)
 
     def _send(self, _context: Any, _peer: int, bytes_: Any, count: int) -> int:
@@ -92,9 +94,7 @@ class Device:
         return count
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """Run one inference that transfers rows of tensors, (step, sent). Yields WAIT while it waits, then its
-        status.
-        """
+        """Run one inference that transfers rows of tensors (step, sent). Yield WAIT while it waits, then its status."""
         self.wrong = 0
         self.library.tmo_link_begin(ctypes.byref(self.link))
         for step, sent in script:

@@ -12,11 +12,11 @@ from tflm_memopt.lower.program import Program
 from tflm_memopt.plan.loops import Iteration, Loops, Repeat, iterations
 
 LONGEST = 12
-"""Upper bound on the iterations in a loop's body."""
+"""Maximum number of iterations in a loop's body."""
 
 
 def times(count: int, stage: int = 0) -> Loops:
-    """One stage, `count` times."""
+    """Return one stage, repeated `count` times."""
     return (Repeat(count, (Iteration(stage),)),)
 
 

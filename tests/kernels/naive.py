@@ -64,7 +64,7 @@ def wrap32(x: Ints) -> Ints:
 
 
 def high_mul(a: Ints, b: Ints | int) -> Ints:
-    """gemmlowp: SaturatingRoundingDoublingHighMul: a truncating division."""
+    """Return SaturatingRoundingDoublingHighMul of gemmlowp, which divides with truncation."""
     product = a * np.int64(b)
     nudged = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
     quotient = np.sign(nudged) * (np.abs(nudged) // (1 << 31))
@@ -72,7 +72,7 @@ def high_mul(a: Ints, b: Ints | int) -> Ints:
 
 
 def divide_by_power(x: Ints, exponent: Ints | int) -> Ints:
-    """gemmlowp: RoundingDivideByPOT: halves are rounded away from zero."""
+    """Return RoundingDivideByPOT of gemmlowp, which rounds halves away from zero."""
     power = np.int64(1) << np.asarray(exponent, np.int64)
     return np.sign(x) * ((2 * np.abs(x) + power) // (2 * power))
 
@@ -101,7 +101,7 @@ def _padded(x: Ints, w: Window, shape: tuple[int, int, int], fill: int) -> Ints:
 
 
 def _under_tap(padded: Ints, w: Window, shape: tuple[int, int, int], ky: int, kx: int) -> Ints:
-    """[h, w, c]: the input that tap (ky, kx) of each output pixel reads."""
+    """Return the input [h, w, c] that tap (ky, kx) of each output pixel reads."""
     top, left = ky * w.dilation_h, kx * w.dilation_w
     return padded[top:, left:][:: w.stride_h, :: w.stride_w][: shape[0], : shape[1]]
 
@@ -131,7 +131,7 @@ def _add_sums(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) ->
 
 
 def _in_bytes(x: Ints, nbytes: int) -> Int8:
-    """The lower `nbytes` bytes of each number, little-endian."""
+    """Return the lower `nbytes` bytes of each number, little-endian."""
     parts = np.ascontiguousarray(x.astype("<i8"))[..., np.newaxis].view(np.int8)[..., :nbytes]
     return parts.reshape(*x.shape[:2], -1)
 
@@ -176,7 +176,7 @@ def _conv_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) 
 
 
 def _scaled_int64(op: ProgramOp, total: Ints) -> Int8:
-    """Scale by 16-bit multipliers with a single rounding."""
+    """Return the total scaled by 16-bit multipliers with a single rounding."""
     assert op.multipliers is not None
     assert op.shifts is not None
     m, right = op.multipliers.astype(np.int64), 15 - op.shifts.astype(np.int64)
@@ -185,12 +185,12 @@ def _scaled_int64(op: ProgramOp, total: Ints) -> Int8:
 
 
 def _integers(op: ProgramOp, x: Ints) -> Ints:
-    """The integers read by an operator that converts between types."""
+    """Return the integers that a converting operator reads."""
     return x if op.kind in (Kind.DEQUANTIZE, Kind.WIDEN) else _int16(x)
 
 
 def _saturated(op: ProgramOp, x: Ints) -> Int8:
-    """Saturate to the output type of such an operator."""
+    """Saturate to the output type of a converting operator."""
     narrow = op.kind in (Kind.QUANTIZE, Kind.NARROW)
     limits = np.iinfo(np.int8 if narrow else np.int16)
     return np.ascontiguousarray(np.clip(x, limits.min, limits.max).astype(limits.dtype)).view(np.int8)
@@ -244,7 +244,7 @@ def _mul_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -
 
 
 def _curve(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
-    """TFLM's algorithm, sign by sign, with a table that a test compares with TFLM's."""
+    """Follow TFLM's algorithm, separately for each sign, with a table that a test compares with TFLM's."""
     assert op.multipliers is not None
     assert op.shifts is not None
     table, right = np.array(SIGMOID, np.int64), -int(op.shifts[0])
@@ -296,7 +296,7 @@ def _pool_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) 
 
 
 def _pooled(op: ProgramOp, kind: Kind, x: Ints, shape: tuple[int, int, int]) -> Ints:
-    """Outputs before clamping. `kind` is the int8 kind."""
+    """Return the outputs before clamping. kind: the int8 kind."""
     outside = np.iinfo(np.int64).min
     padded = _padded(x, op.window, shape, outside)
     taps = np.stack([
@@ -359,7 +359,7 @@ def _copy(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int
 
 
 def first_row(op: ProgramOp, k: int, y: int, height: int) -> int:
-    """First row of operand k that iteration y reads; far outside the tensor if it reads none."""
+    """Return the first row of operand k that iteration y reads, or a number far outside the tensor if it reads none."""
     a = op.access[k]
     if a.table is None:
         return math.floor((y * a.mul + a.add) / a.div)
@@ -367,7 +367,7 @@ def first_row(op: ProgramOp, k: int, y: int, height: int) -> int:
 
 
 def _resize(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
-    """TFLM's ComputeInterpolationValuesInteger: positions before the image stay negative."""
+    """Follow TFLM's ComputeInterpolationValuesInteger, in which positions before the image stay negative."""
     (image,) = inputs
 
     def along(size: int, output: int, scale: int) -> Iterator[tuple[int, int, int]]:
@@ -437,7 +437,9 @@ def _log_softmax_pixel(op: ProgramOp, x: Ints) -> Int8:
 
 
 def _log(a: int) -> int:
-    """TFLM's log_x_for_x_greater_than_or_equal_to_1: 12 integer bits in, 5 out, 6 in intermediate results."""
+    """Return log_x_for_x_greater_than_or_equal_to_1 of TFLM. The argument has 12 integer bits, the result 5, and
+    intermediate results 6.
+    """
 
     def constant(value: float) -> int:
         return round(value * (1 << 31))
@@ -477,7 +479,7 @@ def _arg_max_along(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int
 
 
 def _exp(a: Ints) -> Ints:
-    """gemmlowp: exp_on_negative_values: 5 integer bits in, none out."""
+    """Return exp_on_negative_values of gemmlowp. The argument has 5 integer bits, and the result none."""
     quarter = 1 << 24
     part = a % quarter - quarter
     x = part * 32 + (1 << 28)
@@ -494,7 +496,7 @@ def _exp(a: Ints) -> Ints:
 
 
 def _reciprocal(a: int) -> int:
-    """gemmlowp: one_over_one_plus_x_for_x_in_0_1."""
+    """Return one_over_one_plus_x_for_x_in_0_1 of gemmlowp."""
     half = np.array((a + (1 << 31)) // 2)
     x = np.array(round(48 / 17 * (1 << 29))) + high_mul(half, -round(32 / 17 * (1 << 29)))
     for _ in range(3):

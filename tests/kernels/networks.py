@@ -27,7 +27,9 @@ INT16 = (*NARROW, Kind.ADD_S16, Kind.SUB_S16, *MAPPED_S16)
 
 @dataclass(frozen=True)
 class Network:
-    """Operator i writes tensor n_inputs + i. `shapes` are [h, w, c] of all tensors; the last one is the output."""
+    """A network in which operator i writes tensor n_inputs + i. `shapes` are [h, w, c] of all tensors; the last tensor
+    is the output.
+    """
 
     n_inputs: int
     shapes: tuple[Shape, ...]
@@ -58,8 +60,8 @@ def window(rng: Generator, shape: Shape, *, dilated: bool = True, padded: bool =
 
 
 def output_size(rng: Generator, size: int, kernel: int, stride: int, dilation: int, pad: int, *, inside: bool) -> int:
-    """Draw an output size: up to the last window that begins inside the input or, with `inside`, ends there. Covers
-    SAME, VALID and sizes between.
+    """Draw an output size up to the last window that begins inside the input or, with `inside`, ends there. The range
+    includes SAME and VALID.
     """
     extent = (kernel - 1) * dilation + 1
     most = (size - 1 + pad) // stride + 1
@@ -126,7 +128,7 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
 
 
 def _of_int16(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """`shape` counts bytes."""
+    """Draw an int16 operator. `shape` counts bytes."""
     low, high = sorted(rng.choice([-(1 << 15), -3000, 0, 20_000, (1 << 15) - 1], 2, replace=False).tolist())
     zeros = {"input_zero_points": (0,) * len(op.inputs), "output_zero_point": 0, "activation": (-128, 127)}
     param = {"param": high << 16 | low & 0xFFFF}
@@ -155,7 +157,7 @@ def _of_int16(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, S
 
 
 def _converting(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """`shape` counts bytes."""
+    """Draw an operator that converts between types. `shape` counts bytes."""
     read, written = CONVERTED[op.kind]
     real = 4 in (read, written)
     zeros = [
@@ -172,7 +174,7 @@ def _converting(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp,
 
 
 def _multiplying(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Multiply two matrices of the same shape: the second is transposed, or both are square."""
+    """Draw a product of two matrices of the same shape. Either the second is transposed, or both are square."""
     rows, _, depth = shape
     transposed = rows != depth or rng.random() < 0.5
     access = (Access(), Access(mul=0, extent=rows))
@@ -192,25 +194,25 @@ def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
         return scaling(rng, KINDS[kind].scales or 1, 0.02)
     param, gain = (7, 2.0**-19) if kind is Kind.SQUARED_DIFFERENCE else (20, 2.0**-19)
     left, out = scaling(rng, 2, 0.3), scaling(rng, 1, gain)
-    if kind is Kind.ADD:  # the operand with the larger scale: exactly 1/2
+    if kind is Kind.ADD:  # the operand with the larger scale gets exactly 1/2
         greater = int(np.argmax(np.ldexp(left["multipliers"], left["shifts"])))
         left["multipliers"][greater], left["shifts"][greater] = 1 << 30, 0
     return {"param": param, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}}
 
 
 def part(rng: Generator, shape: Shape, item: int = 1) -> Shape:
-    """Draw the shape with 1 in some of its dimensions; a channel has `item` bytes."""
+    """Draw the shape with 1 in some of its dimensions. A channel has `item` bytes."""
     h, w, c = (d if rng.random() < 0.6 else least for d, least in zip(shape, (1, 1, item), strict=True))
     return h, w, c
 
 
 def fits_into(shape: Shape, whole: Shape) -> bool:
-    """Whether an operand of this shape is as large as the whole or can be broadcast to it."""
+    """Return whether an operand of this shape is as large as the whole or can be broadcast to it."""
     return all(a in (1, b) for a, b in zip(shape, whole, strict=True))
 
 
 def _moving(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw rows in any order, bytes in runs that may overlap, and a fill value; odd rows come from other places."""
+    """Draw rows in any order, runs of bytes that may overlap, and a fill value. Odd rows come from other places."""
     (h, w, c), out = shape, tuple(int(d) for d in rng.integers(1, 9, 3))
     extent = int(rng.integers(1, 4))
     table = tuple(int(v) for v in rng.choice([*range(h), NO_ROW], out[0])) if rng.random() < 0.5 else None
@@ -258,7 +260,7 @@ def _transposing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp
 
 
 def _adding(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw sums over numbers of bytes that divide the channels; outputs are scaled or remain sums."""
+    """Draw sums over numbers of bytes that divide the channels. Outputs are scaled values or sums."""
     of_each = [int(rng.choice([n for n in (1, 2, 3, 4) if shape[2] % n == 0]))] * len(op.inputs)
     return added(rng, op, (*shape[:2], shape[2] // of_each[0]), of_each)
 
@@ -341,8 +343,8 @@ def draw_deep(rng: Generator, n_ops: int) -> Network:
 
 
 def draw_depthwise(rng: Generator) -> Network:
-    """Draw a typical depthwise convolution: 3x3 taps, the range of a ReLU, and few channels, multiples of sixteen,
-    or a count left after removing dead channels.
+    """Draw a typical depthwise convolution with 3x3 taps and the range of a ReLU. It has few channels, a multiple of
+    sixteen, or a number left after removing dead channels.
     """
     shape = (int(rng.integers(1, 7)), int(rng.integers(1, 12)), int(rng.choice((4, 8, 12, 16, 17, 31, 32, 48, 60))))
     plain, _ = operator(rng, Kind.DEPTHWISE, (0,), shape, 1)
@@ -370,7 +372,7 @@ def reduced_whole(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramO
 
 
 DEPTHS = (8, 16, 24, 32, 33, 48, 64, 96)
-"""Channels of draw_deep()."""
+"""Numbers of channels of draw_deep()."""
 
 
 def random_shape(rng: Generator) -> Shape:
@@ -411,8 +413,8 @@ def draw(rng: Generator, n_ops: int) -> Network:
 
 
 def reshaped(rng: Generator, op: ProgramOp, out: Shape, w: Window, channels: int) -> tuple[ProgramOp, Shape]:
-    """The same convolution with another window and other channels, so that its output has the height and width of
-    `out`.
+    """Return the same convolution with another window and other channels, so that its output has the height and width
+    of `out`.
     """
     assert op.weights is not None
     kernel = (w.kernel_h, w.kernel_w)
@@ -424,7 +426,7 @@ def reshaped(rng: Generator, op: ProgramOp, out: Shape, w: Window, channels: int
 
 
 def chain(rng: Generator, n_ops: int, shape: Shape) -> Network:
-    """A chain of padded 3x3 depthwise convolutions."""
+    """Return a chain of padded 3x3 depthwise convolutions."""
     ops = []
     for i in range(n_ops):
         op, _ = operator(rng, Kind.DEPTHWISE, (i,), shape, i + 1)
@@ -436,7 +438,7 @@ def random_inputs(rng: Generator, network: Network) -> list[naive.Int8]:
     extreme = rng.random() < 0.2
 
     def reals(op: ProgramOp, shape: Shape) -> naive.Int8:
-        """Draw values close to rounding boundaries and on them; one in ten is an arbitrary float32."""
+        """Draw values on rounding boundaries and close to them. One in ten is an arbitrary float32."""
         scale = np.array(op.param, np.int32).view(np.float32)
         steps = rng.integers(-600, 600, (*shape[:2], shape[2] // 4)) * (0.5 if op.kind is Kind.QUANTIZE else 64.5)
         near = (steps + rng.choice([0, 1e-5, -1e-5, 0.3], steps.shape)).astype(np.float32) * scale

@@ -1,4 +1,4 @@
-"""Pack programs of the other modules: every operator uses a target's kernel if one supports it."""
+"""Pack programs of the other modules. Every operator uses a target's kernel if one supports it."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def row_op(op: ProgramOp, tensors: tuple[ProgramTensor, ...]) -> RowOp:
 
 
 def packed(lowered: Lowered, family: Family) -> Lowered:
-    """The same program for a family of cores. All kernels share scratch at the end of the workspace, and io moves
-    up.
+    """Return the same program for a family of cores. All kernels share scratch at the end of the workspace, and io
+    moves up.
     """
     program = lowered.program
     start = -(-program.workspace // 4) * 4
@@ -70,7 +70,7 @@ def _packed(op: ProgramOp, tensors: tuple[ProgramTensor, ...], family: Family, s
     if seen.packing is Packing.NONE:
         return op, 0
     if seen.packing is Packing.DSP_CONV:
-        seen = dataclasses.replace(seen, param=op.output % 2)  # every other convolution has a wide tile
+        seen = dataclasses.replace(seen, param=op.output % 2)  # every second convolution has a wide tile
     constants = dict.fromkeys(("bias", "multipliers", "shifts"), None) | dataclasses.asdict(pack(seen))
     done = dataclasses.replace(op, **constants, accumulator=scratch, param=seen.param)
     return done, seen.scratch_bytes(op.tile or seen.writes.w)

@@ -1,5 +1,5 @@
-"""Programs for random networks: groups, rolling buffers and other buffers, found naively without the package's
-planner.
+"""Lowers random networks to programs. Groups, rolling buffers and other buffers are found naively, without the
+package's planner.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tflm_memopt.plan.loops import Iteration
 from tflm_memopt.runtime.host import DeviceArena
 
 OperatorRow = tuple[int, int]
-"""An operator's index, and the number of its iteration."""
+"""An operator's index, and the number of one of its iterations."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Lowered:
     program: Program
     arena: DeviceArena
     rolling_buffers: tuple[int, ...]
-    """Tensors (in the program's table) with fewer slots than rows."""
+    """Tensors (in the program's table) that have fewer slots than rows."""
     order: tuple[OperatorRow, ...]
     """The order of all iterations."""
 
@@ -50,7 +50,7 @@ class Group:
         return self.network.shapes[op.inputs[0] if i in self.iterative else op.output][0]
 
     def rows_read(self, i: int, k: int, iteration: int) -> tuple[int, int]:
-        """The half-open range of operand k's rows."""
+        """Return the half-open range of operand k's rows that an iteration reads."""
         if i in self.iterative:
             return iteration, iteration + 1
         w, height = self.network.ops[i].window, self.network.shapes[self.network.ops[i].inputs[k]][0]
@@ -60,8 +60,8 @@ class Group:
         return max(first, 0), min(first + (w.kernel_h - 1) * w.dilation_h + 1, height)
 
     def order(self) -> Iterator[OperatorRow]:
-        """Yield iterations in the executor's order: sinks from the last operator, operands in order, one iteration at a
-        time.
+        """Yield iterations in the executor's order: sinks from the last operator on, operands in order, one iteration
+        at a time.
         """
         executed = dict.fromkeys(self.members, 0)
         for sink in sorted(self.sinks, reverse=True):
@@ -84,7 +84,7 @@ class Group:
         return int(executed[i] == self.iterations(i)) if i in self.iterative else executed[i]
 
     def rolling_buffer_depth(self, producer: int, order: Sequence[OperatorRow]) -> int:
-        """Largest distance between the oldest row that is still needed and the newest one."""
+        """Return the largest distance between the oldest row that is still needed and the newest one."""
         if producer in self.iterative:
             return 1
         tensor, depth = producer + self.network.n_inputs, 1
@@ -111,7 +111,7 @@ class Bump:
 
 
 def can_iterate(network: Network, op: ProgramOp) -> bool:
-    """Whether the operator makes one output row from all input rows."""
+    """Return whether the operator makes one output row from all input rows."""
     height, w = network.shapes[op.inputs[0]][0], op.window
     whole = w.kernel_h == height and w.pad_top == 0 and w.dilation_h == 1 and network.shapes[op.output][0] == 1
     return op.kind in (*WINDOWED, *POOLS_S16) and whole
@@ -151,7 +151,7 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
 
 
 def last_reader(network: Network, i: int) -> int:
-    """Return the last operator that reads operator i's output; the network's output is read past the end."""
+    """Return the last operator that reads operator i's output. The network's output is read after the end."""
     readers = [r for r, op in enumerate(network.ops) if network.ops[i].output in op.inputs]
     return max(readers, default=len(network.ops))
 

@@ -35,7 +35,7 @@ TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 
 
 def _looped(*items: int | tuple[int, str]) -> Loops:
-    """Loops over stages and over repeated stages, in sequence."""
+    """Return loops over single stages and over repeated stages, one after the other."""
     return tuple(
         Iteration(item) if isinstance(item, int) else Repeat(item[0], tuple(Iteration(int(c)) for c in item[1]))
         for item in items
@@ -54,8 +54,8 @@ TILED_LOOPS: Loops = (
 
 
 def good() -> Program:
-    """CONV 3x3 into a rolling buffer, ADD of that buffer with itself, then an iterative convolution over everything
-    like MEAN.
+    """Return a CONV 3x3 into a rolling buffer, an ADD of that buffer with itself, and an iterative convolution over
+    everything, like MEAN.
     """
     scale = {"multipliers": np.full(3, 1 << 30, np.int32), "shifts": np.full(3, -7, np.int8)}
     conv = ProgramOp(
@@ -87,7 +87,9 @@ def good() -> Program:
 
 
 def tiled() -> Program:
-    """A bottleneck in two stripes, two tiles and two groups of two channels, then an iterative convolution."""
+    """Return a bottleneck in two stripes, two tiles and two groups of two channels, followed by an iterative
+    convolution.
+    """
     conv, _, whole = good().ops
     expand = dataclasses.replace(
         conv, window=Window(), tile=4, channel_groups=2, group_channels=2,
@@ -170,7 +172,7 @@ def both(*changes: Change) -> Change:
 
 
 def patched(layout: np.dtype[np.void], at: int, program: Program | None = None, **values: int) -> bytes:
-    """Bytes of the program with other values in one record."""
+    """Return the bytes of a program with other values in one record."""
     image = bytearray(pack(program or good()))
     record = np.frombuffer(image, layout, 1, at)
     for name, value in values.items():

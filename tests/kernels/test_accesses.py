@@ -1,4 +1,4 @@
-"""The C executor touches only arena bytes that the checker expects: per iteration on one core, between barriers on
+"""The C executor accesses only arena bytes that the checker expects: per iteration on one core, and between barriers on
 two.
 """
 
@@ -31,7 +31,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.rowgraph.inputs import InputMode
 
 HOOKED = "gcc -std=gnu11 -O1 -g1 -fno-builtin -fsanitize=thread"
-"""The compiler calls a function before each access."""
+"""Flag with which the compiler calls a function before each access."""
 WRAPPED = ("-Wl,--wrap=memcpy", "-Wl,--wrap=memmove", "-Wl,--wrap=memset", "-pthread", "-lm")
 STATES = (
     streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, memories.svdf_network,

@@ -54,7 +54,7 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
-    """Rows and pixels, 1x1 and other windows, and more channels than one call takes."""
+    """Test rows and pixels, 1x1 and other windows, and more channels than one call takes."""
     for seed in range(examples(30)):
         rng = np.random.default_rng(seed)
         shape = random_shape(rng)
@@ -73,7 +73,7 @@ def test_networks_give_the_same_bytes(backend: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 def test_packed_operators_call_esp_nn(backend: Path) -> None:
-    """Rows and tiles of any window, aligned or not, with scratch that the library destroys."""
+    """Test rows and tiles of any window, aligned and not aligned, with scratch that the library destroys."""
     for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
         if seed % 3 == 0:
@@ -91,7 +91,7 @@ def test_packed_operators_call_esp_nn(backend: Path) -> None:
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 @pytest.mark.parametrize("kind", [Kind.ADD, Kind.MUL, Kind.MAX_POOL, Kind.AVERAGE_POOL])
 def test_operators_without_weights_call_esp_nn(kind: Kind, backend: Path) -> None:
-    """Rows of whole vectors, and others, which stay with our kernels."""
+    """Test rows of whole vectors. Other rows stay with our kernels."""
     for seed in range(examples(60)):
         rng = np.random.default_rng((int(kind), seed))
         height, width, channels = random_shape(rng)
@@ -104,7 +104,7 @@ def test_operators_without_weights_call_esp_nn(kind: Kind, backend: Path) -> Non
 
 @pytest.mark.parametrize("flag", ["TMO_ESP_NN", "ESP_PLATFORM"])
 def test_a_chip_without_other_packed_kernels_compiles_without_warnings(flag: str, tmp_path: Path) -> None:
-    """As one file, which an emitted NAME_library.c is, and without optimization, so that unused calls stay."""
+    """Compile one file, like an emitted NAME_library.c, without optimization, so that unused calls stay."""
     core = CORES["rv32"]
     if missing := missing_tools(core):
         pytest.skip(missing)

@@ -38,7 +38,7 @@ GATED = ProgramOp(
     Kind.MUL, (0, 2), 1, (0, 0), 0,
     multipliers=np.full(1, 1 << 30, np.int32), shifts=np.zeros(1, np.int8),
 )  # fmt: skip
-"""An image times a broadcast constant."""
+"""A program that multiplies an image by a broadcast constant."""
 
 
 def gate(height: int = 1, width: int = 1, channels: int = 2, *, tiled: bool = False, **changes: Any) -> Program:

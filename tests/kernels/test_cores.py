@@ -1,4 +1,6 @@
-"""Two cores as two threads: bytes do not depend on delays, ThreadSanitizer finds no race, bad programs are refused."""
+"""Run two cores as two threads. The bytes do not depend on delays, ThreadSanitizer finds no race, and bad programs are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from tflm_memopt.runtime.host import Status
 TARGETS = ("cortex-m33", "esp-nn", "generic")
 RACE_RUNS = 100
 NETWORKS, RUNS = 12, 10
-"""Number of random networks, and runs of each under ThreadSanitizer."""
+"""Number of random networks, and number of runs of each under ThreadSanitizer."""
 TSAN_FOUND = 66
 """ThreadSanitizer's exit code."""
 
@@ -68,7 +70,7 @@ def damaged(change: Callable[[Program, ProgramCores], Program]) -> Status:
 
 
 def one_share(program: Program, how: int, cut: int, accumulator: int | None = None) -> Program:
-    """The program with another share of its first operator that both cores make."""
+    """Return the program with another share of its first operator that both cores compute."""
     assert program.cores
     shares = [*program.cores.shares]
     i = next(i for i, share in enumerate(shares) if share.how > Sharding.CORE_1)

@@ -1,4 +1,6 @@
-"""Compare fixed-point scaling with exact arithmetic: 64 bits, signed by unsigned, and 32-bit halves."""
+"""Compare fixed-point scaling with exact arithmetic, for products in 64 bits, of a signed and an unsigned factor, and
+of 32-bit halves.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def cases() -> Iterator[tuple[int, int, int]]:
     rng = random.Random(1)
     for _ in range(5_000):
         yield rng.randint(LOW, HIGH), rng.randint(1 << 30, HIGH), rng.choice(SHIFTS)
-    for _ in range(5_000):  # small sums, and ties for both roundings
+    for _ in range(5_000):  # these include small sums, and ties for both roundings
         shift = rng.choice(SHIFTS)
         odd, tie = 2 * rng.randint(-(1 << 12), 1 << 12) + 1, 1 << rng.randint(0, 15)
         yield odd * tie, rng.choice((1 << 30, (1 << 30) + (1 << 29), HIGH, rng.randint(1 << 30, HIGH))), shift
@@ -70,4 +72,4 @@ def test_scaling_is_exact(multiply: str, sanitized: Build) -> None:
     ]
     assert not wrong, wrong[:5]
     ties = [high_mul(x, m) & ((1 << -s) - 1) == 1 << (-s - 1) for x, m, s in numbers if s < 0]
-    assert sum(ties) > 500  # halves were rounded
+    assert sum(ties) > 500  # enough halves were rounded

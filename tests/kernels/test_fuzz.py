@@ -1,4 +1,4 @@
-"""Damaged programs never make the executor leave its buffers: tmo_check() refuses them, or running them is harmless."""
+"""Damaged programs never make the executor leave its buffers. tmo_check() refuses them, or running them is harmless."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 24
 QUICKLY = ConversionOptions(seconds=0, effort=LEVELS["low"])
-"""Any plan will do."""
+"""Options for plans, of which any will do."""
 
 
 FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Family.RVV, 5: Family.MVE}
-"""Families by the last three bits of a seed; others are generic."""
+"""Families by the last three bits of a seed. Other programs are generic."""
 
 
 def write_samples(folder: Path) -> list[Path]:
@@ -90,7 +90,9 @@ def write_samples(folder: Path) -> list[Path]:
 
 
 def write_poses(folder: Path) -> list[Path]:
-    """Write valid programs with ends of networks: indices that are computed and what they select, float32, and int4."""
+    """Write valid programs with the ends of networks: computed indices and the values that they select, float32, and
+    int4.
+    """
     options = replace(QUICKLY, tiles=None)
     paths = []
     for model in (pose_network(size=16, channels=4, depth=1), float_end(), int4_network()):
@@ -163,14 +165,14 @@ def planned(data: bytes, options: ConversionOptions) -> Iterator[bytes]:
 
 
 def random_bytes(rng: np.random.Generator, tensor: Tensor) -> NDArray[np.int8]:
-    """Return random bytes of a tensor. Of a NaN, compilers may keep other bits, so float32 values are numbers."""
+    """Return random bytes of a tensor. float32 values are never NaN, since compilers may change the bits of a NaN."""
     if tensor.dtype == "FLOAT32":
         return rng.normal(scale=3, size=tensor.elements).astype(np.float32).view(np.int8)
     return rng.integers(-128, 128, tensor.nbytes, np.int8)
 
 
 def float_networks() -> Iterator[tuple[bytes, ConversionOptions]]:
-    """Yield networks with all float32 layers, six each, by rows and in tiles."""
+    """Yield networks with all float32 layers, six layers in each network, by rows and in tiles."""
     for k in range(0, len(FLOAT), 6):
         recipe = Recipe(((1, 9, 7, 4),), (Layer("conv"), *map(Layer, FLOAT[k : k + 6]), Layer("conv")), seed=k)
         yield in_float(built(recipe), k), replace(QUICKLY, tiles=None if k % 4 else NO_RECOMPUTE)
@@ -209,7 +211,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
         return [log_softmax(net, y), net.conv2d(net.gather(arg_max(net, y), 5, 4), 3, kernel=(3, 3))]
 
     def mobile(net: Net, x: int) -> list[int]:
-        """Channel groups in the middle."""
+        """Add layers with channel groups in the middle."""
         x = net.add(net.conv2d(x, 8, kernel=(3, 3), activation="RELU"), net.conv2d(net.input((1, 6, 5, 3)), 8))
         y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 24), kernel=(3, 3), stride=(2, 1)), 4)
         return [y, net.softmax(net.fully_connected(net.mean(x, (1, 2)), 5))]
@@ -226,7 +228,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
         return [net.binary("SUB", shift, net.binary("MUL", y, gate))]
 
     def typed(net: Net, x: int) -> list[int]:
-        """Conversions through float32, int16, int8 and uint8."""
+        """Add conversions through float32, int16, int8 and uint8."""
         real = net.input((1, 6, 5, 2), None, dtype="FLOAT32")
         y = net.conv2d(net.add(net.unary("QUANTIZE", real, out=(0.05, 3)), x), 4, kernel=(3, 3))
         steps = net.unary("QUANTIZE", real, dtype="INT16", out=(0.001, 0))
@@ -237,7 +239,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
         return [last, *(net.unary("DEQUANTIZE", t, dtype="FLOAT32", out=None) for t in (y, steps))]
 
     def filled(net: Net, x: int) -> list[int]:
-        """Depthwise windows with fewer taps than a core processes at once, with no data after them."""
+        """Add depthwise windows that have fewer taps than a core processes at once, with no data after them."""
         wide = net.input((1, 4, 24, 16))
         return [net.conv2d(x, 4), *(net.depthwise_conv2d(wide, kernel=kernel) for kernel in ((2, 2), (1, 5)))]
 
@@ -283,19 +285,19 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ids=["everything", "streamed"],
 )
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
-    """Runs without libFuzzer's guidance, which needs clang: `make soak KIND=programs` uses it."""
+    """This runs without libFuzzer's guidance, which needs clang. `make soak KIND=programs` uses it."""
     fuzzer, count = sanitized("fuzz.c", THREADS, flags=flags), 2_000 if flags else 6_000
     refused, finished, right = damage(fuzzer, count, samples)
-    assert min(refused, finished, right, finished - right) > count // 50  # all outcomes were reached
+    assert min(refused, finished, right, finished - right) > count // 50  # all outcomes occurred
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
-    else:  # few of the samples, and with checks of their own
+    else:  # there are few of these samples, and they have separate checks
         for name in ("pools", "poses"):
             damage(fuzzer, 2_500, [path for path in samples if path.stem.startswith(name)])
 
 
 def without_listed_parts(samples: Sequence[Path]) -> list[Path]:
-    """Write the samples as programs whose headers list no parts, although they need some."""
+    """Write the samples as programs whose headers list no parts although the programs need some."""
     first, size = HEADER.fields["parts"][1], HEADER["parts"].itemsize
     paths = []
     for path in samples:
@@ -319,7 +321,7 @@ def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int,
 
 @pytest.mark.slow
 def test_damaged_programs_on_two_threads(tmp_path: Path, samples: list[Path]) -> None:
-    """Cores share nothing but buffers. `make soak KIND=shared` runs longer."""
+    """Two cores share only buffers. `make soak KIND=shared` runs longer."""
     fuzzer = compiled(WATCHED, "fuzz.c", tmp_path / "fuzz", THREADS)
     shared = [path for path in samples if path.stem.startswith("shared")]
     done = subprocess.run([fuzzer, "1", "1000", *shared], capture_output=True, text=True, check=False)

@@ -1,6 +1,7 @@
-"""Compare every kernel with the naive reference on random geometry: single operators, and networks in groups.
+"""Compare the bytes of every kernel with the naive reference on random geometry, as single operators and in networks
+with groups.
 
-Bytes are equal. A failure names its seed.
+A failure names its seed.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ def single(op: ProgramOp, shape: networks.Shape, out: networks.Shape) -> Network
 
 
 def repeating(network: Network, rng: np.random.Generator) -> Network:
-    """Give its operands a single row, column or channel in random places."""
+    """Give operands a single row, column or channel in random places."""
     item = 1 if network.ops[0].kind in BINARY_INT8 else 2
     parts = [part(rng, shape, item) for shape in network.shapes[:-1]]
     return dataclasses.replace(network, shapes=(*parts, network.shapes[-1]))
 
 
 def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: int) -> None:
-    """Both ways of running the program match the naive reference."""
+    """Check that both ways of running the program match the naive reference."""
     inputs = random_inputs(rng, network)
     expected = network.run(inputs)[-1]
     program = pack(lowered.program)
@@ -49,8 +50,8 @@ def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: in
 
 CROSSING = tuple(kind for kind in Kind if KINDS[kind].crosses)
 NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, Kind.GATHER_ND, Kind.SELECT, *CROSSING, *FLOAT}
-"""tests/tflm/test_memories.py, test_sliding.py, test_own.py, test_tails.py and test_devices.py cover them, and for
-float32 tests/property/test_float_models.py.
+"""Kinds that other tests cover: tests/tflm/test_memories.py, test_sliding.py, test_own.py, test_tails.py and
+test_devices.py, and for float32 tests/property/test_float_models.py.
 """
 
 
@@ -104,7 +105,7 @@ def test_network_in_groups() -> None:
 
 
 def test_a_chain_longer_than_the_executor_remembers() -> None:
-    """The chain of waiting operators is longer than tmo_run_state."""
+    """The chain of waiting operators is longer than tmo_run_state can hold."""
     rng = np.random.default_rng(1)
     network = networks.chain(rng, 40, (9, 4, 2))
     lowered = lower(network, [], set(), rng)
@@ -118,7 +119,7 @@ NARROWING = [kind for kind, (read, written) in CONVERTED.items() if read >= writ
 
 @pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP, *MAPPED_S16, *NARROWING])
 def test_in_place(kind: Kind) -> None:
-    """The output row may replace the row of any operand."""
+    """The output row may overwrite the row of any operand."""
     for operand in range(2 if kind in BINARY else 1):
         rng = np.random.default_rng(operand)
         network = single(*_with_shape(rng, kind, (6, 5, 4)))

@@ -17,7 +17,7 @@ def damaged(device: Device, message: bytes) -> bytes:
 
 
 def late(device: Device, message: bytes) -> bytes:
-    """Delay messages by less than the patience, by all of it, or by more."""
+    """Delay messages by less than the patience, by exactly the patience, or by more."""
     if device.other:
         device.other.blocked = device.rng.choice((PATIENCE // 2, PATIENCE, 2 * PATIENCE))
     return message
@@ -49,7 +49,7 @@ FAULTS: dict[str, Callable[[Device, bytes], bytes]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
 def test_no_fault_leads_to_a_wrong_row(library: ctypes.CDLL, kind: str) -> None:
-    """Each fault yields an error status, and later inferences succeed again."""
+    """Each fault leads to an error status, and later inferences succeed again."""
     for seed in range(4):
         first, second = pair(library, 100 * seed + [*FAULTS].index(kind))
         for _ in range(6):

@@ -62,7 +62,7 @@ class Radio(Device):
         return bool(line.written != line.read)
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """The end of the last message may be in a partly filled frame, or in one that was lost."""
+        """Run an inference. The end of the last message may be in a partly filled frame, or in one that was lost."""
         for status in super().rows(script, data):
             left = 0 if status == WAIT else PATIENCE
             while left and not self.library.tmo_datagram_done(ctypes.byref(self.datagrams)):

@@ -15,7 +15,7 @@ from kernels.links import LINK, OK, PATIENCE, POLL, WAIT, Device, Transport, bot
 PEERS = 16
 """TMO_SOCKET_PEERS."""
 LONG = 60_000
-"""Milliseconds: longer than any wait, even on a busy computer."""
+"""Timeout in milliseconds that exceeds any wait, even on a busy computer."""
 
 
 class Sockets(ctypes.Structure):
@@ -25,7 +25,7 @@ class Sockets(ctypes.Structure):
 
 
 class Connected(Device):
-    """A device with a socket to the other."""
+    """A device with a socket to the other one."""
 
     def __init__(self, library: ctypes.CDLL, number: int, stream: int, patience: int = LONG) -> None:
         self.patience = patience

@@ -1,4 +1,4 @@
-"""Run programs in the order of their loops, however nested; no loops make the executor leave its buffers."""
+"""Run programs in the order of their loops, with any nesting. No loops make the executor leave its buffers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_any_nesting_runs_the_same_order() -> None:
 
 
 def hostile(program: Program, rng: np.random.Generator) -> Program:
-    """Run each group's operators in a random order, with the numbers of iterations that the program states."""
+    """Run each group's operators in a random order, with the number of iterations that the program states."""
     groups, left = [], program.iterations
     for n, group in enumerate(program.groups):
         last = n + 1 == len(program.groups)
@@ -58,7 +58,7 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
 
 
 def test_a_wrong_order_does_no_harm() -> None:
-    """Each iteration writes its own pixels and the run ends; the pixels' values may be wrong."""
+    """Each iteration writes its own pixels and the run ends. The values of the pixels may be wrong."""
     for seed in seeds(16):
         found = drawn(seed)
         damaged = pack(hostile(found.program, np.random.default_rng(seed)))
@@ -69,7 +69,7 @@ def test_a_wrong_order_does_no_harm() -> None:
 
 
 def _deep(levels: int) -> Loops:
-    """Eight rows of good() inside `levels` nested loops."""
+    """Return eight rows of good() inside `levels` nested loops."""
     loops: Loops = (Iteration(0), Iteration(1), Iteration(2))
     for level in range(levels):
         loops = (Repeat(8 if level == 0 else 1, loops),)
@@ -108,7 +108,7 @@ def test_loops_end_inside_the_program() -> None:
 
 
 def test_the_rows_of_a_stripe() -> None:
-    """Recomputed rows may begin before row 0 for some numbers, which random networks never produce."""
+    """For some numbers, which random networks never produce, recomputed rows begin before row 0."""
     for seed in seeds(10):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))

@@ -1,4 +1,6 @@
-"""Compare packed kernels with the naive reference: their C twins here, the cores' own in tests/cores."""
+"""Compare packed kernels with the naive reference. The C twins are tested here, and the kernels for cores in
+tests/cores.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from tflm_memopt.runtime import host
 
 FAMILIES = [family for family in Family if family is not Family.GENERIC]
 SEEDS = range(max(50, examples(100)))
-"""At least as many as reach every packing."""
+"""Number of operators, which is enough to reach every packing."""
 INT32_MIN = -(1 << 31)
 NAMES = {Kind.CONV: ("CONV", "DENSE"), Kind.DEPTHWISE: ("DEPTHWISE",), Kind.ADD: ("ADD",)}
 """Suffixes of the names of a kind's packings."""
@@ -32,7 +34,7 @@ NAMES = {Kind.CONV: ("CONV", "DENSE"), Kind.DEPTHWISE: ("DEPTHWISE",), Kind.ADD:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE, Kind.ADD])
 def test_operator(family: Family, kind: Kind) -> None:
-    """Odd shapes, any window, all remainders of channels and columns, and extreme scales and zero points."""
+    """Test odd shapes, any window, all remainders of channels and columns, and extreme scales and zero points."""
     done: set[Packing] = set()
     for seed in SEEDS:
         rng = np.random.default_rng((int(kind), seed))
@@ -55,7 +57,7 @@ def test_operator(family: Family, kind: Kind) -> None:
 
 
 def with_half(op: ProgramOp, operand: int) -> ProgramOp:
-    """Give one operand, or both, a scale of exactly one half."""
+    """Give one operand, or both, a scale of exactly 1/2."""
     assert op.multipliers is not None and op.shifts is not None
     multipliers, shifts = op.multipliers.copy(), op.shifts.copy()
     multipliers[operand], shifts[operand] = 1 << 30, 0
@@ -83,8 +85,8 @@ def agree_drawn(found: Drawn, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
 def test_constants_for_vectors_are_checked(kind: Kind) -> None:
-    """Shifts are 1 to 22, all weights and scales are present, and programs for other cores have none of these
-    constants.
+    """Check that shifts must be 1 to 22, that all weights and scales must be present, and that programs for other cores
+    have none of these constants.
     """
     rng = np.random.default_rng(2)
     op, out = networks.operator(rng, kind, (0,), (6, 6, 6), 2)
@@ -107,7 +109,7 @@ def test_constants_for_vectors_are_checked(kind: Kind) -> None:
 
 
 def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> None:
-    """Damaged additions: one has scales that TFLM never makes, one shifts to the right."""
+    """One damaged addition has scales that TFLM never makes, and one shifts to the right."""
     rng = np.random.default_rng(0)
     op, out = networks.operator(rng, Kind.ADD, (0, 1), (3, 3, 2), 2)
     program = packed(lower(single(op, (3, 3, 2), out), [], set(), rng), Family.DSP).program

@@ -1,4 +1,4 @@
-"""Run models at the same time in two threads under ThreadSanitizer: they share nothing in the library."""
+"""Run models at the same time in two threads under ThreadSanitizer. They share no data in the library."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_no_byte_is_shared(binary: Path) -> None:
 
 
 def test_bytes_that_are_shared_are_seen(binary: Path) -> None:
-    """Shows that the test above can fail."""
+    """This shows that the test above can fail."""
     originals = [small(), long()]
     alone = [optimize(data, effort="low", seconds=0.2) for data in originals]
     done = run(binary, [one.model for one in alone], originals, max(one.report.arena.head for one in alone))

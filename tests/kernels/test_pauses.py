@@ -52,7 +52,7 @@ def test_any_pauses(data: bytes) -> None:
 
 
 def in_place() -> bytes:
-    """A model whose first convolution overwrites its input pixel by pixel."""
+    """Return a model whose first convolution overwrites its input pixel by pixel."""
     net = Net(SEED)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
     x = net.conv2d(net.depthwise_conv2d(x), 16)
@@ -61,7 +61,7 @@ def in_place() -> bytes:
 
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55"])
 def test_tiles_of_a_row_are_the_same_one_by_one(target: str) -> None:
-    """A run makes all tiles of a row up to the next pause at once; making them singly gives the same bytes."""
+    """A run computes all tiles of a row up to the next pause at once. Computing them singly gives the same bytes."""
     model = optimize(in_place(), target=target, max_macs=1.0, effort=0.01, seconds=0.1).model
     (program,) = programs(read(model).graph)
     inputs = [np.random.default_rng(SEED).integers(-128, 128, (1, 24, 24, 3), dtype=np.int8)]

@@ -1,4 +1,4 @@
-"""Inputs outside the arena: the executor stops when rows are missing, and reads a caller's buffer.
+"""Test inputs outside the arena. The executor stops when rows are missing, and reads a caller's buffer.
 
 Outputs are compared with the naive reference; the programs keep every row (frames.py).
 """
@@ -35,7 +35,7 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
         program, inputs, expected = found.program, found.inputs, found.expected
         assert unpack(pack(program)) == program
         if not can_stream(program):
-            continue  # external, or read by several groups
+            continue  # the input is external, or several groups read it
         data = pack(streamed(program, np.random.default_rng(seed)))
         assert host.input_mode(data) == InputPlace.STREAM
         (got,) = host.run(data, inputs, [expected.size])
@@ -81,7 +81,7 @@ def test_each_row_of_an_external_frame_is_converted_apart(kind: Kind) -> None:
 def _run(
     program: Program, values: NDArray[Any], output: int, form: int, rng: np.random.Generator, **changes: int
 ) -> tuple[Status, NDArray[Any]]:
-    """Call tmo_run() on a frame with a border. `changes`: changed fields of the frame."""
+    """Call tmo_run() on a frame with a border. changes: changed fields of the frame."""
     (view,) = (t for t in program.tensors if t.base == 1)
     y, x, room = (int(v) for v in rng.integers(0, 4, 3))
     pitch = (x + view.width) * view.channels + room
@@ -143,7 +143,7 @@ def source(**changes: Any) -> Damage:
 
 
 def network_of_one() -> Program:
-    """A network that becomes one group of rows."""
+    """Return a network that becomes one group of rows."""
     rng = np.random.default_rng(5)
     network = networks.chain(rng, 3, (8, 4, 2))
     return lower(network, [], set(), rng).program

@@ -1,4 +1,4 @@
-"""Compare the arena bytes that the C executor touches with those that the checker expects."""
+"""Compare the arena bytes that the C executor accesses with those that the checker expects."""
 
 from __future__ import annotations
 
@@ -40,25 +40,29 @@ class Touched:
         (self.written if written else self.read)[first : first + nbytes] = True
 
     def beyond(self, expected: Touched) -> str:
-        """Describe the bytes that are not expected. A byte that may be written may also be read."""
+        """Describe the accessed bytes that were not expected. A byte that may be written may also be read."""
         reads = np.flatnonzero(self.read & ~(expected.read | expected.written)).tolist()
         writes = np.flatnonzero(self.written & ~expected.written).tolist()
         return f"reads {reads}, writes {writes}" if reads or writes else ""
 
 
 Key = tuple[int, int, int]
-"""A custom operator; the number of its iteration or of the stretch between two barriers; the core."""
+"""Key of accesses: a custom operator, the number of its iteration or of the stretch between two barriers, and the
+core.
+"""
 Touches = Mapping[Key, Touched]
 
 
 def surprises(touches: Touches, expected: Touches) -> dict[Key, str]:
-    """Bytes that the executor touches and the checker does not expect."""
+    """Return descriptions of bytes that the executor accesses and the checker does not expect."""
     found = {key: here.beyond(expected.get(key, Touched(here.nbytes))) for key, here in touches.items()}
     return {key: said for key, said in found.items() if said}
 
 
 def by_executor(executor: Path, planned: Planned, model: bytes, cores: int) -> Touches:
-    """Run touches.c and return the arena bytes that the executor touches in one inference. States are elsewhere."""
+    """Run touches.c, and return the arena bytes that the executor accesses in one inference. States are not in the
+    arena.
+    """
     graph = read(model).graph
     found = regions.regions(read(model))
     cases = [_case(model, region, graph) for region in found]
@@ -85,12 +89,12 @@ def _case(model: bytes, region: regions.CustomOperator, graph: Graph) -> Case:
 
 
 def _lowest(model: bytes, region: regions.CustomOperator) -> int:
-    """Address of the region's lowest buffer, which is 0 in its case."""
+    """Return the address of the region's lowest buffer, which has address 0 in its case."""
     return min(regions.planned(read(model), (*region.inputs, *region.outputs, *region.own)).values(), default=0)
 
 
 def by_two_cores(planned: Planned) -> Touches:
-    """Bytes that check/cores.py expects between barriers."""
+    """Return the bytes that check/cores.py expects between barriers."""
     calls = planned.plan.calls()
     begun: dict[int, int] = {}
     touches: dict[Key, Touched] = {}
@@ -111,7 +115,9 @@ def by_two_cores(planned: Planned) -> Touches:
 
 
 def by_one_core(planned: Planned) -> Touches:
-    """Bytes that the checker's replay expects of each iteration. Any iteration may touch its group's counters."""
+    """Return the bytes that the checker's replay expects of each iteration. Any iteration may access its group's
+    counters.
+    """
     plan = planned.plan
     touches: dict[Key, Touched] = {}
     with _recorded(plan.head) as iterations:
@@ -135,14 +141,14 @@ def group_at(plan: Plan, number: int) -> Group:
 
 
 def counters_of(plan: Plan, number: int) -> tuple[int, int]:
-    """Address and size of a group's counters."""
+    """Return the address and size of a group's counters."""
     return next((at, b.nbytes) for b, at in plan.placed() if (b.role, b.key) == (Role.COUNTERS, number))
 
 
 @contextmanager
 def _recorded(head: int) -> Iterator[Sequence[Touched]]:
-    """Record the bytes that the replay touches per iteration. All groups are replayed; the proof that avoids a replay
-    is disabled.
+    """Record the bytes that the replay accesses in each iteration. All groups are replayed, because the proof that
+    avoids a replay is disabled.
     """
     iterations: list[Touched] = []
     execute = GroupReplay._execute

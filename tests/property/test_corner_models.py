@@ -81,7 +81,7 @@ def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
 def test_models_of_every_sort(name: str, kernels: Kernels) -> None:
     """A model shrinks and stays bit-exact, or stays unchanged with a reason.
 
-    Whatever scratch builtin operators need, it never takes more than before.
+    It never takes more memory than before, including the scratch of builtin operators.
     """
     data = ZOO[name]()
     done = tflm_memopt.optimize(data, seconds=0.1, kernels=kernels)
@@ -135,7 +135,7 @@ def test_left_whole(build: Build, why: LeftWhole) -> None:
 
 @corner
 def two_layers_with_the_same_weights(net: Net) -> bytes:
-    """Two operators read one filter and one bias, and a third reads a copy of the filter in the same buffer."""
+    """Two operators read one filter and one bias. A third one reads a copy of the filter in the same buffer."""
     x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3), out=DEFAULT)
     first = net.graph.operators[-1]
     options = schema.Conv2DOptionsT(strideH=1, strideW=1)
@@ -157,7 +157,7 @@ def tensors_without_an_operator(net: Net) -> bytes:
 
 @corner
 def two_examples_at_once(net: Net) -> bytes:
-    """Windows of a batch stay builtin; dense layers run row by row."""
+    """Windows of a batch stay builtin, but dense layers run row by row."""
     x = net.input((2, 6, 6, 3))
     filter_ = net.tensor((4, 3, 3, 3), data=net.rng.integers(-99, 99, (4, 3, 3, 3)), scales=[0.01] * 4)
     y = net.tensor((2, 6, 6, 4), affine=(0.2, 1))
@@ -288,7 +288,7 @@ def a_window_higher_than_a_kernel_takes(net: Net) -> bytes:
 
 @corner
 def two_transposed_means(net: Net) -> bytes:
-    """Canonicalisation makes the tensors between them, and groups share them."""
+    """Canonicalisation makes the tensors between the means, and groups share them."""
 
     def mean(x: int) -> int:
         y = net.mean(net.transpose(x, (0, 3, 1, 2)), (2,), keep=False, out=(0.07, 1))
@@ -346,7 +346,9 @@ def _svdf(net: Net, x: int, units: int = 4, memory: int = 3) -> int:
 
 @slow_corner
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """Our operator cannot have this many operands: with one operator per group, the tensors between them are TFLM's."""
+    """Our operator cannot have this many operands. With one operator per group, TFLM places the tensors between the
+    groups.
+    """
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 
@@ -383,7 +385,7 @@ def rows_that_come_last_first(net: Net) -> bytes:
 
 @corner
 def only_the_last_row_is_wanted(net: Net) -> bytes:
-    """The rows before it are written over dead bytes."""
+    """The rows before the last one are written over dead bytes."""
     x = net.conv2d(net.conv2d(net.input((1, 9, 9, 6)), 6, kernel=(3, 3)), 6)
     return net.model(slice_(net, x, [0, 8, 0, 0], [1, 1, -1, -1]))
 

@@ -49,7 +49,7 @@ KINDS = (
 
 
 def chained(layer: Layer, chain: bool) -> Layer:
-    """Make the layer read the newest tensor if `chain`: only tensors inside a region can be folded."""
+    """Make the layer read the newest tensor if `chain` is set, because only tensors inside a region can be folded."""
     return replace(layer, source=0) if chain else layer
 
 
@@ -76,7 +76,7 @@ def examine(recipe: Recipe) -> None:
 
 
 def assert_ranges_hold(data: bytes, seed: int) -> None:
-    """Check that all values that TFLM computes lie in the ranges of their channels."""
+    """Check that all values that TFLM computes are in the ranges of their channels."""
     for op, known, values in intermediate(data, seed):
         pixels = np.ascontiguousarray(values).view(np.int8).reshape(-1, op.writes.c)
         assert (pixels >= known.low).all(), f"{op.name} of {op.sources}: below its range"
@@ -122,7 +122,7 @@ def test_odd_plans_run_folded_operators() -> None:
 
 @pytest.mark.slow
 def test_what_is_planted_is_found() -> None:
-    """Otherwise the tests above would prove nothing."""
+    """Without planted dead channels, the tests above would prove nothing."""
     body = tuple(Layer(kind, channels=8, activation="RELU", zero_point=-128) for kind in ("conv", "depthwise") * 3)
     dead = 0
     for seed in range(5):
@@ -136,7 +136,7 @@ def test_what_is_planted_is_found() -> None:
 
 @pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
 def test_ranges_are_no_wider_than_what_happens(kind: str) -> None:
-    """For each channel, the input that pushes all taps one way reaches both bounds."""
+    """For each channel, the input that pushes all taps in one direction reaches the bound of the range."""
     net = Net(6)
     x = net.input((1, 3, 2, 4), (0.05, 9))
     window: dict[str, Any] = {"kernel": (3, 2), "padding": "VALID", "activation": "RELU6"}

@@ -10,7 +10,7 @@ from property.modules import examine
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 SEEDS = (40, 44, 57)
-"""Seeds of networks whose inputs are, between them, in each place."""
+"""Seeds of networks that together cover every place of an input."""
 
 pytestmark = [
     pytest.mark.slow,

@@ -40,7 +40,7 @@ Build = Callable[[Net], bytes]
 ODD: list[Build] = []
 IMAGE, BATCH = (1, 8, 8, 4), (2, 6, 5, 4)
 WAYS = [*product(sorted(TARGETS), (False, True))]
-"""Target, and whether each group is an operator."""
+"""Targets, and whether each group becomes an operator."""
 
 
 def odd(build: Build) -> Build:
@@ -64,12 +64,12 @@ def test_odd(build: Build, way: tuple[str, bool]) -> None:
 
 
 def first(net: Net, *, out: Any = DEFAULT) -> int:
-    """A layer with which most of the models begin."""
+    """Add the layer with which most of the models begin."""
     return net.conv2d(net.input(IMAGE), 4, kernel=(3, 3), out=out)
 
 
 def last_constant(net: Net, operand: int) -> Any:
-    """The tensor of the last operator's weights (1) or bias (2)."""
+    """Return the tensor of the last operator's weights (1) or bias (2)."""
     return net.graph.tensors[int(net.graph.operators[-1].inputs[operand])]
 
 
@@ -83,7 +83,7 @@ def one_pixel_of_one_channel(net: Net) -> bytes:
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
-    """Kernels that take pixels in place have no scratch for these."""
+    """Kernels that read pixels in place have no scratch for such windows."""
     net = Net(seed=1)
     y = net.input((1, 8, 1, 1))
     for _ in range(4):
@@ -237,7 +237,7 @@ def test_batches(build: Callable[[Net, int], int]) -> None:
 
 @odd
 def one_buffer_of_two_scales(net: Net) -> bytes:
-    """Another layer reads the weights and the bias with other scales."""
+    """Another layer reads the same weights and bias with other scales."""
     x = first(net)
     w, b = (deepcopy(last_constant(net, k)) for k in (1, 2))
     w.quantization.scale = np.array([0.003] * 4, np.float32)
@@ -250,7 +250,7 @@ def one_buffer_of_two_scales(net: Net) -> bytes:
 
 @odd
 def one_buffer_of_two_types(net: Net) -> bytes:
-    """The same buffer holds weights and bias."""
+    """One buffer holds both weights and bias."""
     x = net.conv2d(net.input(IMAGE), 16, bias=False)
     bias = deepcopy(last_constant(net, 1))
     bias.type, bias.shape = schema.TensorType.INT32, np.array([16], np.int32)
@@ -382,7 +382,7 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 @odd
 def a_dense_layer_for_each_pixel(net: Net) -> bytes:
-    """Reversed for Helium, its kernel needs less scratch than its neighbour's."""
+    """Reversed for Helium, the kernel needs less scratch than its neighbour's."""
     y = net.fully_connected(first(net, out=None), 5, batches=64)
     net.graph.operators[-1].builtinOptions.keepNumDims = True
     net.graph.tensors[y].shape = np.array([1, 8, 8, 5], np.int32)
@@ -401,7 +401,7 @@ def six_readers_of_one_tensor(net: Net) -> bytes:
 
 @odd
 def parts_of_one_and_sums_of_one(net: Net) -> bytes:
-    """SPLIT into one part, CONCATENATION of one, PAD by nothing, MEAN over no axis."""
+    """The model has a SPLIT into one part, a CONCATENATION of one tensor, a PAD by nothing, and a MEAN over no axis."""
     y = concatenation(net, split(net, first(net), 3, 1), 3)
     net.graph.operators[-1].builtinOptions.axis = -1
     return net.model(net.mean(net.pad(y, [(0, 0)] * 4), (3, -1)))
@@ -409,7 +409,7 @@ def parts_of_one_and_sums_of_one(net: Net) -> bytes:
 
 @odd
 def a_shape_that_is_an_input(net: Net) -> bytes:
-    """RESHAPE by a computed operand: TFLM uses only its output's shape."""
+    """The model has a RESHAPE by a computed operand. TFLM uses only the output's shape."""
     x = first(net)
     y = net.tensor((1, 16, 4, 4), affine=net.affine(x))
     net.op("RESHAPE", [x, net.input((4,), None, dtype="INT32")], [y], schema.ReshapeOptionsT())

@@ -40,7 +40,7 @@ def test_random_networks(recipe: Recipe) -> None:
 
 @pytest.mark.slow
 def test_layers_of_every_window() -> None:
-    """Strides, dilations and padding; dense layers after a mean; up to six parts."""
+    """These have strides, dilations and padding, dense layers after a mean, and up to six parts."""
     for seed in seeds(4):
         net, odd = Net(seed), seed % 2
         x = net.conv2d(net.input((1, 9 + odd, 7, 3 + seed % 4)), 12, kernel=(3, 2), stride=(1 + odd, 1))

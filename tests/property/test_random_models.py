@@ -40,7 +40,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 SECONDS = 0.1
 FLOOR = 0.8
-"""Minimum share of random networks of which something is converted: the others test nothing."""
+"""Minimum fraction of random networks of which something is converted. The other networks test nothing."""
 COMMON = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=10, print_blob=True)
@@ -48,7 +48,7 @@ SOME = settings(COMMON, max_examples=5, print_blob=True)
 
 
 def running(data: bytes) -> Any:
-    """Return TFLM's interpreter; skip the example if TFLM refuses the model."""
+    """Return TFLM's interpreter, or skip the example if TFLM refuses the model."""
     try:
         return original(data)
     except RuntimeError:
@@ -56,7 +56,7 @@ def running(data: bytes) -> Any:
 
 
 def drawn(seed: int) -> ConversionOptions:
-    """Random settings of a conversion."""
+    """Draw random settings of a conversion."""
     rng = random.Random(seed)
     return ConversionOptions(
         ops="group" if rng.random() < 0.5 else "region",
@@ -77,7 +77,7 @@ def examine(recipe: Recipe) -> None:
 
 
 def is_converted(recipe: Recipe) -> bool:
-    """Rewrite and compare; return whether anything was converted."""
+    """Rewrite and compare. Return whether anything was converted."""
     data = build(recipe)
     before = running(data)
     converted = convert(data, drawn(recipe.seed))
@@ -91,7 +91,7 @@ def is_converted(recipe: Recipe) -> bool:
 
 
 def examine_forced(seed: int) -> None:
-    """Run an odd plan: random cuts into tiled groups, with random switches."""
+    """Run an unusual plan with random cuts into tiled groups and random switches."""
     data = build(bordered(mobile(seed)))
     before = running(data)
     with forced(random_settings(random.Random(seed)), seed):
@@ -160,8 +160,9 @@ def test_every_point_of_a_frontier_runs() -> None:
 
 @pytest.mark.slow
 def test_every_operator_of_the_set_is_in_random_networks() -> None:
-    elsewhere = {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "CAST"}  # property/sequences.py and tflm/test_indices.py
-    elsewhere |= {"LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR"}  # tflm/test_tails.py
+    # property/sequences.py and tflm/test_indices.py cover these
+    elsewhere = {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "CAST"}
+    elsewhere |= {"LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR"}  # tflm/test_tails.py covers these
     missing = set(OPSET) - elsewhere
     for flag, source, c, kind in itertools.product((True, False), range(3), range(1, 9), KINDS):
         layer = Layer(kind, source, channels=c, flag=flag, kernel=(1 + c % 2, 2))
@@ -177,7 +178,7 @@ GROWS_AGAIN = Recipe(
         for kind in ("depthwise", "conv", "conv", "global", "padded")
     ),
 )
-"""After a global pool there are several rows again; for Helium they are all in one group."""
+"""A network with several rows after a global pool. For Helium, they are all in one group."""
 LESS_SCRATCH = Recipe(
     ((1, 1, 1), (1, 1, 3)),
     tuple(
@@ -186,7 +187,7 @@ LESS_SCRATCH = Recipe(
     ),
     seed=7,
 )
-"""One of two operators in a reversed group needs less scratch."""
+"""A network in which one of two operators in a reversed group needs less scratch."""
 
 
 def test_a_fixed_set_of_networks() -> None:
@@ -220,12 +221,12 @@ def test_many_networks() -> None:
 @SOME
 @given(recipes(most=6), st.sampled_from(["FLOAT32", "UINT8"]), st.sampled_from(sorted(TARGETS)))
 def test_networks_with_an_int8_interface(recipe: Recipe, outside: str, target: str) -> None:
-    """`--int8-io` removes the conversions, and `verify` does them itself, for any target."""
+    """`--int8-io` removes the conversions, and `verify` computes them itself, for any target."""
     assume(recipe.inside == "INT8")
     data = build(replace(recipe, outside=outside))
     running(data)
     done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS, target=target)
-    if not done.report.changed:  # only views, hence no region
+    if not done.report.changed:  # the model has only views, and so no region
         assert done.model == data
         assert done.report.interface_kept
         return

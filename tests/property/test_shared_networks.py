@@ -1,4 +1,4 @@
-"""Split random networks over devices at random: TFLM's output bytes, and messages as predicted."""
+"""Split random networks over devices at random. Output bytes equal TFLM's, and messages are as predicted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.regions import regions
 
 NOT_FOR_DEVICES = ("unsupported_operator", "cannot_share")
-"""Why a convertible network can only run on a single device."""
+"""Reasons why a convertible network can only run on a single device."""
 CROSS = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32
 )
@@ -82,7 +82,7 @@ class Running:
         self.program = self.room.ctypes.data + -self.room.ctypes.data % ALIGNMENT
         ctypes.memmove(self.program, region.program, len(region.program))
         self.workspace = self.program + -(-len(region.program) // ALIGNMENT) * ALIGNMENT
-        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # the link follows them
+        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # the link follows these tensors
         read_or_not = (*tensors, *graph.inputs)  # the model may output an input that no operator reads
         self.buffers = {t: np.zeros(graph.tensors[t].nbytes, np.int8) for t in read_or_not}
         self.inputs, self.outputs = graph.inputs, graph.outputs
@@ -96,7 +96,7 @@ class Running:
 
 
 def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.int8]], list[int]]:
-    """Run all devices; return the output bytes, and the number of bytes that each device sent."""
+    """Run all devices. Return the output bytes and the number of bytes that each device sent."""
     library, lines = ctypes.CDLL(str(native_library("tmo_host"))), Lines()
     devices = [Running(one.model, lines) for one in made.models]
     for tensor, values in zip(devices[0].inputs, inputs, strict=True):
@@ -141,7 +141,7 @@ COMPUTED_SHAPE = Recipe(
     (*[Layer("conv", channels=1, kernel=(1, 1), flag=False)] * 3, Layer("computed shape", channels=1, flag=False)),
     seed=1,
 )
-"""An operator that computes a shape is on another device than the operator that reads the shape."""
+"""A network in which an operator that computes a shape is on another device than the operator that reads the shape."""
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 FOUND = (116, 141)
-"""Found by the soak: a rolling buffer with many readers, and a concatenated tensor of which no row is kept."""
+"""Cases that the soak found: a rolling buffer with many readers, and a concatenated tensor of which no row is kept."""
 
 
 def test_every_window_gives_the_original_outputs() -> None:
@@ -22,7 +22,7 @@ def test_every_window_gives_the_original_outputs() -> None:
 
 
 def test_most_of_them_slide() -> None:
-    """Count those that save work; the others prove little."""
+    """Count the networks that save work, since others prove little."""
     saved = []
     for seed in range(0, 36, 3):
         model, rows = network(seed)

@@ -1,4 +1,4 @@
-"""Networks planned for two cores, and their programs with inputs and with the outputs of one core."""
+"""Plans networks for two cores, and returns their programs with inputs and the outputs of one core."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPEEDS = (EVEN, (0.8, 1.0), (1.0, 0.3))
 
 
 def drawn(seed: int) -> ConversionOptions:
-    """Random settings of a conversion for two cores."""
+    """Draw random settings of a conversion for two cores."""
     rng = random.Random(seed)
     return ConversionOptions(
         seconds=0,
@@ -40,7 +40,9 @@ def drawn(seed: int) -> ConversionOptions:
 
 
 def planned(data: bytes, options: ConversionOptions) -> tuple[Planned, bytes] | None:
-    """Return a model's checked plan for two cores, and the rewritten model; None if two cores cannot run any part."""
+    """Return a model's checked plan for two cores, and the rewritten model. Return None if two cores cannot run any
+    part.
+    """
     source, options = read(data), replace(options, tiles=None, rematerialisation=False, speeds=options.speeds or EVEN)
     found = pipeline.make_plan(pipeline.annotate(source.graph), options)
     if found is None or any(op.stateful for op in found.graph.ops.values()):
@@ -50,7 +52,7 @@ def planned(data: bytes, options: ConversionOptions) -> tuple[Planned, bytes] | 
 
 
 def cases(data: bytes, options: ConversionOptions) -> list[Case]:
-    """Return the programs of a model for two cores; none if two cores cannot run any part."""
+    """Return the programs of a model for two cores. There are none if two cores cannot run any part."""
     found = planned(data, options)
     return model_cases(found[1]) if found else []
 

@@ -1,4 +1,4 @@
-"""Size of the machine code that a compiler generates for a driver."""
+"""Measures the machine code that a compiler generates for a driver."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _ELF, _EXECUTABLE, _NO_BYTES = b"\x7fELF", 0x4, 8
 """ELF's magic number, the flag of sections with code, and the type of sections without bytes in the file."""
 
 FLAGS = ("-Os", "-ffreestanding")
-"""A driver needs no C library, and cross compilers may come without one; then <stdint.h> exists only with
-these flags.
+"""Compiler flags without which <stdint.h> may be missing, since cross compilers may come without a C library. A driver
+needs none.
 """
 
 
 def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Iterable[Path]) -> int:
-    """Return the code bytes of one driver at -Os. `compiler` may include flags. Raises RegisterError if compiling
-    fails.
+    """Return the size of a driver's code at -Os in bytes. `compiler` may include flags. Raises RegisterError if
+    compiling fails.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -46,7 +46,7 @@ def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Itera
 
 
 def _complaint(said: str) -> str:
-    """Return the compiler's error line, without the lines about includes."""
+    """Return the compiler's error line without the lines about includes."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return next((line for line in lines if "error:" in line), lines[0] if lines else "")
 

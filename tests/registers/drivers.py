@@ -59,7 +59,7 @@ def _gpio_initial(names: Iterable[str]) -> dict[str, int]:
 
 
 def fields(name: str, svd: str, *, with_registers: bool = True) -> list[Row]:
-    """Return the bus's table of a driver's peripherals, placed by an SVD file."""
+    """Return the bus's table of a driver's peripherals, whose places are given by an SVD file."""
     found = rows(svd, with_registers=with_registers)
     initial = _gpio_initial(row.name for row in found) if name == "gpio" else {}
     return with_flags(found, FLAGS[name], initial)
@@ -81,7 +81,9 @@ def written(variant: Variant, folder: Path) -> tuple[Path, Generated]:
 
 
 def table_of(name: str, variant: Variant, made: Generated) -> list[Row]:
-    """Return the fields' places for the generated driver: from the description, or from the layout made for it."""
+    """Return the places of the fields for the generated driver, from the description or from the layout that was made
+    for it.
+    """
     if variant in FIXED.values():
         return fields(name, variant.description.read_text())
     return fields(name, made.files[f"{variant.driver.stem}_registers.svd"], with_registers=False)

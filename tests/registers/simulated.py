@@ -1,4 +1,4 @@
-"""Run drivers on the simulated bus (bus.c), with field tables from SVD files. Independent of the generator."""
+"""Runs drivers on the simulated bus (bus.c), with field tables from SVD files. This is independent of the generator."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def parsed(text: str) -> Ran:
 
 
 def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
-    """Return all fields of an SVD file. A name joins register, if wanted, and field with _."""
+    """Return all fields of an SVD file. with_registers: whether names consist of register and field, joined by _."""
     root = ET.fromstring(svd)
     found: list[Row] = []
     for peripheral in root.iter("peripheral"):
@@ -84,7 +84,7 @@ def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
 
 
 def _elements(node: ET.Element) -> Iterator[tuple[str, int]]:
-    """Yield name and step of each element of an array; for a single item, the item itself."""
+    """Yield name and step of each element of an array. A single item is its own only element."""
     name = node.findtext("name", "")
     if node.find("dim") is None:
         yield name, 0
@@ -161,7 +161,7 @@ def ids(fields: Sequence[Row]) -> str:
 def program(
     folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], include: Iterable[Path]
 ) -> list[Path | str]:
-    """Write the table; return compiler arguments for a driver on the bus."""
+    """Write the table, and return compiler arguments for a driver on the bus."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.c").write_text(table(fields))
     (folder / "ids.h").write_text(ids(fields))

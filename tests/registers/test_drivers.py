@@ -11,7 +11,7 @@ from registers.drivers import FIXED, LAYOUT, generated, plain, seen, written
 from registers.plain import DRIVERS, LANGUAGES, PLAIN, WARNINGS
 
 MOST = {"gpio": 0.62, "spi": 0.72, "camera": 0.70}
-"""Accesses as a share of the plain driver's; for GPIO and SPI from the dissertation's Table 6.2."""
+"""Accesses as a fraction of the plain driver's; for GPIO and SPI from Table 6.2 of the dissertation."""
 MODES = {"fixed": FIXED, "layout": LAYOUT}
 
 
@@ -24,7 +24,7 @@ def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_p
     assert expected.result < 0xFFFFFF00, "the plain driver has a timeout"
     assert seen(found) == seen(expected)
     if mode == "fixed":
-        assert found.states == expected.states  # all fields at each event
+        assert found.states == expected.states  # compares all fields at each event
     if (name, mode) != ("gpio", "fixed"):  # its registers have one bit per pin, so nothing can be combined
         assert found.accesses <= MOST[name] * expected.accesses, (found.counts, expected.counts)
 

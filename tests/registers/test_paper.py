@@ -68,8 +68,8 @@ def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Figure 6.5 (a): all reads may be combined. Two colourings are valid; the text uses the greedy one in source
-    order.
+    """Check figure 6.5 (a), in which all reads may be combined. Two colourings are valid; the text uses the greedy one
+    in source order.
     """
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
@@ -77,7 +77,7 @@ def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
 
 
 def check_b(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Figure 6.5 (b): intStatus is read separately."""
+    """Check figure 6.5 (b), in which intStatus is read separately."""
     assert named(accesses, edges) == FIGURE_B
     assert set(two_colorings(accesses, edges)) == {STATUS_ALONE}
     assert regions(colors(accesses, edges)) == STATUS_ALONE
@@ -99,7 +99,7 @@ def test_figure_6_5(variant: str) -> None:
 
 
 def test_the_code_of_6_5() -> None:
-    """Variant (b) as printed: one read covers both fields of the pad, before the first use."""
+    """Check the printed code of variant (b). One read covers both fields of the pad, before the first use."""
     assert body(COMBINE, B) == (
         "void combine_example(struct GPIOPad *pad) {\n"
         "  uint32_t reg1, reg2;\n"
@@ -118,7 +118,9 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""Bus accesses, shifts, masks. For a shared write the table states 3 accesses; the printed code has 2."""
+"""Numbers of bus accesses, shifts and masks. For a shared write the table states 3 accesses, but the printed code has
+2.
+"""
 
 
 @pytest.mark.parametrize("row", TABLE_6_1, ids="-".join)
@@ -132,7 +134,7 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     accesses, shifts, masks = TABLE_6_1[row]
     assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
     assert len(re.findall(r"<<|>>", code)) == shifts
-    # Written values and returned values are masked; the printed code overwrites neighbours.
+    # We mask written and returned values. The printed code does not, and overwrites neighbours.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
 
 

@@ -41,13 +41,13 @@ from tflm.test_long_windows import examine_long
 FOLDER = ROOT / "build/soak"
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 RACES = 10
-"""Runs of each random network on two threads."""
+"""Number of runs of each random network on two threads."""
 LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
 """libFuzzer's limits: seconds per program, MB in total, and bytes per case (16 edits)."""
 
 
 class Failure(NamedTuple):
-    """Failure of one case, or of several that are drawn together."""
+    """Failure of one case, or of several cases that are drawn together."""
 
     cases: range
     detail: str
@@ -85,7 +85,7 @@ def long(cases: range) -> list[Failure]:
 def drawn(
     cases: range, examine: Callable[[Recipe], None], strategy: SearchStrategy[Recipe] | None = None
 ) -> list[Failure]:
-    """Draw random networks; hypothesis minimises a failure."""
+    """Draw random networks. Hypothesis minimises a failure."""
     several = settings(
         max_examples=len(cases), deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
     )
@@ -142,7 +142,7 @@ def spills(cases: range) -> list[Failure]:
 
 
 def damaged(cases: range, folder: Path, good: Sequence[Path], builds: Sequence[tuple[str, int]]) -> list[Failure]:
-    """Run damaged programs. good: valid ones. builds: compilers, with the number of programs for each."""
+    """Run damaged programs. good: valid programs. builds: compilers, with the number of programs for each."""
     failures = []
     for compiler, count in builds:
         fuzzer = compiled(compiler, "fuzz.c", emptied(folder / f"{count}") / "fuzz", THREADS)

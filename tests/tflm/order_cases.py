@@ -1,4 +1,4 @@
-"""Small cases of every proved row of tflm/access_order.py: as a node, as a line for access_orders.cpp, and as a
+"""Small cases of every verified row of tflm/access_order.py, each as a node, as a line for access_orders.cpp, and as a
 model.
 """
 
@@ -21,7 +21,7 @@ from tflm_memopt.tflm.builtin_memory import Node
 ITEM = {"INT8": 1, "INT16": 2, "FLOAT32": 4}
 SHAPES = ((1, 6, 5, 3), (1, 4, 7, 2), (2, 3, 4, 5))
 QUANTIZED = {"LOGISTIC": (1 / 256, -128), "SOFTMAX": (1 / 256, -128), "TANH": (1 / 128, 0)}
-"""Scale and zero point that int8 outputs must have; int16 outputs of these have 1 / 32768."""
+"""Scales and zero points that int8 outputs of these operators must have. int16 outputs have 1 / 32768."""
 OPTIONS: Mapping[str, Any] = {
     "ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT,
     "CONV_2D": schema.Conv2DOptionsT, "DEPTHWISE_CONV_2D": schema.DepthwiseConv2DOptionsT,
@@ -34,7 +34,7 @@ OPTIONS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class OrderCase:
-    """One kernel on small tensors."""
+    """A kernel on small tensors."""
 
     op: str
     read: str
@@ -59,7 +59,7 @@ class OrderCase:
 
     @property
     def spans(self) -> list[Any]:
-        """Output size and padding, along height and width."""
+        """Return output size and padding along height and width."""
         each = zip(self.shape[1:3], self.kernel, self.stride, self.dilation, strict=True)
         return [span(*along, self.padding) for along in each]
 
@@ -74,12 +74,12 @@ class OrderCase:
 
     @property
     def pixel(self) -> int:
-        """Bytes of an output pixel."""
+        """Return the bytes of an output pixel."""
         return ITEM[self.written] * self.output[-1]
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options as the model reader returns them."""
+        """Return the options as the model reader returns them."""
         if not self.windows:
             return {}
         names: dict[str, Any] = {"padding": self.padding, "strideH": self.stride[0], "strideW": self.stride[1]}
@@ -90,7 +90,7 @@ class OrderCase:
 
     @property
     def weights(self) -> tuple[int, ...]:
-        """Shape of the filter."""
+        """Return the shape of the filter."""
         _, h, w, c = self.shape
         if self.op == "FULLY_CONNECTED":
             return (self.channels, h * w * c)
@@ -111,7 +111,7 @@ class OrderCase:
         return Op(0, self.op, tuple(t.id for t in inputs), (2,), self.options), Node(inputs, (y,), self.options)
 
     def line(self) -> str:
-        """A line for access_orders.cpp."""
+        """Return a line for access_orders.cpp."""
         n, h, w, c = self.shape
         pads = (1, 1) if self.op == "PAD" else tuple(s.before for s in self.spans) if self.windows else (0, 0)
         out = (1, 1, self.channels) if self.op == "FULLY_CONNECTED" else self.output[1:]

@@ -33,7 +33,7 @@ HEADER, TENSOR, OP, GROUP = "<IHHIIIHHHHHHIIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4
 
 
 def program(*, version: int = 3, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
-    """Header, tables, RELU's lookup table, then the loops of both groups."""
+    """Return a program: header, tables, RELU's lookup table, then the loops of both groups."""
     tables = struct.calcsize(HEADER)
     ops_at = tables + 3 * struct.calcsize(TENSOR)
     groups_at = ops_at + 2 * struct.calcsize(OP)
@@ -70,7 +70,7 @@ def _op(
 
 
 def expected(x: NDArray[np.int8]) -> NDArray[np.int8]:
-    """The region's output, in NumPy."""
+    """Compute the region's output in NumPy."""
     pooled = x.reshape(1, 4, 2, 4, 2, 4).max(axis=(2, 4))
     return np.maximum(pooled, 0).astype(np.int8)
 
@@ -83,7 +83,9 @@ def region_tree(
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
     output_name: str = "y",
 ) -> Any:
-    """Return the schema tree of a model of this one operator. `offsets`: input, output and workspace in the arena."""
+    """Return the schema tree of a model with this one operator. offsets: arena offsets of input, output and
+    workspace.
+    """
     tree = empty_tree()
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))
@@ -104,7 +106,7 @@ def region_model(code: bytes | None = None, **options: Any) -> bytes:
 
 
 def misaligned_model() -> bytes:
-    """The valid model, packed by a writer that ignores alignment."""
+    """Return the valid model, written by a packer that ignores alignment."""
     tree = region_tree(program())
     for padding in range(16):
         tree.description = " " * (padding + 1)
@@ -117,7 +119,7 @@ def misaligned_model() -> bytes:
 
 
 def float_io(tree: Any) -> None:
-    """Surround the region with QUANTIZE and DEQUANTIZE, with float32 outside and no offline plan."""
+    """Surround the region with QUANTIZE and DEQUANTIZE. The outside is float32, and there is no offline plan."""
     graph = tree.subgraphs[0]
     inner_x, inner_y = int(graph.inputs[0]), int(graph.outputs[0])
     writer.rename_tensor(tree, inner_x, "x_int8")
@@ -137,7 +139,7 @@ def empty_tree() -> Any:
 
 
 def builtin(opcode: int, inputs: list[int], outputs: list[int], options: Mapping[str, Any] | None = None) -> Any:
-    """A schema OperatorT without options."""
+    """Return a schema OperatorT without options."""
     return schema.OperatorT(opcodeIndex=opcode, inputs=np.int32(inputs), outputs=np.int32(outputs), **(options or {}))
 
 

@@ -1,4 +1,4 @@
-"""Compare the table of what TFLM's kernels accept with the official wheel: every row, and types outside it."""
+"""Compare the table of types that TFLM's kernels accept with the official wheel: every row, and types outside it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 TYPES = ("FLOAT32", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL", "UINT32")
 CONTROL = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE"})
-"""Operators that prove nothing alone; the zoo has models with them."""
+"""Operators that prove nothing alone. The zoo has models that contain them."""
 UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
 """Operators whose kernels do not check types."""
 
@@ -41,13 +41,13 @@ def _types(operands: Sequence[Operand], own: Sequence[str], common: str) -> list
 
 
 def base_of(form: Form, common: str) -> Base:
-    """Return the zoo's operator that is nearest to the form with this T."""
+    """Return the zoo's operator that is closest to the form with this T."""
     found = [b for b in bases()[form.operator] if form.accepts(b.inputs, b.outputs)] or bases()[form.operator]
     return next((b for b in found if common in b.inputs[:2]), found[0])
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield everything that the form accepts with one T, changing one operand at a time."""
+    """Yield all types that the form accepts with one T, changing one operand at a time."""
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):
@@ -134,7 +134,7 @@ def test_limits(says: str, data: bytes) -> None:
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
-    """The answer states it; if the operator stays builtin, the model is refused."""
+    """The answer states that TFLM lacks it. If the operator stays builtin, the model is refused."""
     net = Net()
     data = net.model(net.conv2d(tile(net, net.conv2d(net.input((1, 8, 8, 3)), 4), (1, 2, 1, 1)), 4))
     done = tflm_memopt.optimize(data, seconds=0)
@@ -149,7 +149,7 @@ def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
 
 @pytest.mark.parametrize("left", [True, False])
 def test_a_refused_model_is_an_error(left: bool) -> None:
-    """Conversion fails whether or not a part could be converted; inspect still shows the model."""
+    """Conversion fails even if a part could be converted, but inspect still shows the model."""
     net = Net()
     x = net.input((1, 64))
     x = x if left else net.fully_connected(x, 10)

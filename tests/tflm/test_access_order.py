@@ -36,7 +36,7 @@ LOGGED = (
 PROFILER = """#pragma once
 namespace ruy { namespace profiler { struct ScopeLabel { template <class... T> explicit ScopeLabel(T...) {} }; } }
 """
-"""The only part of ruy/profiler/instrumentation.h that TFLM's headers use; the wheels lack that file."""
+"""The only part of ruy/profiler/instrumentation.h that TFLM's headers use. The wheels lack that file."""
 CASES = list(cases())
 RUNS = 5
 
@@ -47,7 +47,7 @@ def order_of(case: OrderCase) -> AccessOrder:
 
 
 def distance(order: AccessOrder) -> int:
-    """The planner's minimum distance in bytes from the output's start to the input's."""
+    """Return the planner's minimum distance in bytes from the output's start to the input's."""
     sizes = {0: len(order.last_read), 1: len(order.written)}
     return constraints(list(kernel_ranges({0: order}, 1, 0, sizes)))[1, 0]
 
@@ -91,7 +91,8 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
         order = order_of(case)
         least = distance(order)
         nearer = least - case.pixel
-        if not loses(order, nearer):  # a pooling window of stride 2 leaves space for a pixel, but not for part of one
+        # a pooling window of stride 2 leaves space for a whole pixel, but not for a part of one
+        if not loses(order, nearer):
             nearer = least - case.pixel // case.output[-1]
         inputs = [draw(net, t) for t in net.graph.inputs]
         far = run(net, x, y, 4096, inputs)
@@ -100,14 +101,14 @@ def test_one_pixel_more_than_proved_is_wrong() -> None:
 
 
 def loses(order: AccessOrder, apart: int) -> bool:
-    """Whether a byte is overwritten before its last read, with the input `apart` bytes above the output."""
+    """Return whether a byte is overwritten before its last read, with the input `apart` bytes above the output."""
     at = np.arange(len(order.written)) - apart
     shared = (at >= 0) & (at < len(order.last_read))
     return bool((order.last_read[at[shared]] > order.written[shared]).any())
 
 
 def draw(net: Any, tensor: int) -> NDArray[Any]:
-    """Random values for several runs."""
+    """Draw random values for several runs."""
     shape, affine, rng = (RUNS, *net.shape(tensor)), net.graph.tensors[tensor].quantization, net.rng
     if affine is None or affine.scale is None:
         return rng.normal(size=shape).astype(np.float32)
@@ -116,7 +117,7 @@ def draw(net: Any, tensor: int) -> NDArray[Any]:
 
 
 def run(net: Any, x: int, y: int, apart: int, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Outputs of all runs under TFLM with input `x` placed `apart` bytes above the output."""
+    """Return the outputs of all runs under TFLM, with input `x` placed `apart` bytes above the output."""
     offsets = {x: max(0, apart), y: max(0, -apart)}
     offsets |= {t: 8192 for t in net.graph.inputs if t != x}
     table = [1, 1, len(net.graph.tensors), *(offsets.get(t, -1) for t in range(len(net.graph.tensors)))]

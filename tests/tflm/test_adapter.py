@@ -45,7 +45,7 @@ RUNNABLE = [
     for path in OWN_MODELS
     if tflm is not TFLM["AUTUMN"] or not has_variables(path)
 ]
-"""Each TFLM with the models that it can run: autumn's ASSIGN_VARIABLE always reads a null pointer."""
+"""Each TFLM with the models that it can run. Autumn's ASSIGN_VARIABLE always reads a null pointer."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Adapter:
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def outputs(self) -> bytes:
-        """Outputs of the last run."""
+        """Return the outputs of the last run."""
         return (self.scratch / "outputs").read_bytes()
 
 

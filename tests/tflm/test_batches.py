@@ -15,7 +15,7 @@ from tflm_memopt.rewrite.canonicalise import canonicalise
 
 
 def network(seed: int) -> bytes:
-    """A random network on a batch of images."""
+    """Return a random network on a batch of images."""
     rng, net = random.Random(seed), Net(seed)
     x = net.input((rng.choice((2, 3, 4, 8)), rng.randint(6, 14), rng.randint(4, 10), rng.choice((1, 3, 4))))
     for _ in range(rng.randint(2, 6)):
@@ -53,7 +53,7 @@ def test_random_batches() -> None:
 
 
 def test_steps_of_time_are_a_batch() -> None:
-    """This is TimeDistributed in Keras."""
+    """Keras' TimeDistributed makes such a model."""
     net = Net()
     x = net.reshape(net.input((1, 10, 12, 12, 3)), (10, 12, 12, 3))
     x = net.mean(net.conv2d(net.conv2d(x, 8, kernel=(3, 3)), 16, kernel=(3, 3)), (1, 2))

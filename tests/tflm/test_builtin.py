@@ -41,7 +41,7 @@ for n in range(len(given["input0"])):
 np.savez(outputs, *(np.stack(values) for values in found))
 assert "tflm_memopt" not in sys.modules
 """
-"""A separate program that imports nothing of this package."""
+"""A separate program that imports nothing from this package."""
 HEADS = {KEYWORDS: 7_344, RESNET: 16_656, MOBILENET: 36_864}
 """Upper bound on the head in bytes, with the reference kernels."""
 RUNS = 100
@@ -80,7 +80,7 @@ def test_heads_by_offsets_alone(path: Path, tmp_path: Path) -> None:
 
 
 def chain(activations: str = "INT8") -> bytes:
-    """Convolutions of every kind on maps of one size, and a residual."""
+    """Return convolutions of every kind on maps of one size, and a residual."""
     net = Net(seed=2, activations=activations)
     x = net.input((1, 12, 12, 8))
     y = net.conv2d(x, 8, kernel=(3, 3), padding="SAME")
@@ -90,7 +90,7 @@ def chain(activations: str = "INT8") -> bytes:
 
 
 def joined() -> bytes:
-    """Two branches that are concatenated row by row, and a slice of the result."""
+    """Return two branches that are concatenated row by row, and a slice of the result."""
     net = Net(seed=4)
     x = net.input((1, 8, 8, 8))
     a = net.conv2d(x, 8, kernel=(3, 3), padding="SAME", out=(0.1, 0))
@@ -104,7 +104,7 @@ def joined() -> bytes:
 
 
 def floats() -> bytes:
-    """Quantized layers between float borders."""
+    """Return quantized layers between float borders."""
     net = Net(seed=6)
     x = net.input((1, 10, 10, 4), None, dtype="FLOAT32")
     y = net.conv2d(net.unary("QUANTIZE", x, options=schema.QuantizeOptionsT()), 4)
@@ -125,7 +125,7 @@ def test_what_is_built_gains(name: str, tmp_path: Path) -> None:
 
 
 def unread() -> bytes:
-    """A convolution with scratch whose stride skips its input's last row."""
+    """Return a convolution with scratch whose stride skips its input's last row."""
     net = Net(seed=8)
     x = net.conv2d(net.input((1, 12, 8, 3)), 3)
     return net.model(net.int4(net.conv2d(x, 2, stride=(2, 1), padding="VALID")))
@@ -133,7 +133,7 @@ def unread() -> bytes:
 
 @pytest.mark.slow
 def test_scratch_keeps_off_what_no_kernel_reads(tmp_path: Path) -> None:
-    """TFLM places the scratch and assumes that the input's last row is read."""
+    """TFLM places the scratch, and assumes that the input's last row is read."""
     done = tflm_memopt.optimize(unread(), ops="builtin", kernels="reference")
     assert done.report.arena.head < done.report.original_arena.head
     same_bytes(unread(), done.model, tmp_path, 20)
@@ -150,7 +150,7 @@ def test_the_checker_refuses_what_comes_too_near() -> None:
 
 
 def moved(plan: Plan) -> list[Plan]:
-    """The same plan with one tensor 16 bytes lower."""
+    """Return the same plan with one tensor 16 bytes lower."""
     tensors = [n for n, b in enumerate(plan.buffers) if b.role is Role.TENSOR]
     return [replace(plan, offsets=tuple(o - 16 * (n == m) for n, o in enumerate(plan.offsets))) for m in tensors]
 

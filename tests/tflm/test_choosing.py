@@ -31,6 +31,6 @@ def test_arg_max(shape: tuple[int, ...], smallest: bool, behind: bool, few: bool
     x = net.input(shape)
     if behind and len(shape) == 4:
         x = net.conv2d(x, shape[-1], kernel=(3, 3))
-    if few:  # many values are equal; the first wins
+    if few:  # many values are equal, and the first one wins
         x = net.unary("RELU6", x, out=net.affine(x))
     assert_all(net, arg_max(net, x, smallest=smallest))

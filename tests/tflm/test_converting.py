@@ -30,7 +30,7 @@ CLOSE = settings(max_examples=examples(13))
 
 
 def affine_of(dtype: str, affine: Affine) -> Affine:
-    """Quantization for a tensor of this type."""
+    """Return the quantization for a tensor of this type."""
     scale, zero_point = affine
     return scale, {"UINT8": zero_point + 128, "INT16": 0}.get(dtype, zero_point)
 
@@ -47,7 +47,7 @@ def test_from_float32(shape: tuple[int, ...], dtype: str, affine: Affine, seed: 
     )
     near = (steps * np.float64(scale)).astype(np.float32).reshape(shape)
     further = np.nextafter(near, np.where(net.rng.random(shape) < 0.5, np.float32(-1e9), np.float32(1e9)))
-    largest = min(1e6, scale * 2.0**30)  # keeps quotients within int32
+    largest = min(1e6, scale * 2.0**30)  # this keeps quotients within int32
     wide = net.rng.uniform(-largest, largest, size=shape).astype(np.float32)
     data = net.model(net.unary("QUANTIZE", x, dtype=dtype, out=(scale, zero_point)))
     graph = read(data).graph
@@ -80,7 +80,7 @@ def test_between_integers(
 @pytest.mark.parametrize("dtype", ["FLOAT32", "UINT8"])
 @pytest.mark.parametrize("where", ["arena", "stream", "external"])
 def test_a_border_takes_no_second_copy(dtype: str, where: str) -> None:
-    """The head exceeds that of an int8 border only by the input's larger size and one line buffer."""
+    """The head exceeds that of an int8 border only by the larger size of the input and by one line buffer."""
     net = Net(3)
     image, row = 24 * 20 * 3, 20 * 3
     x = net.input((1, 24, 20, 3), None if dtype == "FLOAT32" else (0.02, 128), dtype=dtype, name="image")

@@ -1,4 +1,4 @@
-"""The predicted arenas of TFLM's own custom operators are what the official wheel uses."""
+"""Compare the predicted arenas of TFLM's own custom operators with those that the official wheel uses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMOOTHING = dict.fromkeys(
 
 
 def model(code: str, options: bytes, inputs: Tensors, outputs: Tensors) -> bytes:
-    """A model of the operator alone."""
+    """Return a model of the operator alone."""
     net = Net(1)
     given = [net.input(shape, None, dtype=dtype) for shape, dtype in inputs]
     made = [net.tensor(shape, dtype, None) for shape, dtype in outputs]

@@ -1,4 +1,6 @@
-"""Networks on several devices under TFLM: a process per device, each with only its own file, linked over loopback."""
+"""Networks on several devices under TFLM. Each device is a process with only its own file, and they are linked over
+loopback.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ RUNS = 2
 
 
 def written(result: OptimizedDevices, folder: Path) -> list[Path]:
-    """Write each model to a folder of its own."""
+    """Write each model to its own folder."""
     paths = []
     for number, one in enumerate(result.models):
         paths.append(folder / f"device{number}" / "model.tflite")
@@ -43,7 +45,7 @@ def written(result: OptimizedDevices, folder: Path) -> list[Path]:
 def sharing_layers(
     model: bytes, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return the network with all layers shared, however much memory stages of whole operators need."""
+    """Return the network with all layers shared, regardless of the memory that stages of whole operators need."""
 
     def one(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
         return optimize_planned(data, name=name, effort="low")
@@ -73,7 +75,7 @@ def test_the_example(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("front", [DeviceSharding.ROWS, DeviceSharding.OVERLAP])
 def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
-    """With exchange and without, where one of the shared layers is read behind the stack, too."""
+    """Stripes run with and without exchange. In one case, a shared layer is also read after the stack."""
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.depthwise_conv2d(x, kernel=(5, 3))
@@ -87,7 +89,7 @@ def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cuts", [[5], [1, 4, 6]])
 def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
-    """One case has a residual that crosses a device in between."""
+    """In one case, a residual crosses a device in between."""
     net = Net(5)
     x = net.conv2d(net.input((1, 12, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 12), kernel=(5, 3)), 8)
@@ -100,14 +102,14 @@ def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
 
 
 def test_the_best_weight_partition(capsys: pytest.CaptureFixture[str]) -> None:
-    """Processes run it as planned, with sums of one, two and three bytes."""
+    """Processes run the network as planned, with sums of one, two and three bytes."""
     assert weight_partition.main([]) == 0
     rows = [line.removesuffix("yes |").rstrip() for line in capsys.readouterr().out.splitlines()[2:]]
     assert [row.split("|")[-2].strip() for row in rows] == ["34", "30", "26", "22"]
 
 
 def test_layers_in_partial_sums(tmp_path: Path) -> None:
-    """Convolutions and dense layers with far more inputs than outputs, one of them after a residual."""
+    """Convolutions and dense layers have far more inputs than outputs. One of them follows a residual."""
     net = Net(7)
     x = net.conv2d(net.input((1, 10, 8, 3)), 48, kernel=(3, 3), stride=(2, 2))
     y = net.conv2d(net.depthwise_conv2d(x, kernel=(3, 3)), 6, kernel=(3, 1), stride=(2, 1))

@@ -1,4 +1,4 @@
-"""Test elementwise operators against TFLM: tables over all bytes, two operands in odd shapes."""
+"""Test elementwise operators against TFLM: tables over all bytes, and two operands in odd shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tflm_memopt.ops import lookup
 from tflm_memopt.ops.elementwise import ARITHMETIC
 
 TABLES = examples(75)
-"""Random scales and zero points per operator."""
+"""Number of random scales and zero points per operator."""
 
 
 def unary(kind: str, source: Affine, target: Affine, alpha: float) -> bytes:

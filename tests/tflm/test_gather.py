@@ -1,4 +1,6 @@
-"""Test GATHER from a constant table and its reducers, planned and executed, against TFLM, and indices out of range."""
+"""Test GATHER from a constant table, and reducers of its output, planned and executed, against TFLM. Test indices out
+of range.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def text_model(length: int, rows: int, width: int, reduction: str = "mean", seed
 
 
 def assert_rewritten(data: bytes) -> bytes:
-    """All operators run row by row, and the rewritten model gives the original's bytes under TFLM."""
+    """Check that all operators run row by row and the rewritten model gives the original's bytes under TFLM."""
     result = tflm_memopt.optimize(data)
     assert result.report.changed
     graph = canonicalise(read(data).graph).graph
@@ -60,7 +62,7 @@ def test_the_embedded_sequence_is_never_whole(reduction: str) -> None:
 
 @pytest.mark.parametrize("index", thinned([50, -1, 1 << 30, -(1 << 31)], 2))
 def test_an_index_outside_of_the_table_ends_the_run(index: int) -> None:
-    """As in TFLM; the table is never read out of range."""
+    """As in TFLM, the table is never read out of range."""
     data = text_model(6, 50, 4)
     ids: NDArray[np.int32] = np.array([[0, 49, 3, index, 1, 2]], np.int32)
     with pytest.raises(ModelError, match="failed to invoke"):

@@ -13,7 +13,7 @@ MIDDLE = {"LOGISTIC": (1 / 256, -128), "HARD_SWISH": (0.1, 3)}
 
 
 def layers(sizes: tuple[int, ...], *, pixels: bool = False, middle: str = "") -> bytes:
-    """Dense layers or 1 x 1 convolutions of one pixel, with an elementwise function after the hidden ones."""
+    """Return dense layers or 1 x 1 convolutions of one pixel, with an elementwise function after the hidden ones."""
     net = Net(seed=3)
     x = net.input((1, 1, 1, sizes[0]) if pixels else (1, sizes[0]))
     for n, size in enumerate(sizes[1:], 2):
@@ -24,7 +24,7 @@ def layers(sizes: tuple[int, ...], *, pixels: bool = False, middle: str = "") ->
 
 
 def groups(plan: Plan) -> list[list[int]]:
-    """Channel groups of every operator in each plan group."""
+    """Return the number of channel groups of every operator in each plan group."""
     return [[stage.nest.channel_groups for stage in step.stages] for step in plan.steps if isinstance(step, Group)]
 
 
@@ -42,7 +42,7 @@ def test_a_wide_hidden_vector(*, pixels: bool) -> None:
 
 @pytest.mark.parametrize("middle", ["", "LOGISTIC"])
 def test_a_hidden_vector_that_is_read_twice_is_whole(middle: str) -> None:
-    """The tensor between it and the next layer is whole as well."""
+    """The tensor between it and the next layer is also whole."""
     net = Net(seed=4)
     hidden = net.fully_connected(net.input((1, 16)), 200)
     between = net.unary(middle, hidden, out=MIDDLE[middle]) if middle else hidden

@@ -49,7 +49,7 @@ def test_casts(types: tuple[str, str], size: tuple[int, int], streamed: bool) ->
 @EXAMPLES
 @given(size=st.tuples(*[st.integers(1, 12)] * 3), smallest=st.booleans(), dtype=st.sampled_from(["INT8", "INT16"]))
 def test_masks_of_classes(size: tuple[int, int, int], smallest: bool, dtype: str) -> None:
-    """Segmentation: the class of each pixel in a smaller type."""
+    """This is segmentation: the class of each pixel in a smaller type."""
     net = Net()
     h, w, classes = size
     x = net.conv2d(net.input((1, h, w, 3)), classes, kernel=(3, 3))
@@ -59,7 +59,7 @@ def test_masks_of_classes(size: tuple[int, int, int], smallest: bool, dtype: str
 
 @pytest.mark.parametrize("axis", [1, -2])
 def test_the_place_of_a_maximum(axis: int) -> None:
-    """Pose: the index of the highest value of a map in one channel."""
+    """This is pose estimation: the index of a map's highest value in one channel."""
     net = Net()
     heat = net.unary("LOGISTIC", net.conv2d(net.input((1, 9, 7, 3)), 1, kernel=(3, 3)), out=(1 / 256, -128))
     assert_all(net, arg_max(net, net.reshape(heat, (1, 63, 1)), axis, (1, 1)))
@@ -75,7 +75,7 @@ def test_a_mask_is_never_an_int32_map() -> None:
 
 
 def test_lower_bytes_of_any_index() -> None:
-    """Values beyond the smaller type wrap around."""
+    """Values beyond the range of the smaller type wrap around."""
     net = Net()
     x = net.conv2d(net.input((1, 2, 2, 1)), 300)
     y = moving.arg_max(net, x)

@@ -1,4 +1,6 @@
-"""Computed shapes of converters, against TFLM: the operators that compute them are removed, and bytes stay the same."""
+"""Compare models with the computed shapes that converters write with TFLM. The operators that compute shapes are
+removed, and the bytes stay the same.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ QUICK = ConversionOptions(tiles=None, seconds=0.2)
 
 
 def head(form: int, *, activations: str = "INT8") -> tuple[Net, int, int]:
-    """A convolution, the RESHAPE that joins its height and width, and the shape that it reads."""
+    """Return a convolution, the RESHAPE that joins its height and width, and the shape operand."""
     net = Net(form, activations=activations)
     x = net.conv2d(net.input((1, 6, 5, 3)), 4, kernel=(3, 3))
     target = computed_shape(net, x, (1, 30, 4), form=form)

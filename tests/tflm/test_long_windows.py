@@ -1,4 +1,4 @@
-"""Convolutions and pools along one axis whose windows have more samples than a kernel reads rows."""
+"""Convolutions and pools along one axis whose windows have more samples than a kernel can read as rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def network(seed: int, dtype: str, kind: str) -> bytes:
         if not kernel or kernel > samples:
             kernel = stride = min(kernel or 100, samples)
         along[:2] = [(n, 1) if down else (1, n) for n in (kernel, stride)]
-        padding = padding if kernel <= 8 * stride else "VALID"  # the padding clips few windows
+        padding = padding if kernel <= 8 * stride else "VALID"  # the padding clips only few windows
         x = net.pool(x, kind=kind, kernel=along[0], stride=along[1], padding=padding, activation=activation)
         other = "SAME"
     return net.model(net.conv2d(x, 4, kernel=along[2], padding=other) if rng.random() < 0.7 else x)
@@ -47,7 +47,7 @@ def examine_long(seed: int, dtype: str = "", kind: str = "") -> None:
     data = network(seed, dtype or ("INT16", "INT8")[seed % 3 > 0], kind or KINDS[seed % 4])
     where = "stream" if seed % 2 else "arena"
     result = tflm_memopt.optimize(data, input=where, if_worthwhile=False, seconds=0.05)
-    steps = result.plan.steps if result.plan else ()  # a few small networks need no smaller arena
+    steps = result.plan.steps if result.plan else ()  # a few small networks gain nothing from a smaller arena
     assert not [step for step in steps if isinstance(step, Builtin)], seed
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
 

@@ -45,7 +45,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_sums_along_time(options: dict[str, Any]) -> None:
-    """Odd sizes, every rank and saturation, among other layers."""
+    """Test odd sizes, every rank and saturation, among other layers."""
     net = Net(5)
     x = net.input((1, 7), (0.3, 9))
     y = memories.svdf(net, x, 5, rank=3, memory=2, state=(0.02, 0), out=(0.3, 7))
@@ -70,7 +70,7 @@ CELLS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("how", CELLS.values(), ids=CELLS)
 def test_cells(how: dict[str, Any]) -> None:
-    """Several steps per inference, and the state between inferences."""
+    """Test several steps per inference, and the state between inferences."""
     net = Net(8)
     shape = (4, 1, 7) if how.get("time_major") else (1, 4, 7)
     data = net.model(memories.lstm(net, net.input(shape, (0.05, -9)), 5, **how))
@@ -81,7 +81,9 @@ def test_cells(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("kind", "bits"), [("LOGISTIC", 10), ("TANH", 9)])
 def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
-    """For every int16, the interpolation that program.h defines matches, with the table that programs contain."""
+    """For every int16, the interpolation that program.h defines gives TFLM's value, with the table that programs
+    contain.
+    """
     net = Net()
     x = net.input((1, 1 << 16), (2.0**-12, 0), dtype="INT16")
     tflm = interpreter(net.model(net.op(kind, [x], [net.tensor((1, 1 << 16), "INT16", (2.0**-15, 0))])), 1 << 20)

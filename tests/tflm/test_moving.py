@@ -37,7 +37,9 @@ pads = st.tuples(st.integers(0, 3), st.integers(0, 3))
 
 
 def assert_all(net: Net, *outputs: int) -> None:
-    """Compare the network run directly on this machine, and planned, lowered and under TFLM as one region."""
+    """Compare the network run directly on this machine with its planned and lowered form under TFLM, which must be one
+    region.
+    """
     data = net.model(*outputs)
     assert_equal(data)
     converted = oracle.convert(data, ConversionOptions(tiles=None, seconds=0.2))
@@ -48,7 +50,7 @@ def assert_all(net: Net, *outputs: int) -> None:
 
 
 def image(net: Net, shape: tuple[int, ...], *, streamed: bool) -> int:
-    """An input, or a convolution's output that is made row by row."""
+    """Return an input, or a convolution's output that is made row by row."""
     x = net.input(shape)
     return net.conv2d(x, shape[-1], kernel=(3, 3)) if streamed else x
 
@@ -68,7 +70,7 @@ def test_pad(
 ) -> None:
     net = Net(activations=dtype)
     if value is not None and dtype == "INT16":
-        value = 256 * value + value % 256  # the same byte twice
+        value = 256 * value + value % 256  # an int16 of twice the same byte
     y = net.pad(image(net, shape, streamed=streamed), [(0, 0), height, width, depth], value=value)
     assert_all(net, y)
 
@@ -118,7 +120,7 @@ def test_split(shape: Shape, axis: int, count: int, form: str, streamed: bool, d
 
 @pytest.mark.slow
 @EXAMPLES
-@example((1, 1, 2, 1), 3, 1, True, "INT8")  # an iteration does not wait for an operand that it does not read
+@example((1, 1, 2, 1), 3, 1, True, "INT8")  # an iteration must not wait for an operand that it does not read
 @given(shape=shapes, count=st.integers(1, 3), axis=st.integers(1, 3), streamed=st.booleans(), dtype=types)
 def test_pack(shape: Shape, count: int, axis: int, streamed: bool, dtype: str) -> None:
     net = Net(activations=dtype)
@@ -165,7 +167,7 @@ def test_transpose(shape: Shape, order: list[int], streamed: bool, dtype: str) -
 @given(heights=st.tuples(st.integers(1, 40), st.integers(1, 7)), channels=st.integers(1, 7),
        first=st.booleans(), dtype=types)  # fmt: skip
 def test_joined_heads_end_as_channels(heights: Pair, channels: int, first: bool, dtype: str) -> None:
-    """A detector's last TRANSPOSE takes each row of its heads to its places in the output."""
+    """A detector's last TRANSPOSE copies each row of its heads to its places in the output."""
     net = Net(activations=dtype)
     maps = [image(net, (1, h, 3, 4), streamed=True) for h in heights]
     heads = [net.reshape(net.conv2d(m, channels, out=(0.05, 0)), (1, net.shape(m)[1] * 3, channels)) for m in maps]
@@ -216,7 +218,7 @@ def test_resize_nearest(shape: Shape, size: Pair, mode: str, streamed: bool, dty
 
 @pytest.mark.parametrize("ops", ["region", "builtin"])
 def test_heads_of_a_detector_are_written_where_they_are_joined(ops: str) -> None:
-    """No copy of a map and no whole map that two heads read remains beside the output."""
+    """Neither a copy of a map nor a whole map that two heads read remains besides the output."""
     net = Net()
     body = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     small = net.conv2d(net.conv2d(body, 16, kernel=(3, 3), stride=(2, 2)), 32, out=(0.05, 3))

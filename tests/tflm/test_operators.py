@@ -74,7 +74,7 @@ def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
 
 
 def fits(size: tuple[int, int], kernel: tuple[int, int], dilation: tuple[int, int], padding: str) -> bool:
-    """Whether a VALID window fits the input."""
+    """Return whether a VALID window fits the input."""
     return padding == "SAME" or all(
         out_size(n, k, 1, d, padding) > 0 for n, k, d in zip(size, kernel, dilation, strict=True)
     )
@@ -242,7 +242,7 @@ def test_a_group_for_each_channel(
 
 
 def rescaled(x: NDArray[np.int64], multiplier: quant.Multiplier) -> NDArray[np.int64]:
-    """MultiplyByQuantizedMultiplier with two roundings (kernels/internal/common.cc)."""
+    """Return MultiplyByQuantizedMultiplier with two roundings (kernels/internal/common.cc)."""
     high = ((x << max(multiplier.shift, 0)) * multiplier.value + (1 << 30)) >> 31
     right = max(-multiplier.shift, 0)
     return np.sign(high) * ((np.abs(high) + ((1 << right) >> 1)) >> right)
@@ -250,7 +250,7 @@ def rescaled(x: NDArray[np.int64], multiplier: quant.Multiplier) -> NDArray[np.i
 
 @pytest.mark.parametrize("kind", ["FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D"])
 def test_ties_of_sums(kind: str) -> None:
-    """The filter is 0, so the bias alone decides."""
+    """The filter is 0, so only the bias determines the result."""
     rng = np.random.default_rng(7)
     net, count = Net(), 96
     a, b, out = (float(np.float32(v)) for v in (rng.uniform(0.1, 0.2), rng.uniform(1e-3, 2e-3), 1500.0))
@@ -293,7 +293,7 @@ def test_ties_of_rescaled_values(kind: str) -> None:
 
 @pytest.mark.parametrize("target", ["generic", "rv32-v"])
 def test_int4_filters_take_half_a_byte_each(target: str) -> None:
-    """Operators that are not packed read them from flash four bits at a time, in rows and in tiles."""
+    """Unpacked operators read the weights from flash four bits at a time, in rows and in tiles."""
     net = Net(1)
     x = net.int4(net.conv2d(net.input((1, 24, 20, 3)), 32, kernel=(3, 3), stride=(2, 2)))
     x = net.int4(net.conv2d(net.int4(net.depthwise_conv2d(x)), 48, kernel=(3, 3)))

@@ -18,14 +18,16 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 
 def two_towers(net: Net) -> bytes:
-    """Layer by layer, as converters like to write: both wide tensors are alive at once."""
+    """The model has two towers, written layer by layer as converters do, so that both wide tensors are alive at
+    once.
+    """
     x = net.input((1, 16, 16, 8))
     wide = [net.normalized(y) for y in [net.conv2d(x, 16, kernel=(3, 3)) for _ in range(2)]]
     return net.model(net.add(*(net.conv2d(y, 4, stride=(2, 2)) for y in wide)))
 
 
 def two_paths(net: Net) -> bytes:
-    """Figure 4.5 of the thesis in int8: neither path runs to its end at once."""
+    """The model is Figure 4.5 of the thesis in int8. Neither path runs to its end at once."""
     x = net.input((1, 10, 1, 8))
     first = net.normalized(net.conv2d(net.normalized(net.conv2d(x, 40)), 24))
     second = net.normalized(net.conv2d(net.normalized(net.conv2d(x, 32)), 32))
@@ -42,7 +44,7 @@ def three_heads(net: Net) -> bytes:
 
 
 def inception(net: Net) -> bytes:
-    """Four branches, concatenated by a builtin operator."""
+    """The model has four branches that a builtin operator concatenates."""
     x = net.input((1, 12, 12, 8))
     wide = [net.conv2d(x, channels) for channels in (32, 24, 16)] + [
         net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME")

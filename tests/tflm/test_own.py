@@ -35,7 +35,7 @@ DESCRIPTION = CODE.partition("\n\n\nresult =")[0]
 
 
 def steps(seed: int = 0, *, axis: int = 3, image: tuple[int, int] = (24, 24), **options: bool) -> bytes:
-    """The page's model."""
+    """Return the page's model."""
     net = Net(seed)
     y = net.conv2d(net.input((1, *image, 3), (0.03, seed - 5)), 16, kernel=(3, 3))
     operands = [y, net.tensor((), "INT32", None, data=np.array(axis, np.int32))]
@@ -61,7 +61,7 @@ def described(text: str = DESCRIPTION) -> Any:
 
 
 def added(seed: int = 3, *, constant: bool = False, three: bool = False) -> bytes:
-    """Both operands of an ADD_N are made row by row."""
+    """Return a model in which both operands of an ADD_N are made row by row."""
     net = Net(seed)
     x = net.conv2d(net.input((1, 12, 9, 3), (0.04, seed)), 8, kernel=(3, 3), out=(0.1, 3 - seed))
     other = net.conv2d(x, 8, kernel=(3, 3), out=net.affine(x))
@@ -73,7 +73,7 @@ def added(seed: int = 3, *, constant: bool = False, three: bool = False) -> byte
 def test_the_page_runs_as_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """This includes its printed output."""
+    """The page's printed output must match, too."""
     monkeypatch.chdir(tmp_path)
     Path("steps.tflite").write_bytes(steps())
     exec(CODE, {})
@@ -114,7 +114,7 @@ def test_damaged_programs_have_as_many_operands_as_their_kernel() -> None:
 
 @pytest.mark.slow
 def test_a_c_module_runs_it(tmp_path: Path) -> None:
-    """Both examples run."""
+    """Run both examples."""
     for name, text, model in (("steps", DESCRIPTION, steps()), ("added", TWO, added())):
         described(text)
         folder = tmp_path / name

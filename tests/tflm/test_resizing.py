@@ -22,7 +22,7 @@ affines = st.tuples(st.floats(2**-8, 0.25, width=32), st.integers(-128, 127))
        mode=st.sampled_from(["", "corners", "half"]), streamed=st.booleans())  # fmt: skip
 def test_resize_bilinear(shape: tuple[int, ...], size: Pair, mode: str, streamed: bool) -> None:
     for n, m in zip(shape[1:3], size, strict=True):
-        assume(mode or ((1024 * n + m // 2) // m) * (m - 1) < 1024 * n)  # TFLM reads beyond the image
+        assume(mode or ((1024 * n + m // 2) // m) * (m - 1) < 1024 * n)  # otherwise TFLM reads beyond the image
     net = Net()
     y = resize(
         net, image(net, shape, streamed=streamed), size, bilinear=True, corners=mode == "corners", half=mode == "half"

@@ -1,4 +1,4 @@
-"""Compare shapes in the file with shapes inferred from inputs: the wheel shows what TFLM does if they differ."""
+"""Compare shapes in the file with shapes inferred from inputs. The wheel shows how TFLM behaves if they differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 
 def other_shapes(shape: Shape) -> list[Shape]:
-    """Shapes with the same number of elements, in fewer or more dimensions, and shapes with one more row per
+    """Yield shapes with the same number of elements in fewer or more dimensions, and shapes with one more row per
     dimension.
     """
     orders = [shape[k:] + shape[:k] for k in range(1, len(shape))]
@@ -43,7 +43,7 @@ def up_to(model: Model, op: Op, tensor: int, shape: Shape) -> bytes:
 
 
 def prepared(data: bytes) -> Shape | None:
-    """Return the output's shape after TFLM prepared the model; None if TFLM refuses it."""
+    """Return the output's shape after TFLM prepared the model, or None if TFLM refuses it."""
     try:
         return tuple(oracle.interpreter(data).get_output(0).shape)
     except RuntimeError:
@@ -52,7 +52,7 @@ def prepared(data: bytes) -> Shape | None:
 
 @pytest.mark.parametrize("name", thinned(sorted(ZOO), 12))
 def test_other_shapes_are_found(name: str) -> None:
-    """These have another number of elements, or TFLM replaces them."""
+    """These shapes have another number of elements, or TFLM replaces them."""
     model = read(ZOO[name]())
     assert wrong_shape((model.graph,)) == ""
     for op in model.graph.ops:
@@ -65,7 +65,9 @@ def test_other_shapes_are_found(name: str) -> None:
 
 
 def dilated(batch: int, pads: int = 0) -> bytes:
-    """A dilated convolution as Keras converts it: the batch is free, and the file states 1 after SPACE_TO_BATCH_ND."""
+    """Return a dilated convolution as Keras converts it. The batch is free, and the file states 1 after
+    SPACE_TO_BATCH_ND.
+    """
     net = Net(1)
     x = net.input((1, 8, 8, 2))
     net.graph.tensors[x].shapeSignature = np.array([-1, 8, 8, 2], np.int32)

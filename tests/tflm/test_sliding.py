@@ -23,7 +23,7 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
 def network(height: int = 15) -> bytes:
-    """Two layers with kept rows, and a dense layer over all rows."""
+    """Return two layers with kept rows, and a dense layer over all rows."""
     net = Net(3)
     x = net.conv2d(net.input((1, height, 1, 4)), 6, kernel=(3, 1), stride=(2, 1), padding="VALID")
     return net.model(net.fully_connected(net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID"), 3))
@@ -41,7 +41,7 @@ def test_each_step_is_compared(rows: int, how: How) -> None:
 
 @pytest.mark.slow
 def test_layers_that_pad_in_time(outside: Callable[[str], Path]) -> None:
-    """The figures match docs/input.md."""
+    """The figures must match docs/input.md."""
     data = outside("mlperf_tiny_kws_dscnn_int8.tflite").read_bytes()
     done = tflm_memopt.optimize(data, input="sliding:2")
     assert (done.report.macs.rewritten, done.report.macs.original) == (1_488_128, 2_656_768)
@@ -71,7 +71,7 @@ def _full_one_step_early(model: bytes) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["sliding:4", "arena"])
 def test_a_c_module_goes_the_same_steps(where: str, tmp_path: Path) -> None:
-    """A window that is not a multiple of four rows, and a stateful model."""
+    """Test a window whose height is not a multiple of four rows, and a stateful model."""
     data = network() if where != "arena" else streaming.mixed()
     done = tflm_memopt.optimize(data, input=where, seconds=0.05)
     done.save(tmp_path, "c")

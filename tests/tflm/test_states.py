@@ -1,4 +1,4 @@
-"""Stateful models under TFLM: the original with resource variables, the rewritten one with rolling buffers."""
+"""Stateful models under TFLM. The original has resource variables, and the rewritten model has rolling buffers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """One variable is read by another subgraph; one has no bytes, so reading it yields arbitrary data."""
+    """Another subgraph reads one of the variables. Another variable has no bytes, so reading it yields arbitrary
+    data.
+    """
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
     assert done.model == data and not done.report.changed
@@ -77,7 +79,7 @@ def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
     ("name", "total", "rolling_buffers"), [("mww_okay_nabu_v2", 3_684, 3_152), ("mww_vad_v2", 1_652, 1_120)]
 )
 def test_public_models(name: str, total: int, rolling_buffers: int, outside: Callable[[str], Path]) -> None:
-    """The bytes match docs/models.md."""
+    """The bytes must match docs/models.md."""
     keeps_state_in_rolling_buffers(outside(f"{name}.tflite").read_bytes(), total, rolling_buffers)
 
 
@@ -102,7 +104,7 @@ def keeps_state_in_rolling_buffers(data: bytes, total: int, rolling_buffers: int
 
 
 def test_verify_in_steps() -> None:
-    """A sequence contains resets; a rewrite with a wrong initial state is found in the first step after one."""
+    """A sequence contains resets. A rewrite with a wrong initial state is found in the first step after a reset."""
     data = streaming.mixed()
     model = tflm_memopt.optimize(data, seconds=0).model
     done = verify(data, model, runs=1, steps=Steps(40, 15))
@@ -112,7 +114,7 @@ def test_verify_in_steps() -> None:
 
 
 def _beginning_otherwise(model: bytes) -> bytes:
-    """The model with other bytes in all rolling buffers after a reset."""
+    """Return the model with other bytes in all rolling buffers after a reset."""
     source = read(model)
     (program,) = programs(source.graph)
     header = np.frombuffer(program, HEADER, 1)[0]

@@ -1,4 +1,4 @@
-"""The ends of detectors and pose networks: places of extremes, comparisons, int32 arithmetic and selected values."""
+"""The ends of detectors and pose networks: indices of extremes, comparisons, int32 arithmetic and selected values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ sizes, seeds = st.tuples(*[st.integers(1, 6)] * 3), st.integers(0, 999)
 
 
 def assert_rewritten(data: bytes, seed: int = 0) -> None:
-    """All operators run row by row, and give the original's values under TFLM."""
+    """Check that all operators run row by row and give the original's values under TFLM."""
     graph = canonicalise(read(data).graph).graph
     assert not [str(s) for s in to_row_ops(graph).values() if isinstance(s, Unsupported)]
     before, after, rng = original(data), rewritten(converted(data)), np.random.default_rng(seed)
@@ -59,7 +59,7 @@ def converted(data: bytes) -> bytes:
 
 
 def values(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> NDArray[Any]:
-    """Return values that are often equal, and among float32 extremes and NaN."""
+    """Return values that are often equal. float32 values include extremes and NaN."""
     if dtype == "FLOAT32":
         return np.where(rng.random(shape) < 0.3, rng.integers(-2, 3, shape), drawn(rng, shape, 3, 0.2)).astype("f4")
     if dtype == "INT32":
@@ -93,7 +93,7 @@ def test_logic(size: tuple[int, ...], seed: int, kind: str) -> None:
 
 
 def test_a_mask_leaves_a_region() -> None:
-    """Bool is an output of one region and an input of the next, around an operator that stays builtin."""
+    """A bool tensor is an output of one region and an input of the next, around an operator that stays builtin."""
     net = Net()
     x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
     mask = two(net, "LESS", net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None), floats(net, [0.5]), "BOOL")
@@ -123,7 +123,7 @@ def test_division(size: tuple[int, ...], seed: int, kind: str, fixed: bool) -> N
     net = Net(seed)
     x = net.input((1, *size), None, dtype="FLOAT32")
     constant = values(net.rng, (1,), "FLOAT32")
-    if kind == "FLOOR_DIV":  # TFLM's kernel fails for 0
+    if kind == "FLOOR_DIV":  # TFLM's kernel fails for a divisor of 0
         fixed, constant = True, np.where(constant == 0, np.float32(0.1), constant)
     y = floats(net, constant) if fixed else net.input((1, *size), None, dtype="FLOAT32")
     assert_rewritten(net.model(two(net, kind, x, y)), seed)
@@ -137,7 +137,8 @@ def test_functions_of_float32(kind: str) -> None:
 
 
 @EXAMPLES
-@example(size=(2, 6, 2), axis=1, dtype="INT8", smallest=False, streamed=False, seed=0)  # smaller in reverse
+# this case needs less memory in reverse
+@example(size=(2, 6, 2), axis=1, dtype="INT8", smallest=False, streamed=False, seed=0)
 @given(size=sizes, axis=st.integers(-4, 3), dtype=st.sampled_from(["INT8", "FLOAT32"]), smallest=st.booleans(),
        streamed=st.booleans(), seed=seeds)  # fmt: skip
 def test_places_along_any_axis(
@@ -164,7 +165,7 @@ def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtyp
     net, shape = Net(seed), (1, *size)
     x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
     parts = []
-    for d in shape[:depth]:  # places along a row of d values are valid indices
+    for d in shape[:depth]:  # indices along a row of d values are valid
         y = net.conv2d(net.input((1, 1, d, 1)), count)
         parts.append(moving.arg_max(net, net.reshape(y, (d, count)), axis=0))
     columns = [net.reshape(part, (count, 1)) for part in parts]
@@ -175,7 +176,7 @@ def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtyp
 @EXAMPLES
 @given(rows=st.integers(1, 9), seed=seeds, axis=st.integers(0, 1), places=st.permutations(range(4)))
 def test_constants_are_joined(rows: int, seed: int, axis: int, places: list[int]) -> None:
-    """Two computed and two constant parts in any order."""
+    """Test two computed and two constant parts in any order."""
     net = Net(seed)
     shape = (rows, 3)
     computed = [cast(net, net.input(shape, None, dtype="FLOAT32"), "INT32") for _ in range(2)]
@@ -187,7 +188,7 @@ def test_constants_are_joined(rows: int, seed: int, axis: int, places: list[int]
 
 @pytest.mark.parametrize("index", [6, -1, 1 << 30, -(1 << 31)])
 def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
-    """As in TFLM; nothing outside of the tensor is read."""
+    """As in TFLM, nothing outside the tensor is read."""
     net = Net()
     x, indices = net.input((1, 6, 3)), net.input((2, 2), None, dtype="INT32")
     data = net.model(gather_nd(net, x, indices))
@@ -198,7 +199,7 @@ def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
 
 
 def test_a_pose_network() -> None:
-    """All operators behind the heads run row by row, and none of the float32 maps exists as a whole."""
+    """All operators after the heads run row by row, and none of the float32 maps exists as a whole."""
     data = pose_network(64)
     support = to_row_ops(canonicalise(read(data).graph).graph).values()
     assert not [s for s in support if isinstance(s, Unsupported)]
@@ -214,7 +215,7 @@ def test_a_pose_network() -> None:
 @given(size=sizes, dtype=st.sampled_from(["INT8", "INT16", "FLOAT32"]), seed=seeds, rank=st.integers(1, 4),
        parts=st.lists(st.tuples(st.integers(0, 15), st.booleans()), min_size=3, max_size=3))  # fmt: skip
 def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, parts: list[tuple[int, bool]]) -> None:
-    """parts: for each operand the dimensions in which it is broadcast, and whether it is a constant."""
+    """parts: for each operand, the dimensions in which it is broadcast, and whether it is a constant."""
     net, shape = Net(seed), (1, *size)[-rank:]
     affine = None if dtype == "FLOAT32" else (0.05, 0)
     operands = []

@@ -1,6 +1,4 @@
-"""Split chains of builtin operators into parts: stripes and channel groups of every operator, byte for byte under
-TFLM.
-"""
+"""Split chains of builtin operators into stripes and channel groups. The bytes equal TFLM's for every operator."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def dilated(net: Net, x: int) -> int:
 
 
 def padded(net: Net, x: int) -> int:
-    """A group with separate operators for the padding."""
+    """Return a group with separate operators for the padding."""
     x = net.conv2d(net.pad(net.conv2d(x, 6), [(0, 0), (1, 2), (1, 0), (0, 0)]), 4, kernel=(3, 3), padding="VALID")
     return net.unary("LOGISTIC", x, out=(1 / 256, -128))
 
@@ -46,7 +44,7 @@ CHAINS: list[Callable[[Net, int], int]] = [strided, dilated, padded, pooled]
 
 
 def in_parts(data: bytes, tiling: Tiling) -> bytes:
-    """Split a chain of the model into parts, whatever the gain."""
+    """Split a chain of the model into parts, regardless of the gain."""
     source, options = read(data), ConversionOptions(ops="builtin", seconds=0.05)
     parts = pipeline.in_parts(pipeline.builtin_alone(source.graph), (tiling,), REFERENCE, "ilp32")
     planned = pipeline.checked(parts, plan(parts, options))
@@ -85,7 +83,7 @@ def test_channel_groups_give_the_same_bytes() -> None:
 
 
 def words(net: Net, count: int = 40) -> int:
-    """The mean of the table's rows for some words."""
+    """Return the mean of the table's rows for some words."""
     indices = net.input((1, count), None, dtype="INT32")
     table = net.tensor((30, 13), "INT8", (0.05, 3), data=net.rng.integers(-128, 128, (30, 13)))
     y = net.tensor((1, count, 13), "INT8", (0.05, 3))
@@ -98,7 +96,7 @@ def hidden(net: Net) -> int:
 
 
 def averaged(net: Net) -> int:
-    """Padding, which does not involve channel groups, and a mean of rows and columns."""
+    """Return a model with padding, which does not involve channel groups, and a mean of rows and columns."""
     x = net.conv2d(net.input((1, 9, 7, 5)), 11, kernel=(3, 3), stride=(2, 1), padding="SAME")
     return net.mean(net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME"), (1, 2), keep=True)
 

@@ -1,4 +1,4 @@
-"""A model that is read and written unchanged behaves the same in TFLM: equal outputs and arena."""
+"""A model that is read and written unchanged has the same outputs and arena in TFLM."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.cli import main as cli
 
 MAIN = [sys.executable, "-m", "tflm_memopt"]
-"""Run the installed command's code in a separate process."""
+"""Program that runs the installed command's code in a separate process."""
 
 SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
 """Suffixes of the files of any model."""
@@ -26,7 +26,7 @@ ARENA = {"abi", "head", "tail", "total", "min"}
 
 
 def small(seed: int = 1) -> bytes:
-    """A model that converts quickly and gains RAM."""
+    """Return a model that converts quickly and gains RAM."""
     net = Net(seed)
     x = net.input((1, 24, 24, 3))
     x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
@@ -35,7 +35,7 @@ def small(seed: int = 1) -> bytes:
 
 
 def long(seed: int = 5) -> bytes:
-    """A model that takes longer than small()."""
+    """Return a model that takes longer than small()."""
     net = Net(seed)
     x = net.input((1, 44, 44, 3))
     x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
@@ -44,7 +44,9 @@ def long(seed: int = 5) -> bytes:
 
 
 def wide(last: str = "") -> bytes:
-    """A model of wide maps: rows take more bytes and fewer iterations than pixels. `last`: its last operator."""
+    """Return a model of wide maps, on which rows take more bytes and fewer iterations than pixels. last: its last
+    operator.
+    """
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
@@ -53,7 +55,7 @@ def wide(last: str = "") -> bytes:
 
 
 def narrowing() -> bytes:
-    """A model whose input is small compared with inner tensors, so recomputing overlaps saves RAM."""
+    """Return a model whose input is small compared with inner tensors, so that recomputing overlaps saves RAM."""
     net = Net(12)
     x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
     for _ in range(2):
@@ -65,7 +67,7 @@ CLOCKED: dict[str, Any] = {"effort": 0.01, "seconds": 0.2, "core": "cortex-m4", 
 
 
 def pausing(share: float) -> App:
-    """A model that pauses for another one after each `share` of its own time."""
+    """Return a model that pauses for another one after each `share` of its own time."""
     time = optimize(long(), **CLOCKED).report.time
     assert time and time.rewritten and time.rewritten.milliseconds
     models = {"long": AppModel(long()), "short": AppModel(small())}
@@ -73,7 +75,7 @@ def pausing(share: float) -> App:
 
 
 def partly_dead() -> bytes:
-    """Three of the eight channels between its convolutions are unread."""
+    """Return a model in which three of the eight channels between its convolutions are unread."""
     net = Net(2)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     y = net.conv2d(x, 4)
@@ -117,7 +119,7 @@ def files(folder: Path) -> set[str]:
 
 
 def assert_refused(answer: Answer, says: str) -> None:
-    """Check the error: at most one line each for what, where and what to do, on stderr and, with --json, as a
+    """Check that the error has at most one line each for what, where and what to do, on stderr and, with --json, as a
     document.
     """
     assert answer.code == cli.BAD

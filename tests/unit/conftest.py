@@ -21,7 +21,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder with a model the current folder."""
+    """Create a folder with a model, and make it the current folder."""
     (tmp_path / "small.tflite").write_bytes(small())
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,7 +1,7 @@
 """Estimate the instructions of operators that TFLM's own kernels run, with CMSIS-NN where it has a kernel.
 
-builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py) for each kernel. They are fitted
-to operators that were counted one by one (benchmarks/builtin_costs.py).
+For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py). They are
+fitted to counts of single operators (benchmarks/builtin_costs.py).
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
 Counts = Mapping[str, float]
-"""Instructions by type of operator. Those of the interpreter have the type ""."""
+"""Instructions by type of operator. The type "" stands for the interpreter."""
 ONCE = ("CALL_ONCE",)
-"""Operators whose subgraph runs in the first inference only."""
+"""Operators whose subgraph runs only in the first inference."""
 FREE = (VIEW, *ONCE)
-"""Operators without a cost: those that are not in the model's file, and those that have run."""
+"""Operators that cost nothing: those that are not in the model's file, and those that ran before."""
 OTHERS = 0.02
-"""Largest share of an estimate for operators of kinds that were not counted. Each counts as the slowest of its size."""
+"""Largest share of an estimate for operators of kinds that were not counted. Each of them counts as the slowest of its
+size.
+"""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
-"""Operators that take the costs of another one: split_v.cc and unpack.cc copy runs of values as split.cc does."""
+"""Operators that have the costs of another one: split_v.cc and unpack.cc copy runs of values like split.cc."""
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
-"""Cores that run the code of another core."""
+"""Cores that run the same code as another core."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 """Cores without the DSP extension."""
 
@@ -42,17 +44,15 @@ class Builtins:
     operator: float
     """Instructions around each operator."""
     kernels: Mapping[str, Mapping[str, float]]
-    """For each kernel, the instructions per unit of each kind of work."""
+    """Instructions per unit of each kind of work, by kernel."""
     high: float
     low: float
-    """Largest overestimate and underestimate of whole models, as shares of the counted instructions."""
+    """Largest overestimate and underestimate of a whole model, as fractions of the counted instructions."""
     dsp: bool = True
-    """The core has the DSP extension."""
+    """Whether the core has the DSP extension."""
 
     def instructions(self, graph: Graph, op: Op) -> float | None:
-        """Return the instructions of one operator without those around it, or None for a kernel that was
-        not counted.
-        """
+        """Return the instructions of one operator without those around it, or None if its kernel was not counted."""
         work = kernel_work(graph, op, dsp=self.dsp)
         name, _, rest = work.kernel.partition(" ")
         costs = self.kernels.get(work.kernel) or self.kernels.get(f"{SAME_LOOPS.get(name, name)} {rest}")
@@ -65,13 +65,15 @@ class Builtins:
 
 
 def instructions(graph: Graph, core: str) -> int | None:
-    """Estimate one inference of a whole model on a core. None if too little is known."""
+    """Estimate the instructions of one inference of a whole model on a core. Return None if too little is known."""
     counts = of_model(graph, core)
     return None if counts is None else round(sum(counts.values()))
 
 
 def of_model(graph: Graph, core: str) -> Counts | None:
-    """Estimate one inference of a whole model on a core by type of operator. None if too little is known."""
+    """Estimate the instructions of one inference of a whole model on a core, by type of operator. Return None if too
+    little is known.
+    """
     found = builtins(core)
     if found is None or any(called(op) for op in graph.ops if op.type not in ONCE):
         return None
@@ -80,7 +82,9 @@ def of_model(graph: Graph, core: str) -> Counts | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
-    """Estimate operators that run with `ours` other instructions. None if too little is known."""
+    """Estimate the instructions of some operators, in an inference with `ours` other instructions. Return None if too
+    little is known.
+    """
     found = builtins(core)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Work of TFLM's kernels that use windows of an image or multiply matrices; see builtin_work.py."""
+"""Computes the work of TFLM's kernels that use windows of an image or multiply matrices; see builtin_work.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
 
 Amounts = Mapping[str, float]
 Found = tuple[str, Amounts]
-"""The variant of an operator's kernel, and its amounts of work without the call."""
+"""The variant of an operator's kernel, and its amounts of work, without the call."""
 
 
 def dtype_of(node: Node, name: str) -> str:
@@ -27,7 +27,7 @@ def scales_of(tensor: Tensor | None) -> tuple[float, ...]:
 
 
 def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: int) -> NDArray[np.int64]:
-    """Return the number of taps of each window that lie inside the input, along one axis."""
+    """Return how many taps of each window are inside the input, along one axis."""
     first = np.arange(out) * stride - pad
     taps = first[:, None] + np.arange(kernel)[None, :] * dilation
     found: NDArray[np.int64] = ((taps >= 0) & (taps < size)).sum(axis=1)
@@ -64,7 +64,7 @@ def _product(pixels: int, channels: int, depth: int) -> Amounts:
 
 
 def convolution(node: Node) -> Found:
-    """Work of arm_convolve_wrapper_s8.c and arm_convolve_wrapper_s16.c."""
+    """Return the work of arm_convolve_wrapper_s8.c and arm_convolve_wrapper_s16.c."""
     w = conv_shape(node)
     depth = node.elements("i1") // max(1, w.out_channels)
     pixels = w.batches * w.out_h * w.out_w
@@ -90,13 +90,13 @@ def convolution(node: Node) -> Found:
 
 
 def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amounts:
-    """Work of arm_nn_mat_mult_nt_t_s8.c, which takes sixteen values at once, then four."""
+    """Return the work of arm_nn_mat_mult_nt_t_s8.c, which processes sixteen values at once, then four."""
     blocks = (w.out_channels // 2) * (pixels // 2)
     return {**product, "sixteens": blocks * (depth // 16)}
 
 
 def depthwise(node: Node, *, dsp: bool = True) -> Found:
-    """Work of arm_depthwise_conv_wrapper_s8.c. Windows are gathered only with the DSP extension."""
+    """Return the work of arm_depthwise_conv_wrapper_s8.c. Windows are gathered only with the DSP extension."""
     w, dtype = conv_shape(node), dtype_of(node, "i0")
     taps, pixels, c = _taps(w), w.batches * w.out_h * w.out_w, w.out_channels
     all_taps = w.kernel_h * w.kernel_w
@@ -123,8 +123,8 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 
 
 def dense(node: Node, *, dsp: bool = True) -> Found:
-    """Work of arm_nn_vec_mat_mult_t_s8.c: two outputs and four values at once; the remaining ones are
-    taken one by one. Without the DSP extension: three outputs at once.
+    """Return the work of arm_nn_vec_mat_mult_t_s8.c: two outputs and four values at once, and the remaining ones
+    singly. Without the DSP extension, three outputs are computed at once.
     """
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
@@ -147,7 +147,7 @@ def dense(node: Node, *, dsp: bool = True) -> Found:
 
 
 def pool(node: Node) -> Found:
-    """Work of arm_avgpool_s8.c and arm_max_pool_s8.c."""
+    """Return the work of arm_avgpool_s8.c and arm_max_pool_s8.c."""
     n, h, w, c = (1, 1, 1, 1, *node.inputs[0].shape)[-4:] if node.inputs[0] is not None else (1, 1, 1, 1)
     kernel = [max(1, int(node.options.get(name, 1))) for name in ("filterHeight", "filterWidth")]
     stride = [max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW")]
@@ -165,7 +165,9 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """Work of arm_transpose_conv_wrapper_s8.c. With many channels it is a convolution of an input with gaps."""
+    """Return the work of arm_transpose_conv_wrapper_s8.c. With many channels it is a convolution of an input with
+    gaps.
+    """
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

@@ -1,8 +1,8 @@
-"""Find the TFLM kernel that runs an operator, and how often that kernel runs through its loops.
+"""Finds the TFLM kernel that runs an operator, and how often its loops run.
 
-The kernels are those of CMSIS-NN (Source/*/arm_*.c), with or without the DSP extension, where TFLM has a wrapper for
-them (tensorflow/lite/micro/kernels/cmsis_nn), and TFLM's reference kernels otherwise. benchmarks/builtin_costs.py fits
-the instructions per unit of each amount (builtin_costs.json).
+If TFLM has a wrapper for a kernel of CMSIS-NN (tensorflow/lite/micro/kernels/cmsis_nn), this is the kernel
+(Source/*/arm_*.c), with or without the DSP extension. Otherwise it is TFLM's reference kernel.
+benchmarks/builtin_costs.py fits the instructions per unit of each amount (builtin_costs.json).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class KernelWork(NamedTuple):
     kernel: str
     """Type of the operator, type of its values, and variant of its kernel."""
     amounts: Amounts
-    """Number of units of each kind of work."""
+    """Number of units for each kind of work."""
 
 
 def kernel_work(graph: Graph, op: Op, *, dsp: bool = True) -> KernelWork:
@@ -44,7 +44,7 @@ CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _computed(node: Node) -> str:
-    """Return the type of the values in the computation, which excludes indices, shapes and handles."""
+    """Return the type of the values that are computed. Indices, shapes and handles do not count."""
     inputs = [t.dtype.lower() for t in _activations(node)]
     return next((dtype for dtype in inputs if dtype != "int32"), dtype_of(node, "i0"))
 
@@ -63,7 +63,7 @@ def _elements(node: Node) -> Found:
 
 
 def _binary(node: Node) -> Found:
-    """Count operands of one shape in CMSIS-NN, four values at once; reference kernels broadcast index by index."""
+    """Count operands of one shape in CMSIS-NN, four values at once. Reference kernels broadcast, index by index."""
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}
@@ -76,7 +76,7 @@ def _copied(node: Node) -> Found:
 
 
 def _concatenation(node: Node) -> Found:
-    """Count a memcpy() for each operand of each outer index. Operands with short runs take longest."""
+    """Count a memcpy() for each operand and outer index. Operands with short runs take longest."""
     axis = int(node.options.get("axis", 0)) % max(1, node.rank("o0"))
     shape = node.outputs[0].shape
     pieces = math.prod(shape[:axis]) * len(node.inputs)
@@ -99,14 +99,14 @@ def _pad(node: Node) -> Found:
 
 
 def _slice(node: Node) -> Found:
-    """Count values, or runs of the last axis."""
+    """Count the values, or runs of the last axis."""
     out = node.outputs[0]
     rows = out.elements // max(1, out.shape[-1] if out.shape else 1)
     return "", {"rows": rows, "written": out.elements}
 
 
 def _reduced(node: Node) -> Found:
-    """Count a loop over indices of any rank. Some axes have their own loops."""
+    """Count a loop over indices of any rank. Some axes have separate loops."""
     axes = node.inputs[1].data if len(node.inputs) > 1 and node.inputs[1] is not None else None
     rank = node.rank("i0")
     chosen = sorted({int(a) % max(1, rank) for a in np.asarray(axes).ravel()}) if axes is not None else []
@@ -157,7 +157,7 @@ def _scale(tensor: Tensor | None) -> float:
 
 
 def _blocks(node: Node) -> Found:
-    """Count pixels, whose values are moved one by one."""
+    """Count the pixels, whose values are moved one by one."""
     out = node.outputs[0]
     pixels = max(node.elements(name) // max(1, node.dim(name, 3)) for name in ("i0", "o0"))
     return "", {"pixels": pixels, "written": out.elements}
@@ -230,9 +230,9 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), windows.pool),
     "TRANSPOSE_CONV": windows.transpose_conv,
 }
-"""Functions by type of operator. Other types work element by element."""
+"""Functions by type of operator. Operators of other types work element by element."""
 WITHOUT_DSP: Mapping[str, Callable[[Node], Found]] = {
     "DEPTHWISE_CONV_2D": partial(windows.depthwise, dsp=False),
     "FULLY_CONNECTED": partial(windows.dense, dsp=False),
 }
-"""Functions for kernels of CMSIS-NN that take another path on cores without the DSP extension."""
+"""Functions for kernels of CMSIS-NN that are different on cores without the DSP extension."""

@@ -1,7 +1,7 @@
 """Estimate the instructions of a plan on a core from the work of its operators.
 
 Multiply-accumulates alone mislead (msf-CNN, section 8.3): a plan also pays for every byte that it reads and writes, for
-weights that it fetches again, for each pixel, and for each iteration. costs.json has the cost of each of these in each
+weights that it fetches again, for each pixel, and for each iteration. costs.json has the cost of each of these for each
 kernel, fitted to counted instructions (benchmarks/costs.py).
 """
 
@@ -23,52 +23,52 @@ class Work:
     """Work of one operator of a plan in one inference."""
 
     kernel: str
-    """Kernel and way of computing: "CONV tiles", "DSP_CONV rows"."""
+    """Name of the kernel and of its way of computing, such as "CONV tiles" or "DSP_CONV rows"."""
     macs: float = 0
     """Multiply-accumulates of the kernel, including those for the padding of packed windows."""
     weights: float = 0
-    """Bytes of weights that are fetched. Packed convolutions share them among a few pixels, and the DSP extension
-    multiplies four channels at once by others.
+    """Bytes of weights that are read. Packed convolutions read them once for a few pixels, and the DSP extension
+    multiplies the weights of four channels at once.
     """
     read: float = 0
-    """Bytes under its windows, each counted as often as it is read."""
+    """Bytes under the operator's windows. A byte counts as often as it is read."""
     written: float = 0
-    """Bytes of its output, or sums that it changes."""
+    """Bytes of the output, or sums that are changed."""
     pixels: float = 0
-    """Output pixels; for sums, input pixels."""
+    """Number of output pixels; for sums, of input pixels."""
     taps: float = 0
-    """Pixels under its windows."""
+    """Number of pixels under the operator's windows."""
     iterations: float = 0
     rows: float = 0
-    """Rows looked up in all windows, with repetitions. For sums: outputs."""
+    """Number of row look-ups in all windows; for sums, number of outputs."""
     loops: float = 0
-    """Inner loops that it begins (plan/iteration/work_plain.py, work_packed.py)."""
+    """Number of inner loops that begin (plan/iteration/work_loops.py)."""
     pieces: float = 0
-    """Pieces that the kernel takes alone or gathers itself, depending on the kernel."""
+    """Number of pieces that the kernel processes singly or gathers itself."""
     odd: float = 0
-    """Number of times that remaining channels are computed alone."""
+    """Number of times that remaining channels are computed separately."""
     clamped: float = 0
-    """Bytes that are clamped after they are computed."""
+    """Bytes of results that are clamped."""
     quads: float = 0
-    """Number of times that four values are taken or gathered at once."""
+    """Number of times that four values are processed or gathered at once."""
     singles: float = 0
-    """Values that are taken or gathered one by one."""
+    """Number of values that are processed or gathered singly."""
     runs: float = 0
-    """Runs of bytes that several windows or channels share or that are moved; lists of taps that are made."""
+    """Number of runs of bytes that several windows or channels share or that are moved, and of lists of taps."""
     swept: float = 0
-    """Pieces of these runs and taps of these lists."""
+    """Number of pieces of these runs, and of taps in these lists."""
     gathers: float = 0
-    """Rows of windows that are gathered one by one; for a pool, taps of channels that are taken one by one."""
+    """Number of window rows that are gathered singly; for a pool, of taps of channels that are processed singly."""
     batches: float = 0
     """Number of times that a kernel runs through its weights."""
     listed: float = 0
-    """Pixels under its windows that are found one by one in column windows."""
+    """Number of pixels under the windows that are looked up singly in column windows."""
     vectors: float = 0
-    """Values or taps that are multiplied by up to 32 channels at once, as vectors of a RISC-V core do."""
+    """Number of values or taps that are multiplied by up to 32 channels at once, as vectors of a RISC-V core do."""
     older: float = 0
-    """Rows that are looked up in a state."""
+    """Number of rows that are looked up in a state."""
     kept: float = 0
-    """Iterations whose row is stored in a state."""
+    """Number of iterations whose row is stored in a state."""
 
     @property
     def amounts(self) -> tuple[float, ...]:
@@ -78,10 +78,10 @@ class Work:
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:]
 Cost = Literal["macs", "instructions", "time"]
-"""Cost by which plans are compared, besides bytes of the arena."""
+"""Names of the costs by which plans are compared, besides bytes of the arena."""
 COSTS: tuple[Cost, ...] = get_args(Cost)
 Costs = Mapping[str, Sequence[float]]
-"""For each kernel, the instructions per unit of each amount."""
+"""Instructions per unit of each amount, by kernel."""
 
 MESSAGES: Mapping[str, tuple[float, float]] = {
     "cortex-m0": (1000, 19.9),
@@ -89,9 +89,9 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
     "rv32-v": (850, 24.1),
     "": (530, 11.6),
 }
-"""By core: instructions of a message between devices, and of each byte of its row. The key "" is for all other cores.
+"""Instructions of a message between devices, and of each byte of its row, by core. The key "" is for all other cores.
 
-They were counted by tests/cores/test_link.py, without the transport of the message.
+tests/cores/test_link.py counted them, without the transport of the message.
 """
 
 
@@ -101,15 +101,15 @@ class Table:
 
     core: str
     target: str
-    """Target whose programs the core runs best."""
+    """Target whose programs run best on the core."""
     library: str
     """Digest of the C library's code that was counted (benchmarks/costs.py), empty for an older library."""
     kernels: Costs
     plans: int
-    """Number of plans that the fit has not seen.
+    """Number of plans that were not used for the fit.
 
-    The errors of their estimates follow: the median, and the largest overestimate and underestimate, as shares of the
-    counted instructions.
+    The errors of their estimates follow: the median, and the largest overestimate and underestimate, as fractions of
+    the counted instructions.
     """
     median: float
     high: float
@@ -125,7 +125,7 @@ class Table:
         return round(sum(estimate(self.kernels, one) for one in work))
 
     def known(self, work: Collection[Work]) -> int | None:
-        """Return instructions(), or None if a kernel was never counted on this core, as those of float32."""
+        """Return instructions(), or None if a kernel was never counted on this core, for example a float32 kernel."""
         return self.instructions(work) if counted(self.kernels, work) else None
 
 
@@ -133,13 +133,13 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest one."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # other ways were measured: take that with the most words in common
+    if len(alike) > 1:  # for a kernel measured in other ways, take the one with the most words in common
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(sum(n * cost for n, cost in zip(work.amounts, kernels[each], strict=True)) for each in alike or kernels)
 
 
 def counted(kernels: Costs, work: Iterable[Work]) -> bool:
-    """Return whether each kernel was counted in some way of computing."""
+    """Return whether each kernel was counted in at least one way of computing."""
     return {one.kernel.split()[0] for one in work} <= {kernel.split()[0] for kernel in kernels}
 
 
@@ -155,7 +155,7 @@ def tables() -> Mapping[str, Table]:
 
 
 def _own(measured: Costs) -> Costs:
-    """Return costs of the user's own kernels: those of softmax, which also works pixel by pixel."""
+    """Return costs for the user's own kernels: those of softmax, which also works pixel by pixel."""
     softmax = {kernel: each for kernel, each in measured.items() if kernel.split()[0] == "SOFTMAX"}
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 
@@ -168,16 +168,14 @@ def _messages(core: str) -> Costs:
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
-    """Return the estimated instructions on each core of this target where all kernels were counted."""
+    """Return the estimated instructions for each core of this target on which all kernels were counted."""
     known = {core: found.known(work) for core, found in tables().items() if found.target == target}
     return {core: instructions for core, instructions in known.items() if instructions is not None}
 
 
 def table(target: str, core: str | None = None) -> Table:
-    """Return the estimates for a core that runs this target's programs.
-
-    The default is the target's own core or, for generic programs, the slowest core. Raises UsageError for a core that
-    is unknown or cannot run these programs.
+    """Return the cost table for a core that runs this target's programs. The default is the target's own core or, for
+    generic programs, the slowest one. Raises UsageError for a core that is unknown or cannot run these programs.
     """
     known = tables()
     if core is None:
@@ -191,7 +189,7 @@ def table(target: str, core: str | None = None) -> Table:
 
 
 def runs(core: str | None, target: str) -> bool:
-    """Return whether a core was measured and runs this target's programs."""
+    """Return whether a core was measured and can run this target's programs."""
     return core is not None and core in tables() and family(target) in family(tables()[core].target).runs
 
 

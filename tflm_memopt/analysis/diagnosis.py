@@ -1,4 +1,4 @@
-"""Name the kind of a model and recommend what to do: the first line of every report."""
+"""Determines the kind of a model and recommends what to do: the first line of every report."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tflm_memopt.tflm.shapes import undefined
 ETHOS_U = "ethos-u"
 """Custom operator that Vela makes for Arm's NPU."""
 POST_PROCESSING = "TFLite_Detection_PostProcess"
-"""A custom operator whose outputs are float32 in every model."""
+"""Custom operator whose outputs are float32 in every model."""
 EDGE_TPU = "edgetpu-custom-op"
 """Custom operator that edgetpu_compiler makes for Google's Edge TPU."""
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
-"""Types in which operators compute. Others are indices, shapes and conditions."""
+"""Types in which operators compute. Other types are used for indices, shapes and conditions."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
@@ -43,7 +43,7 @@ class Diagnosis:
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
     """Return the diagnosis of a model.
 
-    whole: no part of it can be converted. int8_interface: it gets an int8 interface already.
+    whole: whether no part of it can be converted. int8_interface: whether it already gets an int8 interface.
     """
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
@@ -120,7 +120,7 @@ def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
 
 
 def _activations(graph: Graph, op: Op) -> Iterator[Tensor]:
-    """Return the inputs and outputs of an operator without constants."""
+    """Return the inputs and outputs of an operator, without constants."""
     tensors = (graph.tensors[t] for t in (*op.inputs, *op.outputs) if t in graph.tensors)
     return (t for t in tensors if not t.constant and t.dtype in COMPUTED)
 
@@ -130,7 +130,7 @@ def _in_float(graph: Graph, op: Op) -> bool:
 
 
 def _stored(graph: Graph, op: Op) -> Iterator[str]:
-    """Yield the types of an operator's weights; for DEQUANTIZE of a constant, the stored type."""
+    """Yield the types of an operator's weights. For DEQUANTIZE of a constant, this is the stored type."""
     places = (0,) if op.type == "DEQUANTIZE" else WEIGHTS.get(op.type, (0, ()))[1]
     given = (graph.tensors.get(op.inputs[i]) for i in places if i < len(op.inputs))
     return (t.dtype for t in given if t is not None and t.constant)

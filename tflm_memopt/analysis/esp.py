@@ -1,9 +1,9 @@
 """Estimate the cycles of a model on Espressif's chips from published cycles of ESP-NN's kernels and counted C code.
 
-No model was run on these chips here. esp.json has the published figures with their sources, and ranges of costs for
-each kernel that contain them. Kernels in plain C cost their instructions on RV32, counted, times the chip's range of
-cycles for each of them, also on Xtensa, whose compiler for these chips is not available. The upper bounds include
-reading weights from flash that the cache cannot hold.
+No model was run on these chips for this. esp.json has the published figures with their sources, and a range of costs
+for each kernel that contains the figures. A kernel in plain C costs its counted instructions on RV32 times the chip's
+range of cycles per instruction. This also applies to Xtensa, whose compiler for these chips is not available. The upper
+bounds include reading weights from flash that the cache cannot hold.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 Span = tuple[float, float]
 """Lower and upper bound."""
 Costs = Mapping[str, Span]
-"""Cost of each unit of work: macs, taps, values (read under windows) and written (values)."""
+"""Cost of each unit of work: macs, taps, values (read under windows) and written values."""
 
 COUNTED = "rv32"
-"""Core of analysis/costs.json whose instructions stand for those of all chips."""
+"""Core of analysis/costs.json whose instructions are used for all chips."""
 TFLM = "cortex-m4"
-"""Core of builtin_costs.json whose instructions stand for those of TFLM's reference kernels."""
+"""Core of builtin_costs.json whose instructions are used for those of TFLM's reference kernels."""
 TFLM_FACTOR = 2.0
-"""RV32 and Xtensa need at most this many times the instructions of a Cortex-M4 for a reference kernel."""
+"""Largest ratio of the instructions of a reference kernel on RV32 or Xtensa to those on a Cortex-M4."""
 AT_ONCE = 8
-"""Pixels for which ESP-NN's convolutions read the weights once."""
+"""Number of pixels for which ESP-NN's convolutions read the weights once."""
 SHARE = 4
-"""In a group of operators, an operator's weights stay in the cache if they take at most 1 / SHARE of it."""
+"""Limit of an operator's weights as a fraction of the cache, 1 / SHARE, below which they stay in the cache while a
+group runs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,11 @@ class EspChip:
 
     name: str
     vectors: bool
-    """ESP-NN has vector kernels for the chip; otherwise its kernels are C."""
+    """Whether ESP-NN has vector kernels for the chip. Otherwise its kernels are C."""
     cycles_per_instruction: Span
     """Cycles for each instruction that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
-    """Costs of ESP-NN's kernels: cycles with vectors, else instructions."""
+    """Costs of ESP-NN's kernels: cycles for vector kernels, otherwise instructions."""
     cache: int
     """Bytes of the cache for constants in flash."""
     flash_cycles_per_byte: float
@@ -78,7 +80,7 @@ class EspChip:
         return low, high
 
     def plan(self, work: Iterable[Work]) -> Span | None:
-        """Return the cycles of a plan in our C kernels and ESP-NN's, or None if a kernel was never counted."""
+        """Return the cycles of a plan in our C kernels and in ESP-NN's, or None if a kernel was never counted."""
         work, table = tuple(work), tables()[COUNTED]
         ours = [one for one in work if packed(one) is None]
         if not counted(table.kernels, ours):
@@ -91,20 +93,22 @@ class EspChip:
         return sum(span[0] for span in spans), sum(span[1] for span in spans) + sum(self._fetched(one) for one in work)
 
     def share(self, work: Iterable[Work]) -> float | None:
-        """Return the share of a plan's multiply-accumulates in ESP-NN's kernels, or None if it has none."""
+        """Return the fraction of a plan's multiply-accumulates that ESP-NN's kernels compute, or None if there are
+        none.
+        """
         macs = [(one.macs, packed(one) is not None) for one in work]
         total = sum(n for n, _ in macs)
         return sum(n for n, inside in macs if inside) / total if total else None
 
     def _in_library(self, work: Work, kernel: str) -> Span:
-        """Return the cycles of an ESP-NN kernel for an operator of a plan, and of our code around it."""
+        """Return the cycles of an ESP-NN kernel for an operator of a plan, and of the library's code around it."""
         amounts = {name: float(getattr(work, name)) for name in ("macs", "read", "written", "pixels", "iterations")}
         around = _times(_cost(_spans(data()["around"]), amounts), self.cycles_per_instruction)
         inside = self._library(kernel, amounts)
         return inside[0] + around[0], inside[1] + around[1]
 
     def _library(self, kernel: str, amounts: Mapping[str, float]) -> Span:
-        """Return the cycles of an ESP-NN kernel without reading weights from flash."""
+        """Return the cycles of an ESP-NN kernel, without reading weights from flash."""
         span = _cost(self.kernels[kernel], amounts)
         return span if self.vectors else _times(span, self.cycles_per_instruction)
 
@@ -118,7 +122,7 @@ class EspChip:
         return low, high + weights * reads * self.flash_cycles_per_byte
 
     def _fetched(self, work: Work) -> float:
-        """Return the most cycles for reading the weights of an operator of a plan from flash."""
+        """Return the maximum number of cycles for reading the weights of an operator of a plan from flash."""
         nbytes = work.macs / work.pixels if work.pixels else 0.0
         reads = work.iterations if nbytes > self.cache / SHARE else min(1.0, work.iterations)
         return nbytes * reads * self.flash_cycles_per_byte
@@ -134,11 +138,11 @@ KERNELS: Mapping[str, str] = {
     "MAX_POOL_2D": "MAX_POOL",
     "SOFTMAX": "SOFTMAX",
 }
-"""Operators for which TFLM has ESP-NN kernels, with the name of these in esp.json."""
+"""Operators for which TFLM has ESP-NN kernels, with the kernels' names in esp.json."""
 
 
 def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]:
-    """Return the kernel, its amounts of work, the bytes of its weights, and how often it reads them."""
+    """Return the kernel, its amounts of work, the bytes of its weights, and how often it reads the weights."""
     name, written = KERNELS[kind], node.elements("o0")
     if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
         w, weights = conv_shape(node), node.elements("i1")
@@ -156,7 +160,7 @@ def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]
 
 
 def packed(work: Work) -> str | None:
-    """Return the name in esp.json of the ESP-NN kernel that runs an operator of a plan, or None for our own kernels."""
+    """Return the name in esp.json of the ESP-NN kernel that runs an operator of a plan, or None for other kernels."""
     kernel = work.kernel.split()[0]
     return {"ESP_CONV": "ESP_CONV", "ESP_DEPTHWISE": "DEPTHWISE"}.get(kernel)
 

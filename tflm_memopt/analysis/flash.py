@@ -1,7 +1,7 @@
-"""Estimate the flash that a model adds to a firmware: its own bytes, this project's C library, TFLM.
+"""Estimates the flash that a model adds to a firmware: its own bytes, this project's C library, and TFLM.
 
-flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one. The model's bytes are
-exact. The others are estimates: sums of parts that were measured one by one.
+flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one core. The model's bytes
+are exact. The other figures are estimates, which add up parts that were measured separately.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ from typing import Any
 from tflm_memopt.ops.packing import Family
 
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
-"""Cores that run the code of another core."""
+"""Cores that run the same code as another core."""
 OTHERS = "rv32"
 """Core whose sizes are used for unmeasured cores, because plain C takes most flash on it."""
 MODULE_CODE = 256
-"""Most bytes of a C module's functions and tables, without its stored sample (tests/cores/test_module.py)."""
+"""Maximum size of a C module's functions and tables in bytes, without its stored sample
+(tests/cores/test_module.py).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes of flash for inference on a core."""
+    """Bytes of flash that inference needs on a core."""
 
     core: str
     """Core whose library was measured."""
     model: int
     """Bytes of the .tflite file or, for a C module, of its programs and constants."""
     library: int
-    """Bytes of the C library's parts and of the adapter for TFLM or the module's own code; 0 if not needed."""
+    """Bytes of the C library's parts, and of the adapter for TFLM or the module's own code; 0 if not needed."""
     tflm: int
     """Bytes of TFLM's interpreter and kernels; 0 for a C module."""
 
@@ -48,18 +50,18 @@ class Firmware:
     model: int
     """Bytes of the .tflite file or, for a C module, of its programs and constants."""
     operators: tuple[str, ...]
-    """Operators that TFLM's kernels run, each once."""
+    """Operators that TFLM's kernels run, without duplicates."""
     parts: tuple[str, ...] = ()
     """Parts of the C library by their names in flash.json: kernels, packings and parts of the executor."""
     rewritten: bool = False
     """Whether it needs the C library."""
     packed: frozenset[Family] = frozenset()
-    """Families that its programs are packed for. A board has to support all of them."""
+    """Core families that its programs are packed for. A board must support all of them."""
     interpreter: bool = True
-    """Whether TFLM runs the model; otherwise it is a C module."""
+    """Whether TFLM runs the model. Otherwise it is a C module."""
 
     def on(self, core: str) -> Footprint:
-        """Return the footprint on a core of analysis/costs.py; any other core counts as OTHERS."""
+        """Return the footprint on a core of analysis/costs.py. Any other core counts as OTHERS."""
         return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:
@@ -77,7 +79,7 @@ def tflm(operators: Iterable[str]) -> int:
 
 
 def kernels(operators: Iterable[str]) -> int:
-    """Return the bytes of TFLM's kernels. One that was not measured counts as the median of the others."""
+    """Return the bytes of TFLM's kernels. A kernel that was not measured counts as the median of the others."""
     known, shared, wanted = _measured()["tflm"]["kernels"], int(_measured()["tflm"]["shared"]), list(operators)
     middle = sorted(known.values())[len(known) // 2]
     own = sum(max(0, known.get(name, middle) - shared) for name in wanted)
@@ -85,7 +87,7 @@ def kernels(operators: Iterable[str]) -> int:
 
 
 def source() -> str:
-    """Describe the TFLM that was measured and how it was built."""
+    """Return a description of the measured TFLM and its build."""
     return str(_measured()["tflm"]["source"])
 
 
@@ -95,7 +97,7 @@ class _Library:
 
     base: int
     each: Mapping[str, int]
-    """Bytes of each kernel, packing or part."""
+    """Bytes of each kernel, packing and part."""
 
 
 @cache

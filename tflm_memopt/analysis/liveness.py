@@ -1,4 +1,4 @@
-"""Compute the live bytes of whole tensors while each operator runs, which a planner without fusion has to hold."""
+"""Computes the live bytes of whole tensors while each operator runs, which a planner without fusion must hold."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from tflm_memopt.model.graph import Graph, TensorId
 
 
 def live_bytes(graph: Graph) -> list[int]:
-    """Return for each operator the bytes of the activations alive while it runs, operands and results included.
+    """Return, for each operator, the bytes of the activations that are live while it runs, including operands and
+    results.
 
-    Inputs live from the start to their last use, outputs from their producer to the end, as in TFLM
+    Inputs are live from the start to their last use, and outputs from their producer to the end, as in TFLM
     (micro_allocation_info.cc).
     """
     first: dict[TensorId, int] = dict.fromkeys(graph.inputs, 0)

@@ -1,8 +1,8 @@
 """Estimate the milliseconds of an inference from its instructions, cycles per instruction, and the clock.
 
-The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has them for each
-kernel, from the model of benchmarks/cycles.py, with the known error of that model. esp.py has ranges for Espressif's
-chips. For other cores only instructions are known.
+The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has the cycles per
+instruction for each kernel, from the model of benchmarks/cycles.py, with the known error of that model. esp.py has
+ranges for Espressif's chips. For other cores only instructions are known.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Span = tuple[float, float]
 """Lower and upper bound."""
 UNIFIED = "for both"
-"""End of the key of a timing with a unified cache, as chips with external flash have it."""
+"""Suffix of the key of a timing with a unified cache, as in chips with external flash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,19 @@ class FlashTiming:
     """Timing of a chip's flash at its full clock, in terms of the model of benchmarks/cycles.py."""
 
     wait_states: int
-    """Additional cycles for each line that is read from the memory itself."""
+    """Additional cycles for each line that is read from the flash itself."""
     line_bytes: int = 16
-    """Bytes that are read at once and cached together."""
+    """Bytes of a line, which is read and cached as a whole."""
     instruction_lines: int = 0
-    """Lines of an instruction cache. The least recently used line is replaced."""
+    """Number of lines of an instruction cache. The least recently used line is replaced."""
     data_lines: int = 0
-    """Lines in a cache for constants."""
+    """Number of lines of a cache for constants."""
     prefetch: bool = False
-    """Whether the line after the executed one is read ahead."""
+    """Whether the next line is read ahead."""
     unified_ways: int = 0
-    """Ways of a set-associative cache of `instruction_lines` that code and constants share; 0: separate caches."""
+    """Ways of a set-associative cache of `instruction_lines` lines that code and constants share; 0 for separate
+    caches.
+    """
 
     @property
     def key(self) -> str:
@@ -53,48 +55,48 @@ class FlashTiming:
 
 
 NO_WAIT = FlashTiming(0)
-"""Code and constants without wait states, as in tightly coupled memory."""
+"""Timing of code and constants without wait states, as in tightly coupled memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCycles:
-    """Cycles to read and to write a byte of slow memory, beyond those of fast memory."""
+    """Cycles to read and to write a byte of slow memory, in addition to those of fast memory."""
 
     read: Span
     write: Span
 
     @staticmethod
     def of(read: Sequence[float], write: Sequence[float]) -> SlowCycles:
-        """Return the costs from pairs of the least and the most."""
+        """Return the costs from pairs of the minimum and maximum."""
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
-        """Return the costs at another clock. The memory keeps its own clock."""
+        """Return the costs in cycles of another clock, while the memory keeps its own clock."""
         return SlowCycles.of([n * factor for n in self.read], [n * factor for n in self.write])
 
     def moved(self, read: int, written: int) -> Span:
-        """Return the cycles for bytes read and written."""
+        """Return the cycles for reading and writing these numbers of bytes."""
         low, high = (read * self.read[end] + written * self.write[end] for end in (0, 1))
         return low, high
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Cycles per instruction on a core with a flash, the model's error included."""
+    """Cycles per instruction on a core with a flash, including the model's error."""
 
     kernels: Mapping[str, Span]
-    """By kernel. The key "" is for kernels that were not modelled."""
+    """Cycles per instruction by kernel. The key "" is for kernels that were not modelled."""
     cmsis_nn: Mapping[str, Span]
     """Cycles per instruction of TFLM with CMSIS-NN, by type of operator. The key "" is for all other types."""
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
-        """Return the cycles of operators that TFLM runs, from their instructions by type."""
+        """Return the cycles of operators that TFLM runs, given their instructions by type."""
         each = [(n, self.cmsis_nn.get(kind, self.cmsis_nn[""])) for kind, n in counts.items()]
         low, high = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
         return low, high
 
     def of(self, kernel: str) -> Span:
-        """Return the cycles per instruction in a kernel. A variant that was not modelled counts as the plain kernel."""
+        """Return the cycles per instruction of a kernel. A variant that was not modelled counts as the plain kernel."""
         name, *_, way = kernel.split()
         return self.kernels.get(kernel) or self.kernels.get(f"{name} {way}") or self.kernels[""]
 
@@ -143,7 +145,7 @@ class Clock:
     """Clock of a core, which converts instructions into milliseconds."""
 
     core: str
-    """Name of the core as in costs.json or, for an unmeasured core, its maker's name."""
+    """Name of the core as in costs.json or, for an unmeasured core, the manufacturer's name."""
     mhz: float
     board: str = ""
     """Identifier of the board, or ""."""
@@ -152,11 +154,11 @@ class Clock:
     chip: str = ""
     """Name of the board's chip, or ""."""
     slow: SlowCycles | None = None
-    """Costs of the board's slow memory, or None if unknown."""
+    """Costs of the board's slow memory, or None if they are unknown."""
 
     @property
     def esp(self) -> EspChip | None:
-        """Costs on the board's chip if it is one of Espressif's, or None."""
+        """Costs on the board's chip if it is one of Espressif's, else None."""
         from tflm_memopt.analysis import esp  # noqa: PLC0415 (slow to import)
 
         return esp.chip(self.chip)
@@ -174,22 +176,22 @@ class Clock:
         return self.rates.kernels[""] if self.rates else None
 
     def prices(self, core: str) -> bool:
-        """Return whether plans whose instructions are estimated for `core` have a known time."""
+        """Return whether the time of plans is known whose instructions are estimated for `core`."""
         return self.esp is not None or (self.rates is not None and self.core == core)
 
     @property
     def library(self) -> str:
-        """Library of the original's kernels."""
+        """Library that provides the original model's kernels."""
         return "ESP-NN" if self.esp else "CMSIS-NN"
 
     @property
     def rates(self) -> Rates | None:
-        """Cycles per instruction, or None if unknown."""
+        """Cycles per instruction, or None if they are unknown."""
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the cycles of a plan, with the error of estimates, or None if unknown. moved: bytes of slow memory
-        that the plan reads and writes.
+        """Return the range of cycles of a plan, including the error of estimates, or None if unknown. moved: bytes of
+        slow memory that the plan reads and writes.
         """
         inside = self._fast(work)
         if not any(moved) or inside is None:
@@ -221,7 +223,7 @@ class Clock:
         return _widened(self.rates.builtin(counts), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
-        """Convert cycles to milliseconds, lower and upper bound; None if unknown."""
+        """Convert the lower and upper bound of cycles to milliseconds. None stays None."""
         return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
 
     def within(self, milliseconds: float) -> float:
@@ -236,7 +238,7 @@ class Clock:
 
 
 def _widened(span: Span, high: float, low: float) -> Span:
-    """Widen a range by the largest errors of the estimates of instructions."""
+    """Widen a range by the largest errors of the instruction estimates."""
     return span[0] / (1 + high), span[1] / (1 - low)
 
 
@@ -256,7 +258,7 @@ class TimeLimit:
 
     @property
     def cycles(self) -> float:
-        """Cycles that remain for the plan, 0 if none remain."""
+        """Cycles that remain for the plan, or 0 if none remain."""
         return max(0.0, self.clock.within(self.milliseconds) - self.builtin)
 
     def takes(self, work: Iterable[Work]) -> float:
@@ -265,7 +267,7 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the smallest limit in milliseconds, rounded up, that a plan of these cycles keeps."""
+        """Return the smallest limit in milliseconds, rounded up, that a plan with these cycles keeps."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
@@ -274,9 +276,9 @@ class Inference:
     """Estimate of one inference."""
 
     instructions: int | None
-    """None if unknown, as for vector kernels of ESP-NN."""
+    """Estimated instructions, or None if unknown, as for vector kernels of ESP-NN."""
     milliseconds: Span | None
-    """Lower and upper bound, or None if cycles or clock are unknown."""
+    """Lower and upper bound of the milliseconds, or None if cycles or clock are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,19 +289,20 @@ class Time:
     board: str
     mhz: float | None
     cycles: Span | None
-    """Modelled cycles per instruction, lower and upper bound, or None if unknown."""
+    """Lower and upper bound of the modelled cycles per instruction, or None if unknown."""
     original: Inference | None
-    """Estimate under TFLM with the kernels of `library`, or None if unknown."""
+    """Estimate for the original under TFLM with the kernels of `library`, or None if unknown."""
     rewritten: Inference | None
-    """Estimate of the rewritten model, or None if uncounted builtin operators remain."""
+    """Estimate for the rewritten model, or None if builtin operators remain that were not counted."""
     library: str = "CMSIS-NN"
     """Library of the original's kernels: CMSIS-NN (builtin_cost.py) or ESP-NN (esp.py)."""
     share: float | None = None
-    """Share of the rewritten model's multiply-accumulates in ESP-NN's kernels, on Espressif's chips."""
+    """Share of the rewritten model's multiply-accumulates that ESP-NN's kernels compute, on Espressif's chips."""
 
     @property
     def change(self) -> Span | None:
-        """Relative change of the time, least and most, or of instructions if times are unknown; None: both unknown.
+        """Minimum and maximum of the relative change of the time. If times are unknown, it is that of the instructions,
+        or None if both are unknown.
 
         The cycle model's error is taken to be the same before and after, so equal ends of the two ranges are compared.
         """
@@ -321,8 +324,8 @@ def time_of(
     cycles: tuple[Span | None, Span | None],
     work: Iterable[Work] = (),
 ) -> Time:
-    """Return the times of both models from their instructions and cycles, each of the original and of the rewritten
-    model; None where unknown. work: of our operators.
+    """Return the times of both models. instructions, cycles: those of the original and of the rewritten model, None
+    where unknown. work: work of our operators.
     """
     after, counted = cycles[1], instructions[1]
     per = clock.per_instruction if clock else None

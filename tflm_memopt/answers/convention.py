@@ -15,7 +15,7 @@ PLANNED_FOR: Mapping[str, str] = {
     "cmsis-nn": "CMSIS-NN: nothing overlaps where its own kernels run",
     "esp-nn": "ESP-NN: nothing overlaps where its own kernels run",
 }
-"""Description of the kernels that a model of builtin operators relies on."""
+"""Descriptions of the kernels on which a model of builtin operators relies."""
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 
@@ -33,12 +33,12 @@ def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the op
 
 
 def unknown(arena: Arena) -> str:
-    """Return a phrase that names the allocations missing from the figures, or ""."""
+    """Return a phrase that names the allocations that the figures lack, or ""."""
     return "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is unknown"
 
 
 def with_arenas(record: Any) -> dict[str, Any]:
-    """Return a record as plain data, with its arenas converted by Arena.to_json()."""
+    """Return a record as plain data. Its arenas are converted by Arena.to_json()."""
     arenas = {f.name: value for f in fields(record) if isinstance(value := getattr(record, f.name), Arena)}
     return asdict(record) | {name: arena.to_json() for name, arena in arenas.items()}
 

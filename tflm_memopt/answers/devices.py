@@ -11,7 +11,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
 LINK_STATE = 64
-"""Most bytes of arena that an operator needs to continue after it has waited for a message."""
+"""Maximum bytes of arena that an operator needs to continue after it has waited for a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class DeviceReport:
 
 @dataclass(frozen=True, slots=True)
 class OneDevice:
-    """The same network, rewritten, on one device alone."""
+    """The same network, rewritten for a single device."""
 
     arena: Arena
     flash: int
@@ -77,22 +77,24 @@ class DevicesReport:
     rows: tuple[int, ...]
     """Operators whose rows are split among the devices; each device has all of their weights (FFMT)."""
     overlap: tuple[int, ...]
-    """The same without exchange: each device computes again the rows that it needs of its neighbours' (FTP)."""
+    """Operators whose rows are split without exchange: each device recomputes the rows of its neighbours that it needs
+    (FTP).
+    """
     channels: tuple[int, ...]
     """Operators whose output channels are split; each device has only the weights of its channels (FDT, fan-out)."""
     inputs: tuple[int, ...]
     """Operators whose input channels are split; each device computes partial sums (FDT, fan-in)."""
     whole: tuple[int, ...]
-    """Operators that one device runs alone: the first device, or the one of its stage."""
+    """Operators that one device runs alone: the first device, or the device of their stage."""
     split_weights: tuple[int, ...]
     """Bytes per device of the weights that are split by output or input channels."""
     original_split_weights: int
     room: int
     """Minimum buffer size of a link between two devices, in bytes, if senders wait for room."""
     room_for_all: int
-    """Buffer size that holds all messages of an inference on a link; a link without flow control needs it."""
+    """Buffer size that holds all messages of an inference on a link. A link without flow control needs it."""
     identity: int
-    """Number carried by every message; it is equal for models that belong together."""
+    """Number in every message, which is equal for models that belong together."""
     seconds: float
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
@@ -121,12 +123,12 @@ class DevicesReport:
 
     @property
     def flash_part(self) -> float:
-        """The largest model relative to an even part of one device's model."""
+        """Size of the largest model relative to an even part of a single device's model."""
         return self.flash * len(self.devices) / self.alone.flash
 
     @property
     def drawbacks(self) -> tuple[str, ...]:
-        """Sentences that each name something that one device alone does at least as well."""
+        """Sentences about properties in which a single device is at least as good."""
         found, alone = [], self.alone
         more = self.ram - alone.arena.total
         if more > 0:
@@ -165,7 +167,7 @@ class DevicesPoint:
     """A Pareto-optimal split of a network: no other split is better in both peak device memory and time."""
 
     devices: int
-    """Number of devices that take part; with 1, the first device runs the whole network."""
+    """Number of devices that take part. With 1, the first device runs the whole network."""
     rows: tuple[int, ...]
     """Operators split by rows, as in DevicesReport."""
     overlap: tuple[int, ...]
@@ -187,12 +189,14 @@ class DevicesPoint:
 
     @property
     def memory(self) -> int:
-        """Bytes of arena and model together on the largest device."""
+        """Bytes of arena and model together on the device that needs most."""
         return self.ram + self.flash
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the free bytes of the board's RAM and flash, each on the fullest device, or None without a board."""
+        """Return the free bytes of the board's RAM and flash, each on the device that leaves least, or None without a
+        board.
+        """
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)
@@ -200,7 +204,7 @@ class DevicesPoint:
 
 @dataclass(frozen=True, slots=True)
 class DevicesExploration:
-    """Result of explore_devices(): memory of the largest device against time, fastest point first."""
+    """Result of explore_devices(): memory of the largest device against time, the fastest point first."""
 
     model: str
     devices: int
@@ -215,7 +219,7 @@ class DevicesExploration:
     points: tuple[DevicesPoint, ...]
     seconds: float
     board: str | None = None
-    """Id of the board that every device is, or None."""
+    """Id of the board that is used for every device, or None."""
 
     @property
     def convention(self) -> str:

@@ -18,18 +18,18 @@ class PointReport:
     """A Pareto-optimal plan in bytes and in the exploration's cost; it has been planned, checked and lowered."""
 
     overhead: float
-    """F: MACs executed divided by MACs of the original model."""
+    """F, the executed multiply-accumulates divided by those of the original model."""
     macs: int
     arena: Arena
     groups: int
     tiled: int
-    """Number of tiled groups; the other groups run row by row."""
+    """Number of tiled groups. The other groups run row by row."""
     instructions: int
     """Estimated instructions on the exploration's core (analysis/costs.py)."""
     rematerialisations: int
     """Number of tensors that are computed a second time, so that they need not be kept during a reduction over them."""
     proven: bool
-    """No layout of these groups has a lower head."""
+    """Whether no layout of these groups has a lower head."""
     plan: Plan
     board: BoardFit | None = None
     """Fit on the exploration's board, if there is one."""
@@ -46,7 +46,7 @@ class PointReport:
         return (self.board.ram_left, self.board.flash_left) if self.board else None
 
     def price(self, cost: Cost) -> float:
-        """F, instructions, or milliseconds at most."""
+        """Return F, the instructions, or the maximum milliseconds, whichever is the cost."""
         if cost == "time" and self.milliseconds:
             return self.milliseconds[1]
         return self.overhead if cost == "macs" else self.instructions
@@ -72,14 +72,16 @@ class Exploration:
     op_per: str
     target: str
     cost: Cost
-    """The second dimension of the frontier besides bytes. Instructions and time are estimates."""
+    """The cost of points besides bytes. Instructions and time are estimates."""
     core: str
     """The core for which instructions are estimated."""
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Points of the frontier, then points with tensors in slow memory; empty if no operator can run row by row."""
+    """Points of the frontier, followed by points with tensors in slow memory; empty if no operator can run row by
+    row.
+    """
     seconds: float
     original_instructions: int | None = None
     """Estimated instructions of the original under TFLM with CMSIS-NN on `core`, or None if unknown."""

@@ -28,12 +28,12 @@ class BoardReport:
 
     @property
     def slow_needed(self) -> int:
-        """Return the bytes of slow memory that the rewritten model needs."""
+        """Bytes of slow memory that the rewritten model needs."""
         return self.board.external_ram - self.rewritten.slow_left
 
     @property
     def distance(self) -> float:
-        """Return the ratio of the rewritten model's bytes to the board's room, or its inverse if that is larger."""
+        """Ratio of the rewritten model's bytes to the board's memory, or its inverse if that is larger."""
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)
@@ -55,16 +55,18 @@ class Fits:
 
     @property
     def fitting(self) -> int:
-        """Return the number of boards on which the rewritten model fits."""
+        """Number of boards on which the rewritten model fits."""
         return sum(row.rewritten.fits for row in self.boards)
 
     @property
     def original_fitting(self) -> int:
-        """Return the number of boards on which the original fits."""
+        """Number of boards on which the original fits."""
         return sum(row.original.fits for row in self.boards)
 
     def nearest(self, number: int) -> tuple[BoardReport, ...]:
-        """Return a number of boards whose RAM and flash are closest to the needs of the rewritten model."""
+        """Return the boards whose RAM and flash are closest to the needs of the rewritten model. number: how many
+        boards.
+        """
         nearest = sorted(self.boards, key=lambda row: row.distance)[:number]
         return tuple(row for row in self.boards if row in nearest)
 

@@ -18,8 +18,8 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer: `depth` of the tensor's `rows` rows are kept. In a tiled group, `depth` is 0 and `bytes` counts
-    pixels.
+    """A rolling buffer that keeps `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0 and `bytes`
+    counts pixels.
     """
 
     tensor: str
@@ -33,7 +33,7 @@ class StageReport:
     """An operator inside a group, and how the group computes its output."""
 
     ops: tuple[int, ...]
-    """Indices in the original model."""
+    """Indices of its operators in the original model."""
     operator: str
     tensor: str
     """Name of the output tensor."""
@@ -42,21 +42,22 @@ class StageReport:
     whole: int
     """Bytes of the whole output."""
     stripe: int
-    """Rows per stripe."""
+    """Number of rows per stripe."""
     tile: int
-    """Columns per tile; 0 for whole rows."""
+    """Number of columns per tile, or 0 for whole rows."""
     channel_groups: int
     """Number of channel groups, which run one after the other."""
     again: bool
-    """Rows shared by two stripes are recomputed."""
+    """Whether rows shared by two stripes are recomputed."""
     cached: bool
-    """Rows shared by two stripes are kept."""
+    """Whether rows shared by two stripes are kept."""
     sums: bool
-    """The operator accumulates int32 sums, one input row or one channel group at a time."""
+    """Whether the operator accumulates int32 sums, one input row or one channel group at a time."""
     packed: bool
-    """A packed kernel of the target runs the operator; otherwise a generic kernel does."""
+    """Whether a packed kernel of the target runs the operator. Otherwise a generic kernel does."""
     rematerialised: bool = False
-    """The operator computes its tensor a second time, so that the tensor need not be kept during a reduction over it.
+    """Whether the operator computes its tensor a second time, so that the tensor need not be kept during a reduction
+    over it.
     """
 
 

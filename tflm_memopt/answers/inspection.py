@@ -35,7 +35,7 @@ class OperatorReport:
     channels: int
     """Number of output channels, if the operator has weights."""
     dead_channels: int
-    """Number of output channels that cannot influence any model output; they are folded away."""
+    """Number of output channels that cannot influence any model output and are folded away."""
     live_bytes: int
     """Bytes of activations that are live while the operator runs."""
     supported: bool
@@ -55,10 +55,10 @@ class Inspection:
     tensors: tuple[TensorReport, ...]
     arena: Arena
     peak_operator: int | None
-    """Index of the operator during which most activation bytes are live."""
+    """Index of the operator during which most bytes of activations are live."""
     macs: int
     dead_macs: int
-    """MACs of dead channels, which folding saves."""
+    """Multiply-accumulates of dead channels, which folding saves."""
     channels: int
     dead_channels: int
     waiting: int
@@ -66,13 +66,13 @@ class Inspection:
     instead.
     """
     memory: MemoryMap = field(repr=False)
-    """Memory map as TFLM's own planner lays it out."""
+    """Memory map of the plan by TFLM's own planner."""
     firmware: Firmware = field(repr=False)
     """Flash that the model needs."""
     fits: tuple[BoardFit, ...] = field(repr=False)
     """Fit on every board."""
     refused: str = ""
-    """Reason why TFLM refuses the model; empty if the operators' types give no such reason."""
+    """Reason why TFLM refuses the model, or "" if the types of its operators give no reason."""
 
     @property
     def convention(self) -> str:

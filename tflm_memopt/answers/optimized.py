@@ -21,17 +21,17 @@ from tflm_memopt.targets.boards import BoardFit
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Inputs and outputs of one inference of a rewritten model, as bytes; the original model gives the same outputs."""
+    """Inputs and outputs of one inference of a rewritten model, as bytes. The original model has the same outputs."""
 
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
     real: bool = False
-    """The inputs are the user's example, not random numbers."""
+    """Whether the inputs are the user's example. Otherwise they are random."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its plan (None if the model is unchanged), its report, and the data of its pictures."""
+    """A rewritten model with its plan (None if the model is unchanged), its report, and the data for its figures."""
 
     model: bytes
     plan: Plan | None
@@ -39,7 +39,7 @@ class Optimized:
     original: bytes
     """The original model."""
     source: Path | None
-    """Path of the model, if it was given as a path."""
+    """Path of the model if it was given as a path."""
     inspection: Inspection
     """Inspection of the original model."""
     memory: MemoryMap
@@ -57,10 +57,10 @@ class Optimized:
         """Return the files that optimize writes, by name: model, plan, report and source files.
 
         emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
-        "esp-idf", a project; "tflite", only the model. A list, or names separated by commas, selects several. labels:
-        names for the values of a project's first output.
-        inputs: one array per model input, as verify() takes them, or with real numbers. A project or a C module stores
-        the first inference of them instead of a random one.
+        "esp-idf", a project; "tflite", only the model. A list, or a text with names separated by commas, selects
+        several. labels: names for the values of a project's first output. inputs: one array per model input, as
+        verify() takes them, or with real numbers. A project or a C module stores the first inference of them instead of
+        a random one.
         """
         return generic.files(self, emit, labels, inputs)
 

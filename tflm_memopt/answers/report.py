@@ -53,10 +53,12 @@ class Balance:
     """RAM saved and flash added by a rewrite, in bytes, on one core (convert/policy.py)."""
 
     core: str
-    """The core for which the library's size was measured."""
+    """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """model + library, and TFLM's kernels that only the rewritten model needs; negative if the file shrinks by more."""
+    """Growth of model and library, plus TFLM's kernels that only the rewritten model needs. It is negative if the file
+    shrinks by more.
+    """
     model: int
     """Growth of the .tflite file."""
     library: int
@@ -74,10 +76,10 @@ class PackedEstimate:
 
     core: str
     original: int | None
-    """The original under TFLM with CMSIS-NN; None if unknown."""
+    """Instructions of the original under TFLM with CMSIS-NN, or None if unknown."""
     generic: int
     packed: int
-    """The same plan with packed kernels. `--target` or `--board` may find a faster plan."""
+    """Instructions of the same plan with packed kernels. `--target` or `--board` may find a faster plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,9 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """An input that is a sliding window of `rows`: each inference adds `new` rows, and `inferences` of them fill it."""
+    """An input that is a sliding window of `rows` rows. Each inference adds `new` rows, and `inferences` inferences
+    fill it.
+    """
 
     rows: int
     new: int
@@ -135,21 +139,21 @@ class BarriersReport:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesReport:
-    """Bytes of two memories, and bytes that an inference moves in our operators.
+    """Sizes of two memories, and the bytes that an inference moves in our operators.
 
-    An iteration counts each byte under its window once, and the weights, biases and scales of its operator once.
+    Each iteration counts each byte under its window once, and the weights, biases and scales of its operator once.
     """
 
     fast: int
-    """The whole arena."""
+    """Bytes of the whole arena."""
     slow: int
-    """Slow memory beside the arena."""
+    """Bytes of slow memory outside the arena."""
     slow_read: int
     slow_written: int
     weights_read: int
-    """Weights, biases and scales, where the model is stored."""
+    """Bytes of weights, biases and scales that are read from the model's memory."""
     weights_copied: int = 0
-    """Weights among these that are copied to the arena, and read there after that."""
+    """Bytes of weights that are copied to the arena and then read there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +166,7 @@ class Report:
     changed: bool
     why_unchanged: str
     input: str
-    """"arena", "stream:ROWS" or "external"."""
+    """Place of the input: "arena", "stream:ROWS" or "external"."""
     source: SourceReport | None
     window: WindowReport | None
     op_per: str
@@ -172,13 +176,13 @@ class Report:
     ram_limit: int | None
     max_instructions: int | None
     without: tuple[str, ...]
-    """Techniques that were switched off."""
+    """Planning techniques that were switched off."""
     overhead: float
-    """F: multiply-accumulates executed divided by those of the original."""
+    """F, the executed multiply-accumulates divided by those of the original."""
     macs: Macs
     instructions: Mapping[str, int]
     """Estimated instructions of one inference for each core of the target (analysis/costs.py), without builtin
-    operators and interpreter; empty for an unchanged model.
+    operators and the interpreter; empty for an unchanged model.
     """
     dead_channels: int
     """Output channels of weighted operators that were folded away because they cannot influence any output."""
@@ -186,7 +190,7 @@ class Report:
     original_arena: Arena
     lower_bound_head: int
     proven: bool
-    """No layout of these groups has a lower head."""
+    """Whether no layout of these groups has a lower head."""
     groups: tuple[GroupReport, ...]
     flash: Flash
     kept_builtin: tuple[KeptBuiltin, ...]
@@ -194,13 +198,15 @@ class Report:
     interface_kept: tuple[str, ...]
     """Inputs and outputs that `--int8-io` could not change, with the reasons."""
     boards: tuple[str, ...]
-    """Ids of the known boards on which the rewritten model fits beside the board's core software."""
+    """Ids of the known boards on which the rewritten model fits together with the core software."""
     original_boards: tuple[str, ...]
     seconds: float
     cut_short: tuple[str, ...] = ()
-    """Parts of the search (plan/effort.py) that the effort limit ended early; more effort may find a better plan."""
+    """Parts of the search (plan/effort.py) that the effort limit ended early. With more effort, a better plan may be
+    found.
+    """
     balance: Balance | None = None
-    """RAM saved and flash added by the rewrite, whether it was kept or not; None if there is no rewrite."""
+    """RAM saved and flash added by the rewrite, even if it was not kept; None if there is no rewrite."""
     board: BoardFit | None = None
     """Fit on the requested board."""
     in_arena: int | None = None
@@ -210,31 +216,32 @@ class Report:
     time: Time | None = None
     """Estimated time of an inference before and after."""
     flash_limit: int | None = None
-    """Limit on the flash for the model, the C library and TFLM, in bytes."""
+    """Limit of the flash for the model, the C library and TFLM, in bytes."""
     packed: PackedEstimate | None = None
-    """Gain from `--target` or `--board`, if none was given and it can be estimated."""
+    """Gain from `--target` or `--board`, if neither was given and it can be estimated."""
     time_limit: float | None = None
-    """Limit on the time of an inference, in milliseconds."""
+    """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
     """Bytes to declare for the arena in every build of TFLM that NAME_ops.h names, or None if unknown."""
     interpreter: bool = True
     """Whether TFLM runs the rewritten model. If not, `arena` and `footprint` are those of its C module."""
     footprint: Footprints | None = None
-    """Flash needed for inference, before and after."""
+    """Flash that inference needs before and after the rewrite."""
     original_refused: str = ""
-    """Reason why TFLM refuses the original model; empty if none is known."""
+    """Reason why TFLM refuses the original model, or "" if none is known."""
     planned_for: str = ""
-    """Kernels under which tensors may share bytes, for models of builtin operators: "any" or the value of `--kernels`.
+    """Kernels with which tensors may share bytes, for models of builtin operators: "any" or the value of
+    `--kernels`.
     """
     in_parts: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts, by their indices in the original model."""
     to_register: tuple[str, ...] = ()
-    """Kinds of builtin operators that firmware must register for the rewritten model in addition to the original's."""
+    """Kinds of builtin operators that firmware must register for the rewritten model but not for the original."""
     cores: tuple[CoreReport, ...] = ()
     """One entry for each of two cores; empty for one core."""
     barriers: BarriersReport | None = None
     memories: MemoriesReport | None = None
-    """None for an unchanged model."""
+    """Balance, or None for an unchanged model."""
 
     @property
     def convention(self) -> str:

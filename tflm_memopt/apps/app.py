@@ -1,4 +1,6 @@
-"""Description of an application: its models, their options, and the pairs that may run at the same time. Plain data."""
+"""Description of an application as plain data: its models, their options, and the pairs that may run at the same
+time.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tflm_memopt.files import NAME_HINT, GivenModel, name_fault, same_on_disk
 Options = Mapping[str, Any]
 """Options of optimize() by name (OptimizeOptions in options.py)."""
 MOST_MODELS = 32
-"""TMO_MAX_MODELS of the C library."""
+"""Value of TMO_MAX_MODELS in the C library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +25,20 @@ class AppModel:
 
     model: GivenModel
     options: Options = field(default_factory=dict)
-    """Options of optimize(); the application's options are the defaults."""
+    """Options of optimize(). The application's options are the defaults."""
     retain: bool | Collection[int | str] = False
-    """Outputs, by number or name, that stay valid until the model runs again; True for all of them."""
+    """Numbers or names of outputs that stay valid until the model runs again; True for all outputs."""
     fps: float | None = None
-    """Inferences per second. All models together must fit into the core's time."""
+    """Number of inferences per second. All models together must fit into the core's time."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured time of one inference of the rewritten model, in milliseconds, of the plan that computes nothing twice.
-    The times of other plans are proportional to their instructions.
+    """Measured time of one inference of the rewritten model, in milliseconds, for the plan that computes nothing twice.
+    Times of other plans are assumed to be proportional to their instructions.
     """
     pipeline: Sequence[int | str] = ()
     """Operators at which further partitions start, by number or by the name of their output. The partitions NAME_1,
-    NAME_2 and so on run at the same time, on consecutive frames. If empty, the model runs as a whole.
+    NAME_2 and so on run at the same time, on consecutive frames. Without such operators, the model runs as a whole.
     """
 
     @property
@@ -50,18 +52,18 @@ class App:
     """Models that share an arena. Two models exclude each other unless `concurrent` lets them overlap."""
 
     models: Mapping[str, AppModel]
-    """Models by name; files and C identifiers use the name."""
+    """Models by name. Files and C identifiers use the name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Groups of models; all models of a group may run at the same time."""
+    """Groups of models. All models of a group may run at the same time."""
     yields: float | None = None
-    """Longest time between two pauses, in milliseconds: of two models that may run at the same time, the longer one
-    pauses for the shorter. If None, both have their own bytes.
+    """Maximum time between two pauses, in milliseconds. Of two models that may run at the same time, the longer one
+    pauses for the shorter. If None, both have separate bytes.
     """
     ram: int | None = None
     """Limit of the shared arena, in bytes."""
     name: str = "app"
     options: Options = field(default_factory=dict)
-    """Default options of all models."""
+    """Default options for all models."""
     source: Path | None = None
     """The file that the application was read from."""
 

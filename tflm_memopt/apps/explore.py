@@ -25,20 +25,20 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class AppChoices:
-    """The points of all models, and the data that they share."""
+    """The points of all models, with the data that the choices share."""
 
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """Points by model; empty for a model that is not rewritten."""
+    """Points by model. A model that is not rewritten has none."""
     milliseconds: Sequence[Sequence[float | None]]
     """Longest time of an inference for each point, in milliseconds, or None."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Indices of the points that keep their model's own limits. The choices refer to these."""
+    """Indices of the points that keep the limits of their own model. The choices refer to these indices."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
-        """Return the index of each model's point, 0 for a model that is not rewritten."""
+        """Return the index of each model's point, or 0 for a model that is not rewritten."""
         each = zip(self.members, self.kept, choice.points, strict=True)
         return {member.name: kept[point] for member, kept, point in each}
 
@@ -150,7 +150,7 @@ def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list
     """
     if entry.most is None:
         return [None] * max(1, len(points))
-    if not points and entry.ms_measured is not None:  # TFLM runs the model as it is
+    if not points and entry.ms_measured is not None:  # TFLM runs the unchanged model
         return [entry.ms_measured]
     timed = timer(member, entry, points[0].work if points else ())
     return [timed.milliseconds(point.work, point.converted.slow_moved) for point in points]
@@ -173,7 +173,7 @@ def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -
 
 
 def _in_core(members: Sequence[AppMember], models: Sequence[Sequence[Point]]) -> None:
-    """Raise DoesNotFit if even the fastest points of all models take more than the core's whole time."""
+    """Raise DoesNotFit if the fastest points of all models together need more than the core's whole time."""
     least = [min(point.busy for point in each) for each in models]
     if sum(least) > ALL_THE_TIME:
         binds = max(range(len(least)), key=lambda i: least[i])

@@ -1,4 +1,4 @@
-"""Report on which boards an application fits before and after the rewrite, counting the RAM and flash of all models."""
+"""Reports on which boards an application fits before and after the rewrite. RAM and flash of all models are counted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[st
     """Return the fits on the named boards, or on all boards. Before the rewrite, TFLM uses one allocator for all models
     in turn.
 
-    on: the same models optimized for single boards, by board id. Raises UsageError for an unknown board.
+    on: the same application optimized for single boards, by board id. Raises UsageError for an unknown board.
     """
     report, each = optimized.report, list(optimized.models.values())
     originals = [done.original for done in each]
@@ -37,5 +37,5 @@ def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[st
 
 
 def _firmware(made: AppOptimized) -> Firmware:
-    """Return what all rewritten models need in flash."""
+    """Return the flash that all rewritten models need together."""
     return together([firmware(done.model, interpreter=made.report.interpreter) for done in made.models.values()])

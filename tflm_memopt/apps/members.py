@@ -1,4 +1,4 @@
-"""The models of an application, each with its options and, once it is chosen, its plan."""
+"""The models of an application, each with its options and, after the choice, its plan."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class AppMember:
 
     @property
     def chosen(self) -> Converted | None:
-        """The chosen plan. None if the model is not rewritten; TFLM then places all its tensors."""
+        """The chosen plan, or None if the model is not rewritten. TFLM then places all its tensors."""
         return self.made.chosen
 
     @property
     def holds(self) -> bool:
-        """Whether the model keeps bytes of the head while it does not run."""
+        """Whether the model keeps bytes of the head between its inferences."""
         return bool(self.retained) or self.is_pushed
 
     @property
@@ -50,7 +50,7 @@ class AppMember:
 
     @property
     def is_pushed(self) -> bool:
-        """Whether other models may run in the middle of an inference, which waits for rows of its input."""
+        """Whether other models may run during an inference, while it waits for rows of its input."""
         source = self.conversion.rows.source if self.conversion.rows else None
         return bool(source and source.pushed)
 
@@ -101,7 +101,7 @@ def pairs(app: App) -> frozenset[tuple[int, int]]:
 
 
 def tail_once(members: Sequence[AppMember]) -> int:
-    """Return the bytes of the tails that several models share: TFLM's allocator."""
+    """Return the bytes of the tails that several models share, which are those of TFLM's allocator."""
     libraries = [m.asked.library for m in members]
     together = predict_together([m.data for m in members], members[0].asked.abi, libraries=libraries)
     return sum(m.original.arena.tail for m in members) - together.tail

@@ -38,7 +38,7 @@ def modules(result: AppOptimized) -> Mapping[str, Module]:
 
 
 def in_one_arena(models: Mapping[str, Optimized]) -> Mapping[str, Module]:
-    """Place the models' modules in one arena: first the heads as laid out, then the state of each model."""
+    """Place the models' modules in one arena: first the heads in the common layout, then the state of each model."""
     alone = {name: _alone(name, done) for name, done in models.items()}
     head, at = 0, dict[str, dict[TensorId, int]]()
     for name, done in models.items():
@@ -60,7 +60,7 @@ def _alone(name: str, done: Optimized) -> Module:
 def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
     """Return the offsets of a model's buffers except its states, and the end of the last buffer.
 
-    Buffers that TFLM would place go above the others. A model with such buffers excludes all other models and retains
+    Buffers that TFLM would place go above all others. A model with such buffers excludes all other models and retains
     nothing.
     """
     at = planned(model, m.at)

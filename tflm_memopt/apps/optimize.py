@@ -38,7 +38,7 @@ from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 SLOW_TRIES = 8
-"""Layouts that are tried with ever less fast memory for single models."""
+"""Number of layouts to try with less and less fast memory for single models."""
 HASTE = 2.0
 """Effort (plan/effort.py) for each point of the curve of pauses."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
@@ -79,12 +79,12 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """The models with their places in the shared arena."""
+    """The models with their addresses in the shared arena."""
 
     members: list[AppMember]
     shared: Shared
     alone: Mapping[str, Arena]
-    """The arena of each model if it had one of its own."""
+    """The arena that each model would need alone."""
     pauses: PauseReport
     slow: Mapping[str, int]
     """Offset of each model's slow memory, in bytes from the start of the slow memory that all models share."""
@@ -113,13 +113,13 @@ def _slow_offsets(app: App, members: Sequence[AppMember]) -> dict[str, int]:
 
 
 def _within_inference(app: App, members: Sequence[AppMember]) -> set[tuple[int, int]]:
-    """Return the pairs of models, in both orders, of which one may run before the other has ended an inference."""
+    """Return the pairs of models, in both orders, in which the second may run during an inference of the first."""
     pushed = {(i, j) for i, one in enumerate(members) for j in range(len(members)) if one.is_pushed and i != j}
     return {pair for i, j in pairs(app) | pushed for pair in ((i, j), (j, i))}
 
 
 def _excess(app: App, found: LaidOut) -> int:
-    """Return the bytes by which the shared arena exceeds its limit."""
+    """Return the number of bytes by which the shared arena exceeds its limit."""
     limit = _limit(app, found.members)
     return 0 if limit is None else _together(found.members).total - limit
 
@@ -127,8 +127,8 @@ def _excess(app: App, found: LaidOut) -> int:
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
     """Give the model with the largest arena less fast memory until all models fit together.
 
-    members: the models with the plans that they get alone, which need `excess` bytes too many together. Returns None if
-    a model cannot do with less.
+    members: the models with the plans that each gets alone, which together exceed the limit by `excess` bytes. Returns
+    None if a model cannot run with less.
     """
     members = list(members)
     for _ in range(SLOW_TRIES):
@@ -149,7 +149,9 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose a point of each frontier: the least load within the RAM limit, else the least RAM within all rates."""
+    """Choose a point of each frontier: the least load within the RAM limit or, without a limit, the least RAM at which
+    all rates are kept.
+    """
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -166,7 +168,7 @@ def _limit(app: App, members: Sequence[AppMember]) -> int | None:
 
 
 def _smaller(member: AppMember, nbytes: int, progress: Progress) -> AppMember | None:
-    """Return the model with a plan that takes `nbytes` less fast memory, or None if there is none."""
+    """Return the model with a plan that needs `nbytes` less fast memory, or None if there is none."""
     limits = replace(member.asked.limits, total=member.arena.total - nbytes)
     try:
         made = _decided(replace(member, asked=replace(member.asked, limits=limits)), progress).made
@@ -176,7 +178,7 @@ def _smaller(member: AppMember, nbytes: int, progress: Progress) -> AppMember | 
 
 
 def _together(members: Sequence[AppMember]) -> Arena:
-    """Return the arena that all interpreters take together."""
+    """Return the arena that all interpreters need together."""
     data = [m.chosen.model if m.chosen else m.data for m in members]
     return predict_together(data, members[0].asked.abi, libraries=[m.asked.library for m in members])
 
@@ -250,7 +252,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMem
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the member with a plan of as many multiply-accumulates that has few live bytes at every moment."""
+    """Return the member with a plan that has few live bytes at every moment and as many multiply-accumulates."""
     if member.chosen is None:
         return member
     chosen = member.conversion.low().at(member.chosen.planned.plan.macs)
@@ -281,7 +283,7 @@ class PauseReport:
 
 @dataclass(frozen=True, slots=True)
 class PausedLayout:
-    """A layout and its pauses, by number of the model."""
+    """A layout and its pauses, by the model's number."""
 
     shared: Shared
     pauses: Mapping[int, tuple[int, ...]]
@@ -301,8 +303,8 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return the layout for one time between pauses. limits: most live bytes at a pause, for each model that
-        pauses.
+        """Return the layout for one time between pauses. limits: maximum of the live bytes at a pause, for each model
+        that pauses.
         """
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[tuple[int, int]] = set()
@@ -320,7 +322,7 @@ class Layouts:
         return PausedLayout(shared, pauses, gaps)
 
     def best(self, apart: float, budget: Budget) -> PausedLayout:
-        """Return the layout with the least head. Raises DoesNotFit if a model cannot pause so often."""
+        """Return the layout with the lowest head. Raises DoesNotFit if a model cannot pause so often."""
         each = [one.moments.limits(apart) for one in self.pausing]
         for one, limits in zip(self.pausing, each, strict=True):
             if not limits:
@@ -329,8 +331,8 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return the heads for other times between pauses, up to no pause, found with less effort than the
-        chosen one.
+        """Return the heads for other times between pauses, up to no pauses, found with less effort than the chosen
+        layout.
         """
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
@@ -363,7 +365,7 @@ def _tenant(member: AppMember) -> Tenant:
 
 
 def check_app(members: Sequence[AppMember], app: App) -> None:
-    """Raise PlanError if one model could overwrite bytes of another, in any order of running that is allowed."""
+    """Raise PlanError if one model could overwrite bytes of another one, in any order in which they may run."""
     concurrent_pairs: set[tuple[int, int]] = set(pairs(app))
     yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
     planned = [i for i, m in enumerate(members) if m.chosen]
@@ -433,7 +435,8 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
-        reserved = {r.model for r in report.reserved}.intersection(group)  # the others run while these keep their bytes
+        # the other models run while these keep their bytes
+        reserved = {r.model for r in report.reserved}.intersection(group)
         apart = "" if reserved else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(
             what,

@@ -1,4 +1,4 @@
-"""Find the models of an application that pause for others, and the moments of their pauses."""
+"""Finds the models of an application that pause for other models, and the moments of their pauses."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Yielding:
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """Return the longer model of each pair that may run at the same time. Raises UsageError for one that
-    cannot pause.
+    """Return the longer model of each pair that may run at the same time. Raises UsageError for a model that cannot
+    pause.
     """
     if app.yields is None:
         return []
@@ -48,7 +48,7 @@ def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
 
 
 def _moments(member: AppMember, entry: AppModel) -> Moments:
-    """Return the moments in milliseconds. Raises UsageError if the time of the model is unknown."""
+    """Return the possible pauses with times in milliseconds. Raises UsageError if the time of the model is unknown."""
     if member.chosen is None:
         raise _cannot_pause(member)
     planned = member.chosen.planned

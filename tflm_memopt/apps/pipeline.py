@@ -1,4 +1,4 @@
-"""Cut models of an application into partitions, each of which is a model of its own.
+"""Cuts models of an application into partitions, each of which becomes a model.
 
 The tensor between two partitions exists twice: as the output of the first one, which retains it until it runs again,
 and as the input of the next one, which may run at the same time.

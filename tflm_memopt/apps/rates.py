@@ -1,6 +1,6 @@
-"""Milliseconds of an application's models, for rates and pauses.
+"""Times of an application's models in milliseconds, for rates and pauses.
 
-They follow from a measured inference, from modelled cycles, or from an assumed range of cycles per instruction.
+They are derived from a measured inference, from modelled cycles, or from an assumed range of cycles per instruction.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Timer:
     clock: Clock | None = None
     """Clock of the cycle model, or None if times are proportional to instructions."""
     per_instruction: float = 0.0
-    """Milliseconds per instruction without a cycle model."""
+    """Milliseconds per instruction if there is no cycle model."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
         """Return the upper bound of the time of some work, or None if it is unknown. moved: bytes of slow memory that
@@ -70,7 +70,7 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
 
 
 def _hint(member: AppMember, entry: AppModel) -> str:
-    """Return what makes the run time known, or does without it."""
+    """Return a hint about how to make the run time known, or how to avoid that it is needed."""
     without = "leave out fps, ms and yield: inspect says which of its operators stay builtin"
     if entry.ms_measured is not None:  # the plan has no operators whose instructions could be compared
         return without
@@ -79,7 +79,7 @@ def _hint(member: AppMember, entry: AppModel) -> str:
 
 
 def bases(app: App, plans: Mapping[str, Sequence[Work]], members: Sequence[AppMember]) -> dict[str, str]:
-    """Return what the times of each model follow from, for those whose time matters."""
+    """Return the basis of each model's times, for models whose time matters."""
     found = {}
     paused = {name for group in app.concurrent for name in group} if app.yields is not None else set()
     for member in members:

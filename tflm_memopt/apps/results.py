@@ -17,7 +17,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Bytes [first, end) of the arena that other models must not use while this model is idle, and the reason."""
+    """Bytes [first, end) of the arena that other models must not use while this model is idle, with the reason."""
 
     model: str
     tensor: str
@@ -34,7 +34,7 @@ class Pausing:
     runs: tuple[str, ...]
     """Models that may run during the pauses."""
     pauses: tuple[int, ...]
-    """Number of iterations before each pause."""
+    """Number of completed iterations before each pause."""
     milliseconds: float
     """Estimated upper bound on the time between two pauses."""
 
@@ -45,37 +45,37 @@ class AppReport:
 
     app: str
     arena: Arena
-    """Arena of all models, with interpreters that share one MicroAllocator, or of their C modules."""
+    """Arena of all models, whose interpreters share one MicroAllocator, or of their C modules."""
     arena_size: int | None
-    """Bytes to declare for the arena: enough for any build of TFLM with this pointer width. None for C modules."""
+    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width. None for C modules."""
     apart: int
-    """Bytes of the original models, each in its own arena."""
+    """Bytes of the original models with a separate arena for each."""
     shared: int
-    """Bytes of the original models that run in turn and share one MicroAllocator, as TFLM supports it."""
+    """Bytes of the original models if they run in turn and share one MicroAllocator, as TFLM supports it."""
     alone: int
-    """Bytes of the rewritten models, each in its own arena."""
+    """Bytes of the rewritten models with a separate arena for each."""
     stacked: int
     """Head if models that may run at the same time had their whole heads side by side, with the reserved bytes above
     all.
     """
     lower_bound_head: int
     proven: bool
-    """No layout of these plans has a lower head."""
+    """Whether no layout of these plans has a lower head."""
     concurrent: tuple[tuple[str, ...], ...]
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
     curve: tuple[tuple[float, int], ...]
-    """Pairs of the longest time between pauses, in milliseconds, and the arena that it needs, in bytes."""
+    """Pairs of the maximum time between pauses, in milliseconds, and the arena that it requires, in bytes."""
     ram_limit: int | None
     seconds: float
     interpreter: bool = True
-    """Whether TFLM runs the models; otherwise they are C modules."""
+    """Whether TFLM runs the models. Otherwise they are C modules."""
     slow: int = 0
     """Bytes of the slow memory that the models share."""
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
     """Offset in slow memory of each model that needs some."""
     times: Mapping[str, str] = field(default_factory=dict)
-    """Source of the time of each model that has a rate or pauses."""
+    """Basis of the times of each model that has a rate or pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +118,12 @@ class AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class AppPoint:
-    """A choice of one point per model; no other choice is better in both RAM and load."""
+    """A choice of one point per model. No other choice is better in both RAM and load."""
 
     points: Mapping[str, int]
     """Index of the chosen point of each model."""
     arena: int
-    """Bytes of all models together, with whole heads side by side for models that may run at the same time."""
+    """Bytes of all models together, if models that may run at the same time have their whole heads side by side."""
     head: int
     tail: int
     instructions: int
@@ -134,7 +134,9 @@ class AppPoint:
 
 @dataclass(frozen=True, slots=True)
 class AppExploration:
-    """Result of explore() for an application: the frontier of each model and of all together, least load first."""
+    """Result of explore() for an application: the frontier of each model, and of all models together with the least
+    load first.
+    """
 
     app: str
     convention: str
@@ -142,12 +144,12 @@ class AppExploration:
     models: Mapping[str, Sequence[PointReport]]
     points: tuple[AppPoint, ...]
     proven: bool
-    """The frontier is complete for these points."""
+    """Whether the frontier is complete for these points."""
     apart: int
-    """Bytes of the original models, each in its own arena."""
+    """Bytes of the original models with a separate arena for each."""
     seconds: float
     times: Mapping[str, str] = field(default_factory=dict)
-    """Source of the time of each model that has a rate or pauses."""
+    """Basis of the times of each model that has a rate or pauses."""
 
     def to_json(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("models", "points")}

@@ -28,11 +28,11 @@ from tflm_memopt.runtime.verify import sample
 
 C = "c"
 HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
-"""Kinds of files that are possible for several models."""
+"""Kinds of files that can be written for several models."""
 OWN_NAMES = frozenset(
     {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
 )
-"""Names that follow the application's name in its identifiers, as model names do in identifiers of models."""
+"""Suffixes of the application's name in its identifiers. A model's name must not be one of them."""
 
 
 @generic.files.register

@@ -16,7 +16,7 @@ SIGMOID, TANH = (1 / 256, -128), (1 / 128, 0)
 
 
 def _unary(kind: str, *, dtype: str = "INT8", options: Any = None, out: Any = None) -> Callable[[], bytes]:
-    """One operator from an image to an image of the same type."""
+    """Return one operator from an image to an image of the same type."""
 
     def build() -> bytes:
         net = Net()
@@ -28,7 +28,7 @@ def _unary(kind: str, *, dtype: str = "INT8", options: Any = None, out: Any = No
 
 
 def _binary(kind: str, *, dtype: str = "INT8", result: str = "", options: Any = None) -> Callable[[], bytes]:
-    """One operator on two images."""
+    """Return one operator on two images."""
 
     def build() -> bytes:
         net = Net()
@@ -50,8 +50,8 @@ def _shaped(
     first: bool = False,
     outputs: int = 1,
 ) -> Callable[[], bytes]:
-    """One operator on an image and int32 constants, with an output of `shape`. `first`: constants come before the
-    image.
+    """Return one operator on an image and int32 constants, with an output of `shape`. first: whether constants come
+    before the image.
     """
 
     def build() -> bytes:
@@ -67,7 +67,9 @@ def _shaped(
 
 
 def _network() -> bytes:
-    """Convolutions of all kinds, a residual, pools and a classifier: the planner has choices, and tensors have gaps."""
+    """Return convolutions of all kinds, a residual, pools and a classifier. The planner has choices, and tensors have
+    gaps.
+    """
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 17, 13, 3)), 7, kernel=(3, 3), stride=(2, 2), activation="RELU6")
     y = net.depthwise_conv2d(x, kernel=(3, 3), activation="RELU")
@@ -79,7 +81,7 @@ def _network() -> bytes:
 
 
 def _float_network() -> bytes:
-    """float32 in and out around an int8 body, two inputs, two outputs."""
+    """Return an int8 body with two inputs and two outputs in float32."""
     net = Net(seed=4)
     a, b = net.input(IMAGE, None, dtype="FLOAT32"), net.input(IMAGE, None, dtype="FLOAT32")
     x, y = (net.unary("QUANTIZE", t, out=(0.05, 0)) for t in (a, b))
@@ -89,7 +91,7 @@ def _float_network() -> bytes:
 
 
 def _branches() -> bytes:
-    """Many live tensors of equal size, so that the planner's tie-breaks affect the head."""
+    """Return a model with many live tensors of equal size, so that the planner's tie-breaks affect the head."""
     net = Net(seed=5)
     x = net.input((1, 5, 7, 3))
     parts = [net.conv2d(x, channels, per_channel=bool(channels % 2)) for channels in (3, 5, 3, 8, 2)]
@@ -103,7 +105,7 @@ def _branches() -> bytes:
 
 
 def _unused_tensors() -> bytes:
-    """An output that is an input, and an activation that no operator uses."""
+    """Return a model with an output that is an input, and an activation that no operator uses."""
     net = Net(seed=6)
     x = net.input((1, 40))
     net.tensor((1, 100))
@@ -248,7 +250,7 @@ def _circular_buffer() -> bytes:
 
 
 def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: int = 2) -> bytes:
-    """An LSTM over a few steps without optional inputs. `dtype`: type of activations."""
+    """Return an LSTM over a few steps, without optional inputs. dtype: type of the activations."""
     net = Net()
     whole = dtype == "FLOAT32"
     bias_type = {"INT8": "INT32", "INT16": "INT64"}.get(dtype, dtype)
@@ -274,14 +276,14 @@ def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: in
     options = schema.UnidirectionalSequenceLSTMOptionsT(fusedActivationFunction=schema.ActivationFunctionType.TANH)
     y = net.tensor((1, steps, units), dtype, affine(1 / 128))
     net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], options)
-    if not whole:  # scales of the sums: input, forget, cell and output gate, and the hidden state
+    if not whole:  # scales of the sums: those of the input, forget, cell and output gates, and of the hidden state
         sums = [*(net.tensor((0,), "INT16", affine(2**-12)) for _ in range(4)), net.tensor((0,), "INT8", (1 / 128, 0))]
         net.graph.operators[-1].intermediates = np.asarray(sums, np.int32)
     return net.model(y)
 
 
 def resource_variables() -> bytes:
-    """Two variables: CALL_ONCE initialises the first; the second has two handles."""
+    """Return a model with two variables. CALL_ONCE initialises the first, and the second has two handles."""
     net = Net()
     x = net.input((1, 20))
 
@@ -320,7 +322,7 @@ def resource_variables() -> bytes:
 
 
 def _if() -> bytes:
-    """IF with two branches of different size."""
+    """Return an IF with two branches of different sizes."""
     net = Net()
     condition, x = net.input((1,), None, dtype="BOOL"), net.input((1, 20))
     options = schema.IfOptionsT(thenSubgraphIndex=1, elseSubgraphIndex=2)
@@ -352,7 +354,7 @@ def _while() -> bytes:
 
 
 def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes:
-    """The net and one more subgraph per builder; a builder returns the subgraph's output."""
+    """Return the net with one more subgraph per builder. A builder returns the subgraph's output."""
     net.graph.outputs = [output]
     graphs = [net.graph]
     for number, build in enumerate(builders):
@@ -365,7 +367,7 @@ def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes
 
 
 def _region() -> bytes:
-    """Our operator between two builtin operators, with its workspace placed offline over input and output."""
+    """Return our operator between two builtin operators. Its workspace is placed offline over its input and output."""
     net = Net()
     x = net.unary("RELU", net.input((1, 8, 8, 4)))
     program = net.tensor((64,), "UINT8", None, data=np.zeros(64))
@@ -468,4 +470,4 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
 """Builders of models that TFLM runs, by name."""
 
 REGION = _region
-"""A rewritten model with an empty program: only a TFLM with a stand-in for our operator accepts it."""
+"""A rewritten model with an empty program, which only a TFLM with a stand-in for our operator accepts."""

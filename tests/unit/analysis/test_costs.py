@@ -11,15 +11,15 @@ from tflm_memopt.ops.packing import family
 from tflm_memopt.ops.packings import PACKINGS
 
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32, Kind.ARG_MAX_ALONG, Kind.GATHER_ND, Kind.SELECT)
-"""Kernels at the ends of networks, which take little of their time. Some tables have some of them."""
+"""Kernels at the ends of networks, which take little time. Only some tables have all of them."""
 PRECISE = ("cortex-m4", "cortex-m7", "cortex-m33")
-"""Cores whose milliseconds are printed, or that run the same code."""
+"""Cores whose milliseconds are printed, or that run the code of such a core."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 
 @TABLES
 def test_every_kernel_was_measured(table: Table) -> None:
-    """Those of float32 were not, and those of int4 (_S4) need not be: estimates are unknown."""
+    """float32 kernels were not measured, and int4 kernels (_S4) need not be, so their estimates are unknown."""
     known, unknown = (Work(f"{name} rows", *range(1, len(AMOUNTS) + 1)) for name in ("CONV", "CONV_F32"))
     assert table.known([known]) and table.known([known, unknown]) is None
     packings = {packing for wanted in family(table.target).runs for packing in PACKINGS.get(wanted, ())}
@@ -35,7 +35,7 @@ def test_every_kernel_was_measured(table: Table) -> None:
 
 @TABLES
 def test_estimates_are_as_good_as_promised(table: Table) -> None:
-    """Plans that the fit has not seen stay within the error that docs/frontier.md states."""
+    """The errors for plans that were not used for the fit are within those that docs/frontier.md states."""
     assert table.plans >= 10
     assert table.high <= (0.1 if table.core in PRECISE else 0.25)
     assert table.low <= (0.1 if table.core in PRECISE else 0.15)

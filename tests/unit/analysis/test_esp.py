@@ -1,4 +1,6 @@
-"""Test the ranges of times on Espressif's chips against published figures, of which those of networks were not used."""
+"""Test the ranges of times on Espressif's chips against published figures. Those of whole networks were not used for
+the ranges.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 FAST = 1_000
 """Fast memory of a model that needs more without slow memory."""
 ALONE, BOTH = 6_468, 12_820
-"""Arenas without slow memory: of one model, and of two at the same time."""
+"""Arenas without slow memory, of one model and of two at the same time."""
 
 
 def app(memory: str, concurrent: Any = (), **entry: Any) -> App:

@@ -1,8 +1,8 @@
 """The checker refuses every planted defect.
 
-Plans of real models are damaged in one place each. Most kinds of damage are wrong for any plan. But a moved buffer may
-land in free space, and another order of operands may fit as well. A mutant that passes must run in the host executor,
-with all buffers where the mutant puts them, and give the right bytes.
+Plans of real models are damaged in one place each. Most kinds of damage are wrong for any plan. However, a moved buffer
+may be in free space, and another order of operands may be valid, too. A mutant that passes must run in the host
+executor, with all buffers where the mutant puts them, and give the right bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.plan.planner import plan
 
 QUICKLY = {"pointwise", "streamed"}
-"""Subjects of the quick tests."""
+"""Plans that the quick tests damage."""
 
 
 @pytest.fixture(params=MODELS)
@@ -48,7 +48,7 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 @settings(max_examples=40, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_no_rolling_buffer_is_deeper_than_it_must_be(number: int) -> None:
-    """One row less is refused for every graph."""
+    """A plan with one row less is refused for every graph."""
     s = random_sketch(number, tallest=40)
     outputs = s.unread()
     graph = s.row_graph(*outputs)

@@ -36,7 +36,7 @@ def checked(plan: Plan) -> None:
 
 
 def first(plan: Plan, change: Callable[[Sharing], Sharing]) -> Plan:
-    """The plan with another sharing of its largest group."""
+    """Return the plan with another split of its largest group."""
     largest = max(plan.sharing, key=lambda s: len(s.barriers))
     return replace(plan, sharing=tuple(change(s) if s is largest else s for s in plan.sharing))
 

@@ -1,4 +1,4 @@
-"""The checker refuses plans of several models in which one overwrites another's live byte."""
+"""The checker refuses plans of several models in which one model overwrites a live byte of another."""
 
 from __future__ import annotations
 

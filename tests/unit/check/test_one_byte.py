@@ -25,20 +25,20 @@ ROWS = 4
 
 
 def arena() -> TaggedArena:
-    """A tensor of a few rows, and scratch after it."""
+    """Return an arena with a tensor of a few rows, and scratch after it."""
     buffers = (Buffer(Role.TENSOR, 0, ROWS * ROW, 0, 1), Buffer(Role.SCRATCH, 0, ROW, 0, 1))
     return TaggedArena(Plan((), buffers, (0, ROWS * ROW), (ROWS + 1) * ROW, 0, proven=False), {0: ROWS * ROW})
 
 
 def place(found: Plan, role: Role, key: int, offset: int, **buffer: int) -> Plan:
-    """The plan with a buffer at another address or of another size."""
+    """Return the plan with a buffer at another address or of another size."""
     (i,) = (i for i, b in enumerate(found.buffers) if (b.role, b.key) == (role, key))
     moved = with_offset(with_buffer(found, i, replace(found.buffers[i], **buffer)), i, offset)  # type: ignore[arg-type]
     return replace(moved, head=max(found.head, offset + moved.buffers[i].nbytes))
 
 
 def start(found: Plan, role: Role, key: int) -> int:
-    """Address of the buffer."""
+    """Return the address of the buffer."""
     buffer = found.find(role, key)
     assert buffer is not None
     return buffer[1]
@@ -87,7 +87,7 @@ def test_a_builtin_operator_s_output_on_its_input() -> None:
 
 
 def test_a_repeated_pixel_that_the_output_overwrites() -> None:
-    """No other read of the pixel exists; only the order within the row is wrong."""
+    """The pixel is not read elsewhere; only the order within the row is wrong."""
     s = Sketch()
     row, pixel = s.input(1, 4, 16), s.input(1, 1, 16)
     y = s.add(row, pixel)
@@ -129,7 +129,7 @@ def test_a_reversed_group_reads_the_mirror_image_of_its_windows() -> None:
 
 
 def lives(*moments: tuple[int, int]) -> LiveRanges:
-    """Live ranges at the same four bytes, one for each pair of moments."""
+    """Return live ranges at the same four bytes, one for each pair of moments."""
     at, end, written, read = zip(*((0, 4, *both) for both in moments), strict=True)
     return LiveRanges(*map(np.array, (at, end, written, read)), np.arange(len(at)))
 

@@ -1,4 +1,6 @@
-"""The checker proves tiled groups in bulk: the replay accepts whatever it proves, and leaves the same state."""
+"""The checker proves tiled groups in bulk. The replay accepts everything that the proof accepts, and leaves the same
+state.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ from tflm_memopt.rowgraph.inputs import input_mode
 
 
 def copied(arena: TaggedArena, source: SourceReplay) -> tuple[TaggedArena, SourceReplay]:
-    """Copies, so that changes to one arena do not affect the other."""
+    """Return copies, so that changes to one arena do not affect the other."""
     arena, source = copy(arena), copy(source)
     arena._marks = arena._marks.copy()
     arena._runs = cache(partial(sliding_window_view, arena._marks, writeable=True))  # type: ignore[arg-type, call-arg]
@@ -72,7 +74,7 @@ def checked(found: Planned, plan: Plan) -> Both:
 
 @cache
 def with_inputs(seed: int) -> tuple[Planned, ...]:
-    """A random network in random groups, with its input in every possible place."""
+    """Return a random network in random groups, with its input in every possible place."""
     model = read(build(mobile(seed, most=4)))
     return tuple(_with_inputs(model, seed))
 

@@ -1,4 +1,4 @@
-"""Operators that read something else than TFLM's kernels are refused, for every kind of operator."""
+"""Operators that read other data than TFLM's kernels are refused, for every kind of operator."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_wrong_accesses_are_refused() -> None:
 
 @pytest.mark.parametrize(("height", "made"), [(33, 17), (6, 12), (9, 5)])
 def test_a_resize_that_misses_a_row(height: int, made: int) -> None:
-    """A formula that begins above the first row, but reads one row, does not read the first row."""
+    """A formula that begins above the first row but reads only one row does not read the first row."""
     net = Net(1)
     graph = row_graph(net, moving.resize(net, net.input((1, height, 2, 3)), (made, 2)))
     (key,) = graph.ops

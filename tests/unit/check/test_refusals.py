@@ -1,4 +1,4 @@
-"""The checker's refusals state what is wrong, and where."""
+"""The checker's refusals state the error and its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker refuses every planted defect of data that outlives an inference."""
+"""The checker refuses every planted defect in data that outlives an inference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def planned() -> Planned:
 
 
 def changed(number: int, **fields: Any) -> Plan:
-    """The plan with changed fields of one state."""
+    """Return the plan with changed fields of one state."""
     states = list(planned().plan.states)
     states[number] = replace(states[number], **fields)
     return replace(planned().plan, states=tuple(states))
@@ -85,7 +85,7 @@ def test_rows_that_are_kept_before_they_are_read() -> None:
 
 
 def test_cells_that_two_operators_make() -> None:
-    """Two LSTMs share a state, so the second reads the row that the first made in the same inference."""
+    """Two LSTMs share a state, so the second one reads the row that the first one wrote in the same inference."""
     done = recurrent()
     parts, states = done.graph, done.plan.states
     first, second = (key for key, op in parts.ops.items() if op.updates)
@@ -104,7 +104,7 @@ def test_cells_that_two_operators_make() -> None:
 
 
 def test_cells_in_a_rolling_buffer() -> None:
-    """Cells are updated in place; there is no space for another row."""
+    """Cells are updated in place, so there is no space for another row."""
     done = recurrent()
     states = done.plan.states
     with pytest.raises(PlanError) as caught:

@@ -1,4 +1,4 @@
-"""Test the checker on tiled groups: wrong plans are refused, and plans that pass run correctly."""
+"""Test the checker on tiled groups. Wrong plans are refused, and plans that pass run correctly."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def passes(seed: int, mutant: Plan) -> bool:
 
 
 def outputs(seed: int, mutant: Plan) -> list[list[NDArray[np.int8]]] | None:
-    """Outputs of the host executor, region by region, with buffers placed by the plan; None if it refuses the
-    program.
+    """Return the outputs of the host executor, region by region, with buffers placed by the plan. Return None if it
+    refuses the program.
     """
     model, found = planned(seed)
     new = read(
@@ -92,7 +92,7 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 
 @pytest.mark.parametrize("advance", thinned([0, -1, 7], 1))
 def test_stripes_go_on_and_leave_no_row_out(advance: int) -> None:
-    """A group with one stripe would not notice, but programs require it."""
+    """A group with one stripe would not be affected, but programs require it."""
     found = planned(0)[1]
     n, group = next((n, b) for n, b in enumerate(found.plan.steps) if isinstance(b, Group) and b.stripes)
     stage = replace(group.stages[0], nest=replace(group.stages[0].nest, advance=advance, rows=6))

@@ -27,7 +27,7 @@ def test_bytes_are_those_of_messages() -> None:
 
 
 def test_a_line_holds_what_both_send_before_they_receive() -> None:
-    """Each sends four rows, then receives the other's; with a smaller buffer both wait."""
+    """Each device sends four rows, then receives the other's. With a smaller buffer both would wait."""
     there = [row(0, 0, 1, sends=True, y=y) for y in range(4)] + [row(1, 1, 0, sends=False, y=y) for y in range(4)]
     back = [row(1, 1, 0, sends=True, y=y) for y in range(4)] + [row(0, 0, 1, sends=False, y=y) for y in range(4)]
     found = check_devices([there, back])

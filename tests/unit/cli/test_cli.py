@@ -55,7 +55,7 @@ def test_the_model_itself_is_never_overwritten(folder: Path, run: Run) -> None:
 
 @pytest.fixture
 def several(folder: Path) -> Path:
-    """A folder with two convertible models, one that stays unchanged, an invalid one, and an unrelated file."""
+    """Create a folder with two convertible models, one that stays unchanged, an invalid one, and an unrelated file."""
     (folder / "in").mkdir()
     for name, data in {
         "a.tflite": small(), "b.tflite": b"no model", "c.tflite": unsupported(), "d.TFLITE": small(2), "e.txt": b"",
@@ -134,7 +134,7 @@ FOR_FEW = ("networkx", "ortools", "jinja2", "tensorflow", "tflite_micro", "impor
     ],
 )
 def test_imports_no_more_than_a_command_needs(folder: Path, command: str, slow: tuple[str, ...]) -> None:
-    """A command's minimum CPU time is the time of its imports."""
+    """The imports determine a command's minimum CPU time."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "tflm_memopt", *command.split()], capture_output=True, check=True
     )

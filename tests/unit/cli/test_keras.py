@@ -1,4 +1,4 @@
-"""Convert a Keras model in one step: int8 with the user's data, then everything else, with accuracy before and
+"""Convert a Keras model in one step, to int8 with the user's data and then as usual, with its accuracy before and
 after.
 """
 
@@ -77,7 +77,9 @@ for name, arguments in json.load(open("commands.json")).items():
     sys.stdout.flush(), sys.stderr.flush()
 json.dump(codes, open("codes.json", "w"))
 """
-"""Runs all commands in one process, because TensorFlow takes seconds to import; each has separate streams."""
+"""Program that runs all commands in one process, because TensorFlow takes seconds to import. Each command has separate
+streams.
+"""
 DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
 IN_ONE_STEP = [*DATA, "--board", "uno_r4", "-o", "out", "--json"]
 BAD: Sequence[tuple[str, list[str]]] = (
@@ -90,7 +92,7 @@ BAD: Sequence[tuple[str, list[str]]] = (
     ("bad_data", ["net.keras", "--calibrate", "none.npy"]),
     ("not_a_model", ["broken.keras", "--calibrate", "x.npy"]),
 )
-"""Error codes, and arguments that cause them."""
+"""Error codes, with arguments that cause them."""
 SAYS: Mapping[str, str] = {
     "lstm_loop": "unroll=True",
     "mine": "custom layer, Mine, whose code is not in the file",
@@ -118,7 +120,7 @@ COMMANDS: Mapping[str, list[str]] = {
 
 
 class Folder(NamedTuple):
-    """A folder with a small trained network and data, and the answers of all commands."""
+    """A folder with a small trained network and data, and with the answers of all commands."""
 
     path: Path
     codes: Mapping[str, int]
@@ -154,7 +156,7 @@ def installed(folder: Path, *arguments: str) -> tuple[int, str, str]:
 def test_in_one_step(trained: Folder, name: str) -> None:
     code, out, err = trained.answer(name)
     assert code == cli.DONE, err
-    report = json.loads(out)  # TensorFlow printed nothing before it
+    report = json.loads(out)  # TensorFlow printed nothing before this
     assert err == ""
     assert report["changed"]
     assert report["arena"]["total"] < report["original_arena"]["total"]

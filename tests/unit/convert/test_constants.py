@@ -1,4 +1,4 @@
-"""A single wrong number in a program is found without running it, in every packing of constants."""
+"""A single wrong number in a program is found without running the program, in every packing of constants."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import ComparedConstants
 
 FLIPS = 4
-"""Flipped bits per constant."""
+"""Number of flipped bits per constant."""
 RANGES = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
 
 
 @cache
 def network() -> bytes:
-    """Operators of every packing, some with numbers of channels that leave a remainder."""
+    """Return a model with operators of every packing, some with numbers of channels that leave a remainder."""
     net = Net(7)
     x = net.conv2d(net.input((1, 12, 12, 3)), 18, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -128))
     y = net.depthwise_conv2d(x, activation="RELU", out=(0.4, -128))
@@ -62,7 +62,7 @@ def compared(original: bytes, rewritten: bytes) -> ComparedConstants:
 
 
 def places(program: bytes) -> Iterator[tuple[str, int, int]]:
-    """Yield every constant of each operator: name, offset and size."""
+    """Yield name, offset and size of every constant of each operator."""
     found: Program = unpack(program)
     header = np.frombuffer(program, HEADER, 1)[0]
     for n, op in enumerate(found.ops):
@@ -77,7 +77,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing == Packing.DSP_CONV:
-                continue  # these bytes hold wide_tile, which changes scratch and no value
+                continue  # these bytes hold wide_tile, which affects scratch but no value
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:

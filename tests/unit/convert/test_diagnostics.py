@@ -1,4 +1,4 @@
-"""Test boards as limits, hints that make a model fit, and rewrites that cost more flash than they save RAM."""
+"""Test boards as limits, hints that make a model fit, and rewrites that add more flash than they save RAM."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLUEPILL = board("bluepill")
 
 
 def camera() -> bytes:
-    """A model with float32 input and output: 60 kB of input, 15 kB as int8."""
+    """Return a model with float32 input and output. Its input takes 60 kB, or 15 kB as int8."""
     net = Net(7)
     q = net.unary("QUANTIZE", net.input((1, 70, 72, 3), None, dtype="FLOAT32"))
     q = net.conv2d(q, 8, kernel=(3, 3), stride=(2, 2))
@@ -29,7 +29,9 @@ def camera() -> bytes:
 
 
 def mostly_builtin() -> bytes:
-    """An operator without row kernel determines the arena; a dense layer after it saves almost nothing."""
+    """Return a model in which an operator without row kernel determines the arena. A dense layer after it saves almost
+    nothing.
+    """
     net = Net(4)
     x = net.input((1, 32, 32, 8))
     x = net.op("DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.DivOptionsT())
@@ -84,7 +86,7 @@ def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: 
     balance = left["balance"]
     assert not balance["worthwhile"]
     assert 0 < balance["ram_saved"] < balance["flash_added"] == balance["model"] + balance["library"]
-    assert balance["tflm"] > 0  # not enough alone: the saving is too small
+    assert balance["tflm"] > 0  # this alone is not enough, since the saving is too small
     said = run("optimize", "builtin.tflite", "-o", "a").out
     (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
     assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line

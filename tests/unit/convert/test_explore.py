@@ -30,7 +30,7 @@ def frontier() -> Exploration:
 
 
 def document(plan: Plan) -> Any:
-    """The plan after a round trip through a file."""
+    """Return the plan after a round trip through a file."""
     return json.loads(json.dumps(plan.to_json()))
 
 
@@ -55,8 +55,8 @@ def test_every_point_can_be_used_again_and_is_bit_exact(frontier: Exploration) -
 
 
 def looking_back() -> bytes:
-    """The last operator reads the input again after a tensor that must be whole, so the input cannot be streamed
-    once.
+    """Return a model whose last operator reads the input again after a tensor that must be whole, so that the input
+    cannot be streamed once.
     """
     net = Net(9)
     x = net.input((1, 8, 8, 2))

@@ -14,7 +14,7 @@ from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.results import Exploration
 
 M4: Mapping[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
-"""A search without recomputation is quick."""
+"""Options of a search without recomputation, which is quick."""
 
 
 @pytest.fixture(scope="module")

@@ -17,13 +17,13 @@ from tflm_memopt.convert import saved
 from tflm_memopt.model import writer
 
 MORE = 3
-"""Ratio of the second model's operators to the first one's."""
+"""Ratio of the second model's operators to the first model's."""
 SLACK = 1.25
-"""Allowed growth of calls per operator; a quadratic step would reach MORE."""
+"""Allowed growth of calls per operator. A quadratic step would reach MORE."""
 
 
 def regions(count: int) -> bytes:
-    """Builtin operators make each of the others a separate region."""
+    """Return a model in which builtin operators make each of the others a separate region."""
     net = Net(1)
     y = net.input((1, 16))
     for _ in range(count // 2):
@@ -32,7 +32,7 @@ def regions(count: int) -> bytes:
 
 
 def subgraphs(count: int) -> bytes:
-    """Copies of a subgraph that is never called."""
+    """Return a model with copies of a subgraph that is never called."""
     net = Net(1)
     y = net.input((1, 4, 4, 4))
     for _ in range(4):
@@ -43,7 +43,7 @@ def subgraphs(count: int) -> bytes:
 
 
 def calls(model: bytes) -> int:
-    """Function calls and generator starts during a conversion and the writing of its files."""
+    """Count function calls and generator starts during a conversion and while its files are written."""
     count = 0
 
     def counted(_frame: FrameType, event: str, _argument: Any) -> None:
@@ -61,6 +61,6 @@ def calls(model: bytes) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("made", "count"), [(regions, 60), (subgraphs, 60)])
 def test_calls_grow_with_the_number_of_operators(made: Callable[[int], bytes], count: int) -> None:
-    calls(made(8))  # one-time work of the process (imports, templates) must not count
+    calls(made(8))  # one-time work of the process (imports, templates) must not be counted
     none, few, many = (calls(made(n)) for n in (8, count, MORE * count))
     assert many - none <= SLACK * MORE * (few - none)

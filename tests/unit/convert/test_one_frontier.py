@@ -19,7 +19,7 @@ from tflm_memopt.targets.boards import board
 
 
 def residual() -> bytes:
-    """A shortcut parallel to two convolutions, then dense layers."""
+    """Return a shortcut parallel to two convolutions, followed by dense layers."""
     net = Net(5)
     x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3))
     y = net.conv2d(net.conv2d(x, 8, kernel=(3, 3)), 8, kernel=(3, 3))
@@ -37,7 +37,7 @@ MODELS = {"narrowing": narrowing, "residual": residual, "keywords": KEYWORDS.rea
 
 
 def price(explored: Exploration, plan: Plan, work: tuple[Work, ...]) -> float:
-    """The cost of a plan in the unit with which the exploration compares plans."""
+    """Return the cost of a plan in the unit in which the exploration compares plans."""
     if explored.cost == "macs":
         return plan.macs
     if explored.cost == "instructions":

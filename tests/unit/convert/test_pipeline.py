@@ -1,4 +1,4 @@
-"""Test the whole conversion at the level of bytes: what is converted, what stays unchanged, and the report."""
+"""Test the whole conversion at the level of bytes: which parts are converted, which stay unchanged, and the report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def network() -> bytes:
 
 
 def two_subgraphs(*, planned: bool = True) -> bytes:
-    """A model with two subgraphs. `planned`: TFLM plans a tensor of the second one, which is never called."""
+    """Return a model with two subgraphs. planned: whether TFLM plans a tensor of the second one, which is never
+    called.
+    """
     net = Net()
     tree = net.finished(net.conv2d(net.input((1, 8, 8, 2)), 4))
     own = schema.TensorT(shape=np.array([1, 4], np.int32), type=schema.TensorType.INT8, buffer=0, name="own")

@@ -1,4 +1,6 @@
-"""Plans with whole tensors in slow memory: same outputs, exact traffic, and none if everything fits in fast memory."""
+"""Plans with whole tensors in slow memory have the same outputs and exactly the predicted traffic. If everything fits
+into fast memory, there are none.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from tflm_memopt.runtime import guard, host_model
 
 SLOW = "1MB"
 LIMITS = [(RESNET, 4_400), (KEYWORDS, 1_000)]
-"""Models and sizes of fast memory below what they need without slow memory."""
+"""Models, with sizes of fast memory below what they need without slow memory."""
 
 
 @pytest.fixture(scope="module", params=LIMITS, ids=lambda pair: f"{pair[0].stem}-{pair[1]}")
@@ -117,7 +119,7 @@ def own_board(folder: Path, cost: float) -> str:
 
 
 def test_slow_bytes_take_time(tmp_path: Path) -> None:
-    """The board's cost of a byte is part of the milliseconds."""
+    """The board's cost of a byte is included in the milliseconds."""
     made = tflm_memopt.optimize(RESNET, board=own_board(tmp_path, 50), memory="fast=4400,slow=1MB", effort=0.1)
     memories, time = made.report.memories, made.report.time
     assert memories and time and time.rewritten and time.rewritten.milliseconds
@@ -130,7 +132,9 @@ def test_slow_bytes_take_time(tmp_path: Path) -> None:
 
 
 def test_a_tensor_of_two_regions_stays_fast() -> None:
-    """A builtin operator divides the network; the guarded run of a region knows only what that region writes."""
+    """A builtin operator divides the network. The guarded run of a region knows only the bytes that this region
+    writes.
+    """
     net = Net(3)
     x = net.conv2d(net.conv2d(net.input((1, 16, 16, 6)), 24, kernel=(5, 5)), 8, kernel=(5, 5))
     y = net.unary("L2_NORMALIZATION", net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2)))

@@ -1,4 +1,4 @@
-"""Time limits hold at the upper end of the cycle range, or are refused with the nearest alternative."""
+"""Time limits hold at the upper end of the range of cycles, or are refused with the closest alternative."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.results import Exploration
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
-"""A search without recomputation is quick."""
+"""Options of a search without recomputation, which is quick."""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def frontier() -> Exploration:
 
 
 def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
-    """The milliseconds on a Cortex-M4 within which a plan with this work surely stays."""
+    """Return the milliseconds on a Cortex-M4 within which a plan with this work certainly stays."""
     span = Clock("cortex-m4", mhz).cycles(work)
     assert span
     return span[1] / mhz / 1000 + 1e-6
@@ -48,7 +48,7 @@ def test_the_least_ram_in_time(frontier: Exploration) -> None:
 
 @pytest.mark.slow
 def test_a_board_gets_a_plan_that_is_not_slower_than_the_original() -> None:
-    """If the example's plan of least RAM is slower, a faster one that saves at least half as much RAM is taken."""
+    """The example's plan of least RAM is slower, so a faster plan that saves at least half as much RAM is used."""
     chosen, least = (tflm_memopt.optimize(EXAMPLE, board="nano33ble", max_macs=macs).report for macs in (None, 1))
     assert chosen.time and chosen.time.change and chosen.time.change[1] <= 0
     assert least.time and least.time.change

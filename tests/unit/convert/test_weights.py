@@ -1,4 +1,6 @@
-"""Copies of weights in the arena: same outputs, exact traffic, and only where they save time."""
+"""Copies of weights in the arena have the same outputs and exactly the predicted traffic, and exist only where they
+save time.
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from tflm_memopt.devices.links import Exchange, LinkSpeed, done
 
 
 def test_messages_queue_on_a_line_while_their_sender_goes_on() -> None:
-    """Three messages of 100 bytes, one per half millisecond, at 100 bytes per millisecond: the line is the
-    bottleneck.
+    """Three messages of 100 bytes, one every half millisecond, are sent at 100 bytes per millisecond, so the link is
+    the bottleneck.
     """
     first = [Exchange(0.5, (0, 1), True, 100)] * 3
     second = [Exchange(0.0, (0, 1), False, 100)] * 3

@@ -82,7 +82,7 @@ def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[]
 
 
 def dense(width: int = 32) -> bytes:
-    """Three layers; weights are most of the model."""
+    """Return three layers whose weights are most of the model."""
     net = Net()
     x = net.input((1, width))
     for _ in range(3):
@@ -91,7 +91,7 @@ def dense(width: int = 32) -> bytes:
 
 
 def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
-    """Indices of the layers that use partial sums, among dense layers of these widths."""
+    """Return the indices of the layers that use partial sums, among dense layers of these widths."""
     net = Net()
     x = net.input((1, widths[0]))
     for units in widths[1:]:
@@ -128,7 +128,7 @@ def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of two devices."""
+    """Create a folder of two devices."""
     found = tmp_path_factory.mktemp("devices")
     (found / "dense.tflite").write_bytes(dense())
     assert main(["optimize", str(found / "dense.tflite"), "--devices", "2", "-o", str(found), "--quiet"]) == 0

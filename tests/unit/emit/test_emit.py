@@ -1,4 +1,6 @@
-"""Test the C++ that `optimize` writes: no warning, the model's bytes, exactly its operators."""
+"""Test the C++ that `optimize` writes: it compiles without warnings and has the model's bytes and exactly its
+operators.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ needs_tflm2023 = pytest.mark.skipif(
 
 
 def mixed() -> bytes:
-    """L2_NORMALIZATION and ADD_N, which stay builtin, between convolutions, and a custom operator."""
+    """Return L2_NORMALIZATION and ADD_N, which stay builtin, between convolutions, and a custom operator."""
     net = Net(4)
     x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3), out=(0.1, 0))
     gate = net.normalized(x)
@@ -190,7 +192,7 @@ def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, tf
         "}\n"
     )
     adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
-    sizes = ["-DOLD_ARENA_SIZE=9000", "-DNEW_ARENA_SIZE=9000"]  # the memory of one operator is unknown
+    sizes = ["-DOLD_ARENA_SIZE=9000", "-DNEW_ARENA_SIZE=9000"]  # the memory use of one operator is unknown
     assert objects([*STRICT, *sizes, *adapter, *tflm.flags], [Path("main.cpp")], tmp_path)
 
 

@@ -1,4 +1,6 @@
-"""Test the C module that `optimize --emit c` writes: no warning, passes its self-test, refused where impossible."""
+"""Test the C module that `optimize --emit c` writes. It compiles without warnings, passes its self-test, and is refused
+where it is impossible.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], nam
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Library files that are linked."""
+    """Return the library files that are linked."""
     folder = tmp_path_factory.mktemp("library")
     return objects(["gcc", "-std=c11", *OPTIONS], [LIBRARY / "src/tmo_status.c"], folder)
 

@@ -1,4 +1,4 @@
-"""The ports of C modules are exactly the model's, in its order, and each has its own bytes."""
+"""The ports of C modules are exactly the model's inputs and outputs in its order, and each has its own bytes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_port_has_the_bytes_of_tflm(name: str, where: str, tmp_path: Path)
 
 
 def exchanged(source: str, a: str, b: str) -> str:
-    """The module with two accessors exchanged."""
+    """Return the module with two accessors exchanged."""
     swap = {a: b, b: a}
     return re.sub(rf"\b({a}|{b})\(void\) {{", lambda found: f"{swap[found[1]]}(void) {{", source)
 
@@ -83,7 +83,7 @@ def test_a_write_outside_of_the_arena_is_found(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_another_models_module_is_refused(tmp_path: Path) -> None:
     written(unread(12), tmp_path)
-    large, alike = unread(64), swapped()  # other ports, and the same ones
+    large, alike = unread(64), swapped()  # one model has other ports, and one has the same
     with pytest.raises(UsageError, match="not a module of this model") as refusal:
         verified(large, tflm_memopt.optimize(large).model, tmp_path)
     assert refusal.value.code == "bad_c_module"

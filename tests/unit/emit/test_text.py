@@ -44,7 +44,7 @@ def emitted(kind: str, where: str) -> Mapping[str, bytes]:
 @pytest.mark.parametrize(("dtype", "zero"), [("INT8", -128), ("INT8", 3), ("UINT8", 128), ("INT16", 0)])
 @pytest.mark.parametrize("compiler", ["gcc", "g++"])
 def test_values_are_quantized_as_tflm_does(dtype: str, zero: int, compiler: str, tmp_path: Path) -> None:
-    """Values are rounded to nearest, halves away from zero, and clamped; the inverse is tested as well."""
+    """Values are rounded to the nearest number, with halves away from zero, and clamped. The inverse is tested, too."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     net, scale = Net(1), 0.0625
@@ -90,7 +90,7 @@ def test_operators_of_every_subgraph_are_added() -> None:
 
 
 def programs() -> tuple[Program, Program]:
-    """A depthwise convolution, generic and packed for Helium."""
+    """Return a depthwise convolution, generic and packed for Helium."""
     rng = np.random.default_rng(3)
     plain = lower(networks.draw_depthwise(rng), [], set(), rng)
     return plain.program, packed(plain, Family.MVE).program

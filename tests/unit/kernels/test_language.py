@@ -45,7 +45,7 @@ def dense_extents(m: int, k: int, n: int) -> dict[str, int]:
 
 
 def survives(trace: Sequence[SegmentAccess], source: str, to: str, apart: int, size: int) -> bool:
-    """Return whether every read segment still holds the input, by running the trace in a pool of `size` segments.
+    """Run the trace in a pool of `size` segments, and return whether every read segment still holds the input.
 
     The input starts `apart` segments after the output. The result comes from simulation, not from distance().
     """
@@ -65,7 +65,7 @@ def survives(trace: Sequence[SegmentAccess], source: str, to: str, apart: int, s
 
 @pytest.mark.parametrize("m", range(1, 7))
 def test_dense_layers_follow_the_formula(m: int) -> None:
-    """max(MN, MK) + min(N, K) - 1 (section 4) is exact: one segment less fails, for 216 shapes in all."""
+    """The formula max(MN, MK) + min(N, K) - 1 (section 4) is exact: one segment less fails, for all 216 shapes."""
     for k, n in product(range(1, 7), repeat=2):
         values = dense_extents(m, k, n)
         trace = list(accesses(dense, values))
@@ -96,7 +96,7 @@ def test_schedules_and_targets_compute_the_same(name: str) -> None:
 @pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
 @pytest.mark.parametrize("name", ["dense", "conv"])
 def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: str) -> None:
-    """Use the table's own number of lanes and others, with and without a remaining output channel."""
+    """Use the table's number of lanes and others, with and without a remaining output channel."""
     description = SCHEDULES[name][0]
     summed = scheduled(description, SUMMED[table.name][name])
     lowered = for_target(summed, table)
@@ -113,10 +113,10 @@ def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: s
 
 
 def test_floats_are_rounded_as_tflm_does() -> None:
-    """Halves are rounded away from zero; the floats next to a half are not halves."""
+    """Halves are rounded away from zero. The floats next to a half are not halves."""
     x = np.array([0.5, -0.5, 1.5, -2.5, 0.49999997, -0.49999997, 3.3, 1e9, -np.inf, np.nan], np.float32)
     assert nearest(x).tolist() == [1, -1, 2, -3, 0, 0, 3, 65536, -65536, 0]
-    values = {"n": len(x), "scale": 0x40000000, "zero_out": 3}  # a scale of 2
+    values = {"n": len(x), "scale": 0x40000000, "zero_out": 3}  # the bits of a scale of 2
     assert run(quantize, values, {"x": x * 2})["y"].tolist() == [4, 2, 5, 0, 3, 3, 6, 127, -128, 3]
 
 
@@ -132,7 +132,7 @@ def test_the_librarys_generated_c_is_current(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("depth_by_depth", [False, True], ids=["conv", "depthwise"])
 def test_a_pixel_of_the_executor_is_one_of_the_layer(depth_by_depth: bool) -> None:
-    """Windows by rows and by single pixels, in one corner of a layer without padding."""
+    """The windows are given by rows and by single pixels, in a corner of a layer without padding."""
     name = "depthwise" if depth_by_depth else "conv"
     window = {"kernel_h": 2, "kernel_w": 2, "stride_h": 1, "stride_w": 1, "pad_top": 0, "pad_left": 0}
     values, arrays = draw(name, 4, **window, height=4, width=5, channels=3)

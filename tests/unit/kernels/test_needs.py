@@ -1,4 +1,6 @@
-"""The inputs that descriptions state for an output element are those that the NumPy interpreter reads."""
+"""Compare the inputs that the access analysis states for an output element with those that the NumPy interpreter
+reads.
+"""
 
 from __future__ import annotations
 
@@ -59,13 +61,13 @@ def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str,
 
 
 def limits(tensor: Array, values: Mapping[str, int]) -> tuple[int, int]:
-    """Range of an array's values."""
+    """Return the range of an array's values."""
     special = {"multipliers": (1 << 29, 1 << 30), "shifts": (-7, -3), "index": (0, values.get("rows", 0))}
     return special.get(tensor.name, (-100, 100))
 
 
 def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> list[range]:
-    """Indices along each axis that the element at `at` needs."""
+    """Return the indices along each axis that the element at `at` needs."""
     found = []
     for along, extent in zip(need.along, need.tensor.shape, strict=True):
         steps, y = along.steps(values), 0 if along.axis is None else at[along.axis]
@@ -74,7 +76,7 @@ def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> l
 
 
 def elements(described: KernelProgram, values: Mapping[str, int]) -> list[tuple[int, ...]]:
-    """All elements of the output."""
+    """Yield all elements of the output."""
     (output,) = (t for t in described.tensors if t.written)
     return [*itertools.product(*(range(extent.at(values)) for extent in output.shape))]
 
@@ -100,7 +102,7 @@ def test_nothing_else_changes_an_element(described: KernelProgram) -> None:
     "described", [*WEIGHTED, *ELEMENTWISE, dense, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name
 )
 def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> None:
-    """Covers kernels whose loads, without gaps, precede the store of their only output element."""
+    """This covers kernels whose loads have no gaps and precede the store of their only output element."""
     for seed in range(4):
         values, _ = drawn(described, np.random.default_rng(seed))
         values |= {name: 1 for name in values if name.startswith("dilation_")}

@@ -1,4 +1,4 @@
-"""Test described kernels that are refused, and the messages."""
+"""Test kernels whose descriptions are refused, with the messages."""
 
 from __future__ import annotations
 

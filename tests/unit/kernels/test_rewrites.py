@@ -1,4 +1,4 @@
-"""Test rewrites of described kernels: what they preserve, what they change, and which are refused."""
+"""Test rewrites of kernels: which properties they preserve, which they change, and which rewrites are refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tflm_memopt.kernels.write_c import function
 @pytest.mark.parametrize("turns", [1, 2, 3, 5])
 @pytest.mark.parametrize("lanes", [2, 4, 16])
 def test_jammed_and_unrolled_loops_change_nothing(turns: int, lanes: int) -> None:
-    """Any remainder works; a register of 64 bits has 2 lanes of int32."""
+    """Any remainder works. A register of 64 bits has 2 lanes of int32."""
     loops = {packed_conv: ("k", "i"), packed_depthwise: ("k", "t"), windows: ("i", "r")}
     for program, (along, inner) in loops.items():
         for seed in range(4):

@@ -1,4 +1,4 @@
-"""Lower plans to programs: the C executor runs what was planned and checked."""
+"""Lower plans to programs. The C executor runs exactly the plan that was checked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tflm_memopt.runtime import host
 
 @cache
 def planned(data: bytes, *, op_per_group: bool = False) -> Planned:
-    """Plan groups of rows only; tests/unit/plan/test_tiles.py has tiled ones."""
+    """Plan row-wise groups only; tests/unit/plan/test_tiles.py covers tiled ones."""
     options = ConversionOptions("group" if op_per_group else "region", seconds=0.3, tiles=None)
     found = pipeline.make_plan(pipeline.annotate(read(data).graph), options)
     assert found is not None
@@ -50,7 +50,7 @@ def groups(plan: Plan) -> list[Group]:
 
 
 def line_buffers() -> bytes:
-    """One group whose inner tensors are larger than its input and output."""
+    """Return a model of one group whose inner tensors are larger than its input and output."""
     net = Net(seed=1)
     x = net.conv2d(net.input((1, 24, 9, 1)), 8, kernel=(3, 3))
     y = net.depthwise_conv2d(x, kernel=(3, 3), dilation=(2, 1))
@@ -58,7 +58,7 @@ def line_buffers() -> bytes:
 
 
 def two_groups() -> bytes:
-    """A tensor that two groups share, and a dense layer on an image."""
+    """Return a model with a tensor that two groups share, and a dense layer on an image."""
     net = Net(seed=2)
     x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
     return net.model(net.fully_connected(x, 60))
@@ -104,7 +104,7 @@ def add_of(found: Planned) -> RowOp:
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> None:
-    """Their zero points, multipliers and shifts follow the same order."""
+    """Their zero points, multipliers and shifts are in the same order."""
     found = planned(line_buffers())
     add = add_of(found)
     plan = replace(found.plan, steps=tuple(_demanding(step, add, order) for step in found.plan.steps))

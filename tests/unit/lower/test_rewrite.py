@@ -1,4 +1,4 @@
-"""Test the rewritten model as a file: its operators, its memory plan, and everything that must not change."""
+"""Test the rewritten model as a file: its operators, its memory plan, and all data that must stay unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rewritten(data: bytes, *, op_per_group: bool = False) -> tuple[Model, Planne
 
 
 def gated() -> bytes:
-    """Two builtin operators between two convolutions and their readers."""
+    """Return a model with two builtin operators between two convolutions and their readers."""
     net = Net(seed=2)
     x = net.conv2d(net.input((1, 8, 8, 3)), 6, kernel=(3, 3))
     gate = net.normalized(net.conv2d(x, 6))

@@ -54,14 +54,14 @@ def example() -> Program:
 def test_round_trip() -> None:
     program = example()
     again = unpack(pack(program))
-    assert again == program  # arrays are not compared
+    assert again == program  # arrays are not compared by this
     for before, after in zip(program.ops, again.ops, strict=True):
         for name in ARRAYS:
             np.testing.assert_array_equal(getattr(before, name), getattr(after, name), err_msg=name)
 
 
 def grouped() -> Program:
-    """The same two convolutions, and a third one that adds up their results in two groups and two stripes."""
+    """Return the same two convolutions, and a third one that adds up their results in two groups and two stripes."""
     program = example()
     conv, depthwise = (dataclasses.replace(op, tile=3, channel_groups=2, group_channels=3) for op in program.ops)
     total = dataclasses.replace(

@@ -28,7 +28,7 @@ def stages(plan: Plan) -> list[Stage]:
 
 
 def has_column_windows(plan: Plan) -> bool:
-    """Whether rows of a stripe are kept for different times."""
+    """Return whether rows of a stripe are kept for different times."""
     return any(len(b.column_windows) > 1 for b in plan.buffers if b.role is Role.ROLLING_BUFFER)
 
 
@@ -41,7 +41,7 @@ def makes_again(plan: Plan) -> bool:
 
 
 def network() -> bytes:
-    """Three windows, a bottleneck, and a mean."""
+    """Return a model with three windows, a bottleneck, and a mean."""
     net = Net(seed=7)
     x = net.conv2d(net.input((1, 17, 11, 3)), 5, kernel=(3, 3))
     x = net.conv2d(net.conv2d(x, 6, kernel=(5, 3)), 10)

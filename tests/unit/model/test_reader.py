@@ -1,4 +1,4 @@
-"""Test the reader: models from valid files, and errors for invalid ones."""
+"""Test that the reader returns models for valid files and raises errors for invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the writer: lossless, aligned, small; and the edits of a rewrite."""
+"""Test that the writer is lossless, aligned and small, and test the edits of a rewrite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tflm_memopt.model.reader import read
 
 
 def rich() -> Net:
-    """A model with every kind of data that a file can hold besides operators and weights."""
+    """Return a model with every kind of data that a file can hold besides operators and weights."""
     net = Net(seed=5)
     x = net.input((1, 5, 5, 2), name="image")
     y = net.conv2d(x, 3, kernel=(3, 3))
@@ -34,7 +34,7 @@ def rich() -> Net:
         )
     ]
     net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="other"))
-    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # empty, which differs from absent
+    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # an empty array differs from an absent one
     return net
 
 
@@ -139,7 +139,7 @@ def test_edits_leave_the_original_alone() -> None:
 def test_what_nothing_names_is_dropped() -> None:
     tree = writer.edit(read(rich().model(6)))
     graph = tree.subgraphs[0]
-    graph.operators = graph.operators[2:]  # only the FULLY_CONNECTED
+    graph.operators = graph.operators[2:]  # only the FULLY_CONNECTED remains
     dense_input = int(graph.operators[0].inputs[0])
     writer.replace_interface(tree, {0: dense_input})
     writer.rename_tensor(tree, dense_input, "image")
@@ -157,4 +157,4 @@ def test_what_nothing_names_is_dropped() -> None:
     assert weights is not None
     np.testing.assert_array_equal(weights, original.tensors[original.ops[2].inputs[1]].data)
     assert interface.metadata(model.tree, "min_runtime_version") == b"2.9.0" + bytes(11)
-    assert len(model.tree.buffers) == 4  # the empty one, weights, bias, metadata
+    assert len(model.tree.buffers) == 4  # the buffers are the empty one, weights, bias and metadata

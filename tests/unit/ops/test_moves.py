@@ -1,4 +1,4 @@
-"""Byte numbers become rows and runs: a naive replay gives the array, with few runs."""
+"""Byte numbers become rows and runs. A naive replay of these gives the array again, with few runs."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def test_bytes_that_occur_twice_are_not_scattered() -> None:
 
 @pytest.mark.parametrize("height", range(2, 40))
 def test_a_movement_reads_all_rows_that_it_needs(height: int) -> None:
-    """A window that begins before the first row has to reach the last row that is needed."""
+    """A window that begins before the first row must extend to the last row that is needed."""
     for out in range(1, 40):
-        rows = np.arange(out) * height // out  # as RESIZE_NEAREST_NEIGHBOR picks them
+        rows = np.arange(out) * height // out  # RESIZE_NEAREST_NEIGHBOR selects these rows
         index = (2 * rows[:, None] + np.arange(2)).astype(np.int32)
         (access,), _ = by_rows(index, [Rows(height, 1, 2)], Rows(out, 1, 2))
         start = access.first(np.arange(out), height)

@@ -20,7 +20,7 @@ Edit = Callable[[Net], None]
 
 
 def conv(net: Net, **options: Any) -> int:
-    """Tensors: 0 input, 1 filter, 2 output, 3 bias."""
+    """Add a convolution. Its tensors are 0 input, 1 filter, 2 output and 3 bias."""
     return net.conv2d(net.input((1, 6, 5, 4)), 3, kernel=(3, 3), **options)
 
 
@@ -90,17 +90,19 @@ def dequantize(net: Net) -> int:
 
 
 def remembering(net: Net) -> int:
-    """Tensors: 0 input, 1 and 2 feature and time weights, 3 bias, 4 state, 5 output."""
+    """Add an SVDF. Its tensors are 0 input, 1 and 2 feature and time weights, 3 bias, 4 state and 5 output."""
     return svdf(net, net.input((1, 6)), 4, rank=2, memory=3)
 
 
 def recurrent(net: Net) -> int:
-    """Tensors: 0 input, 1 to 8 weights, 9 to 12 biases, 13 previous output, 14 cells, 15 output."""
+    """Add an LSTM. Its tensors are 0 input, 1 to 8 weights, 9 to 12 biases, 13 previous output, 14 cells and 15
+    output.
+    """
     return lstm(net, net.input((1, 3, 6)), 4)
 
 
 def without(*operands: int) -> Edit:
-    """Remove these operands of the first operator."""
+    """Return a function that removes these operands of the first operator."""
 
     def edit(net: Net) -> None:
         net.graph.operators[0].inputs[[*operands]] = -1
@@ -109,7 +111,7 @@ def without(*operands: int) -> Edit:
 
 
 def sharing(net: Net) -> int:
-    """A second SVDF that shares the first one's state."""
+    """Add a second SVDF that shares the first one's state."""
     y = svdf(net, net.input((1, 6)), 6, memory=3)
     z = svdf(net, y, 6, memory=3)
     net.graph.operators[1].inputs[4] = net.graph.operators[0].inputs[4]
@@ -275,5 +277,5 @@ def test_int16_that_tflm_would_compute_in_another_way() -> None:
     assert refused(net, y).code == "int32_bias"
     net = Net(activations="INT16")
     y = conv(net)
-    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # a rescaling by 2^8 or more
+    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # requires a rescaling by 2^8 or more
     assert refused(net, y).code == "executable"

@@ -1,11 +1,13 @@
-"""The parameter of SELECT: which row is which operand."""
+"""Test the parameter of SELECT, which assigns rows to operands."""
 
 from __future__ import annotations
 
 from tflm_memopt.ops.select import in_order, without_rows
 
 FORM = 4 << 12 | 0b1010 << 8 | 0b0001 << 4 | 0b1100
-"""Four bytes an element: rows 0, 1 and 2, of which the first is repeated in both directions and the last in one."""
+"""A parameter with four bytes per element and rows 0, 1 and 2. The first row is repeated in both directions, and the
+last in one.
+"""
 
 
 def test_rows_are_numbered_anew() -> None:

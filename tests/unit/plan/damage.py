@@ -79,7 +79,7 @@ def repeated_steps(plan: Plan) -> Mutants:
 
 
 def swapped_steps(plan: Plan) -> Mutants:
-    """In these models, every group depends on the previous one."""
+    """Swap steps. In these models, every group depends on the previous one."""
     for n in range(len(plan.steps) - 1):
         steps = list(plan.steps)
         steps[n], steps[n + 1] = steps[n + 1], steps[n]
@@ -99,7 +99,7 @@ def missing_iterations(plan: Plan) -> Mutants:
 
 
 def other_orders(plan: Plan) -> Mutants:
-    """Each group's first iteration moves to the end."""
+    """Move each group's first iteration to the end."""
     for n, group in groups(plan):
         first, *others = iterations(group.loops)
         yield f"step {n}", with_step(plan, n, replace(group, loops=(*others, first)))

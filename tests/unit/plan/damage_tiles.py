@@ -18,7 +18,7 @@ def tiled(plan: Plan) -> Iterator[tuple[int, Group]]:
 
 
 def shallower_column_windows(plan: Plan) -> Mutants:
-    """The buffer keeps its size or shrinks with the column window."""
+    """Make column windows shallower. The buffer keeps its size or shrinks with the column window."""
     for i, b in enumerate(plan.buffers):
         pixel = b.nbytes // max(1, sum(column_window.depth for column_window in b.column_windows))
         for k, column_window in enumerate(b.column_windows):
@@ -35,7 +35,7 @@ def shallower_column_windows(plan: Plan) -> Mutants:
 
 
 def column_windows_of_other_rows(plan: Plan) -> Mutants:
-    """One row more than a stripe has, or one less."""
+    """Give column windows one row more or less than a stripe has."""
     for i, b in enumerate(plan.buffers):
         for k, column_window in enumerate(b.column_windows):
             for change in (-1, 1):
@@ -51,7 +51,7 @@ def column_windows_of_other_rows(plan: Plan) -> Mutants:
 
 
 def rolling_buffers_of_other_sizes(plan: Plan) -> Mutants:
-    """One byte more than all column windows have, or one less."""
+    """Give rolling buffers one byte more or less than all column windows have."""
     for i, b in enumerate(plan.buffers):
         for change in (-1, 1) if b.column_windows else ():
             other = with_buffer(plan, i, replace(b, nbytes=b.nbytes + change))
@@ -75,7 +75,7 @@ def other_groups(plan: Plan) -> Mutants:
 
 
 def empty_groups(plan: Plan) -> Mutants:
-    """More groups than any of these tensors has channels."""
+    """Set more channel groups than any of these tensors has channels."""
     for n, group in tiled(plan):
         for s, stage in enumerate(group.stages):
             if stage.nest.channel_groups > 1:

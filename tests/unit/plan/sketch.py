@@ -31,7 +31,9 @@ class Sketch:
     def conv(
         self, x: TensorId, c: int, *, kernel: int = 3, stride: int = 1, dilation: int = 1, pad: int | None = None
     ) -> TensorId:
-        """A convolution with a window along the height only; SAME unless `pad` gives the rows added on top."""
+        """Add a convolution with a window along the height only. Its padding is SAME unless `pad` gives the rows added
+        on top.
+        """
         h, extent = self.rows[x].h, (kernel - 1) * dilation + 1
         out = -(-h // stride) if pad is None else (h + 2 * pad - extent) // stride + 1
         top = max(0, (out - 1) * stride + extent - h) // 2 if pad is None else pad
@@ -54,16 +56,17 @@ class Sketch:
         return self._op(Kind.MEAN, (x,), Rows(1, 1, rows.c), Window(rows.h, rows.w))
 
     def dense(self, x: TensorId, units: int) -> TensorId:
-        """A dense layer on an image: a convolution as large as its input."""
+        """Add a dense layer on an image, which is a convolution as large as its input."""
         rows = self.rows[x]
         return self._op(Kind.CONV, (x,), Rows(1, 1, units), Window(rows.h, rows.w))
 
     def chain(self, *wanted: TensorId, across: int = 0) -> Chain:
-        """Return all operators as one region; `wanted` are read after it."""
+        """Return all operators as one region; `wanted` tensors are read after it."""
         return Chain(tuple(range(len(self.ops))), tuple(self.ops), frozenset(wanted), across)
 
     def graph(self, *outputs: TensorId) -> Graph:
-        ops = tuple(Op(i, "SKETCH", op.inputs, (op.output,)) for i, op in enumerate(self.ops))  # without parameters
+        # operators without parameters
+        ops = tuple(Op(i, "SKETCH", op.inputs, (op.output,)) for i, op in enumerate(self.ops))
         tensors = {t: Tensor(t, f"t{t}", (1, r.h, r.w, r.c), "INT8") for t, r in self.rows.items()}
         return Graph(tensors, ops, tuple(self.inputs), outputs)
 
@@ -87,7 +90,9 @@ class Sketch:
 
 
 def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9) -> Sketch:
-    """Chains, branches, residuals, strides larger than the kernel, dilation, operators that sum. One input."""
+    """Draw chains, branches, residuals, strides larger than the kernel, dilation and operators that sum. There is one
+    input.
+    """
     rng = random.Random(seed)
     s = Sketch()
     s.input(rng.randint(1, tallest), rng.randint(1, 4), rng.randint(1, 6))
@@ -114,7 +119,7 @@ def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9)
 
 
 def residual(h: int = 32, row: tuple[int, int] = (8, 4)) -> tuple[Sketch, TensorId]:
-    """ResNet's group: two 3x3 convolutions parallel to a shortcut."""
+    """Return ResNet's group: two 3x3 convolutions parallel to a shortcut."""
     s = Sketch()
     x = s.input(h, *row)
     y = s.conv(s.conv(x, row[1]), row[1])
@@ -164,7 +169,9 @@ def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[in
 
 
 def rows_kept(actors: Mapping[int, Actor], order: Sequence[tuple[int, int]], key: int) -> int:
-    """The smallest rolling buffer for an operator's output: no written row overwrites one that is read later."""
+    """Return the size of the smallest rolling buffer for an operator's output in which no written row overwrites one
+    that is read later.
+    """
     tensor = actors[key].op.output
     reads = [
         (at, row)

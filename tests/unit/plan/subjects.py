@@ -25,7 +25,7 @@ OPTIONS = ConversionOptions(seconds=0.1)
 
 
 def _classifier() -> bytes:
-    """Residual groups, one of them strided, global pooling, and dense layers."""
+    """Return residual groups, one of them strided, global pooling, and dense layers."""
     net = Net(seed=3)
     stem = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), activation="RELU")
     y = net.conv2d(net.conv2d(stem, 8, kernel=(3, 3)), 8, kernel=(3, 3))
@@ -37,7 +37,7 @@ def _classifier() -> bytes:
 
 
 def _pyramid() -> bytes:
-    """Three outputs of different heights, one of which is also read inside."""
+    """Return a model with three outputs of different heights, one of which is also read inside."""
     net = Net(seed=4)
     x = net.depthwise_conv2d(net.input((1, 16, 6, 4)), kernel=(3, 3))
     small = net.conv2d(net.pool(x), 6, kernel=(3, 3))
@@ -46,14 +46,16 @@ def _pyramid() -> bytes:
 
 
 def _pointwise() -> bytes:
-    """Layers that vMCU would overlap one by one, and an elementwise layer that works in place."""
+    """Return layers that vMCU would overlap one by one, and an elementwise layer that works in place."""
     net = Net(seed=5)
     x = net.input((1, 20, 1, 32))
     return net.model(net.conv2d(net.unary("RELU", net.conv2d(x, 16)), 24))
 
 
 def _fused() -> bytes:
-    """One group with line buffers, a shortcut and sums: its inner tensors are larger than its input and outputs."""
+    """Return one group with line buffers, a shortcut and sums, whose inner tensors are larger than its input and
+    outputs.
+    """
     net = Net(seed=6)
     x = net.conv2d(net.input((1, 30, 12, 1)), 8, kernel=(3, 3))
     y = net.depthwise_conv2d(net.conv2d(x, 8, kernel=(5, 3)), kernel=(3, 3), dilation=(2, 1))
@@ -98,7 +100,7 @@ class Subject:
         return True
 
     def runs_right(self, mutant: Plan) -> bool:
-        """Run in the host executor, with buffers placed by the mutant."""
+        """Run the program in the host executor, with buffers placed by the mutant."""
         border = Int8Interface(self.model.graph, Changes(), {}, ())
         new = read(pipeline.lower(self.model, border, replace(self.planned, plan=mutant), self.options))
         (region,) = regions.regions(new)

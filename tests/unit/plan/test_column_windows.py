@@ -21,13 +21,13 @@ from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 Pixel = tuple[int, int, int, int]
-"""Stripe (-1 if rows are made once), group, row, column."""
+"""Key of a pixel: stripe (-1 if rows are made once), group, row and column."""
 Life = tuple[int, int]
-"""First and last moment."""
+"""First and last moment of a pixel's life."""
 
 
 def lives_by_hand(trace: Trace, maker: Member) -> dict[Pixel, Life]:
-    """Live range of every pixel of an inner tensor, from the list of iterations."""
+    """Return the live range of every pixel of an inner tensor, from the list of iterations."""
     members = {m.key: m for m in trace.members}
     alive: dict[Pixel, Life] = {}
     for at in trace.moments.tolist():
@@ -67,7 +67,7 @@ def _read(member: Member, maker: Member, k: int, iteration: int) -> Iterator[Pix
 def slots(
     maker: Member, column_windows: tuple[ColumnWindow, ...], lives: dict[Pixel, Life]
 ) -> dict[int, list[tuple[int, Life]]]:
-    """Per column window: index along the rolling buffer, and live range of every pixel."""
+    """Return, for each column window, the index along the rolling buffer and the live range of every pixel."""
     nest, width = maker.nest, maker.op.writes.w
     result = defaultdict(list)
     for (stripe, _, y, x), life in lives.items():
@@ -98,7 +98,7 @@ def collides(pixels: list[tuple[int, Life]], depth: int) -> bool:
 
 
 def bottlenecks() -> Chain:
-    """Expand, depthwise, project, twice; the second one halves the map."""
+    """Return two bottlenecks of expand, depthwise and project. The second one halves the map."""
     ops: list[RowOp] = []
 
     def append(kind: Kind, seen: Rows, made: Rows, window: Window = UNIT) -> Rows:
@@ -138,7 +138,7 @@ MOST = 8
 
 @cache
 def all_rolling_buffers() -> list[tuple[Trace, Member, Buffer]]:
-    """Rolling buffers of all tiled groups of the bottlenecks, with the iterations and the producer."""
+    """Yield the rolling buffers of all tiled groups of the bottlenecks, with the iterations and the producer."""
     chain = bottlenecks()
     found = []
     for switches in (Settings(), Settings(cache=False), Settings(group_channels=0)):

@@ -1,4 +1,4 @@
-"""Test the limit on a search's work: it is counted, respected, and reported if it was too small."""
+"""Test the limit on a search's work. The work is counted, within the limit, and reported if the limit was too small."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, planners, plans
 
 OVERSHOOT = 0.5
-"""Seconds of work that may follow after the budget is spent: each part finishes one piece."""
+"""Seconds of work that may follow after the budget is spent, since each part finishes one piece."""
 
 
 def searched(s: Sketch, effort: float) -> tuple[Plan, Log]:
@@ -30,7 +30,7 @@ def searched(s: Sketch, effort: float) -> tuple[Plan, Log]:
 
 
 def ladder(rungs: int) -> Sketch:
-    """Two paths that meet repeatedly: groups have many orders of operands."""
+    """Return two paths that meet repeatedly, so that groups have many orders of operands."""
     s = Sketch()
     a = b = s.input(16, 4, 4)
     for _ in range(rungs):

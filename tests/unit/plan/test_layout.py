@@ -22,7 +22,9 @@ SECONDS = 5.0
 
 
 def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
-    """Distances of every kind: none, whole sizes, smaller (shared rows), negative, in one direction or both."""
+    """Draw distances of every kind: none, whole sizes, smaller ones (shared rows) and negative ones, in one direction
+    or both.
+    """
     rng = random.Random(seed)
     count = rng.randint(1, most)
     nbytes = tuple(rng.randint(1, largest) for _ in range(count))
@@ -37,7 +39,9 @@ def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
 
 
 def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
-    """Every buffer is aligned and inside the arena, and every pair is apart in one of the two directions."""
+    """Return whether every buffer is aligned and inside the arena, and every pair is far enough apart in one of the two
+    directions.
+    """
     at = layout.offsets
     inside = all(o >= 0 and o + n <= layout.top for o, n in zip(at, problem.nbytes, strict=True))
     aligned = all(o % a == 0 for o, a in zip(at, problem.align, strict=True))
@@ -48,7 +52,7 @@ def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
 
 
 def lowest_top(problem: LayoutProblem) -> int:
-    """Found by trying all offsets."""
+    """Find the lowest top by trying all offsets."""
 
     def fits(top: int, at: tuple[int, ...]) -> bool:
         u = len(at)
@@ -97,7 +101,7 @@ def test_tiny_problems_are_solved(seed: int) -> None:
 
 
 def hard_problem() -> LayoutProblem:
-    """Sizes that fit into 100 bytes in only one way, which the heuristic does not find."""
+    """Return sizes that fit into 100 bytes in only one way, which the heuristic does not find."""
     nbytes = (47, 31, 29, 23, 19, 17, 13, 11, 7, 3)
     together = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 5), (5, 1), (6, 2), (7, 3), (8, 4), (9, 0), (5, 6), (7, 8)]
     constraints = {p: nbytes[p[0]] for u, v in together for p in ((u, v), (v, u))}

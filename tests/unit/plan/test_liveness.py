@@ -1,4 +1,4 @@
-"""Test the minimum distance of two buffers: closed forms, and the checker for every byte."""
+"""Test the minimum distance of two buffers with closed forms, and with the checker for every byte."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNLIMITED = 1 << 40
 
 
 def whole_group(chain: Chain) -> Candidate:
-    """All operators as one group, in the best order of operands."""
+    """Return all operators as one group, in the best order of operands."""
     return next(c for c in candidates(chain, len(chain.ops), UNLIMITED) if c.first == 0)
 
 
@@ -33,7 +33,7 @@ def ranges_of(chain: Chain, group: Candidate) -> tuple[LiveRange, ...]:
 
 
 def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -> int:
-    """Bytes by which tensor `upper` must start above `lower` if the sketch is one group."""
+    """Return how many bytes above `lower` the tensor `upper` must start if the sketch is one group."""
     chain = s.chain(*wanted)
     ranges = ranges_of(chain, whole_group(chain))
     index = {c.buffer.key: i for i, c in enumerate(ranges) if c.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)}
@@ -42,7 +42,7 @@ def constraint(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -
 
 @pytest.mark.parametrize(("n", "k"), [(16, 16), (16, 48), (48, 16), (1, 7), (7, 1)])
 def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
-    """max(MN, MK) + min(N, K) - 1 segments (vMCU, section 4), with segments of one byte."""
+    """The formula of vMCU (section 4) is max(MN, MK) + min(N, K) - 1 segments, here with segments of one byte."""
     m = 12
     s = Sketch()
     x = s.input(m, 1, k)
@@ -101,7 +101,7 @@ def test_every_constraint_is_safe(number: int) -> None:
 @settings(max_examples=examples(30), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_a_byte_less_is_too_close(number: int) -> None:
-    """For a single operator with its input above its output, the distance is exact."""
+    """For a single operator whose input is above its output, the distance is exact."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
     assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte fits on the read bytes or outside
@@ -116,7 +116,7 @@ def test_a_byte_less_is_too_close(number: int) -> None:
 
 
 def tiled_group(chain: Chain, tile: int) -> Candidate:
-    """All operators with one row per stripe, in tiles of `tile` columns."""
+    """Return all operators with one row per stripe, in tiles of `tile` columns."""
     nest = LoopNest(tile=tile)
     stages = tuple(Stage(key, (0,), iterative=False, nest=nest) for key in chain.keys)
     return Candidate(0, len(chain.ops), 0, sum(op.macs for op in chain.ops), stages, chain.ops[-1].writes.h)
@@ -124,7 +124,7 @@ def tiled_group(chain: Chain, tile: int) -> Candidate:
 
 @pytest.mark.parametrize("tile", [1, 2])
 def test_only_single_pixels_are_replaced_in_rolling_buffers(tile: int) -> None:
-    """In a column window, pixels of a wider unit may be in reverse order."""
+    """In a column window, pixels of a wider tile may be in reverse order."""
     s = Sketch()
     x = s.input(4, 6, 3)
     y = s.relu(x)

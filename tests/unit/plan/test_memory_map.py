@@ -1,4 +1,4 @@
-"""Test memory maps, buffer by buffer: TFLM's own layout and the plan's."""
+"""Test memory maps of TFLM's own layout and of the plan, buffer by buffer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tflm_memopt.tflm.arena import predict
 
 
 def disjoint(memory: MemoryMap) -> bool:
-    """No two buffers that are alive together share a byte."""
+    """Return whether no two buffers that are live at the same time share a byte."""
     return not any(
         a.first < b.last and b.first < a.last and a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
         for a, b in itertools.combinations(memory.buffers, 2)
@@ -32,7 +32,9 @@ def test_tflms_layout_is_the_head_that_is_predicted(real_model: Path) -> None:
     assert disjoint(memory)
 
     def runs(graph: Graph) -> int:
-        """Number of operators that TFLM's planner counts: a called subgraph counts its own, plus one for the call."""
+        """Return the number of operators that TFLM's planner counts. A called subgraph counts its own operators, plus
+        one for the call.
+        """
         return len(graph.ops) + sum(1 + runs(model.graphs[n]) for op in graph.ops for n in called(op))
 
     assert len(memory.live) == len(memory.phases) == runs(model.graph)

@@ -1,4 +1,4 @@
-"""Test walks: the output of each unit, and the order of units."""
+"""Test loop nests: the output of each iteration, and the order of iterations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STRIPES, HEIGHT, WIDTH = st.integers(1, 9), st.integers(1, 9), st.integers(1, 7)
 
 
 def listed(nest: LoopNest, stripes: int, height: int, width: int) -> list[tuple[int, int, int, int, int]]:
-    """(stripe, group, row, x0, x1) of all units, by five loops."""
+    """Return (stripe, group, row, x0, x1) of all iterations, computed by five loops."""
     result, done = [], 0
     for m in range(stripes):
         end = min(max(m * nest.advance + nest.end, 0), height)

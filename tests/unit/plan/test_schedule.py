@@ -1,4 +1,6 @@
-"""Test orders of whole tensors: the thesis's example, and small random graphs compared with all their orders."""
+"""Test orders of operators on whole tensors: the thesis's example, and small random graphs compared with all their
+orders.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def all_orders(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
 
 
 def bytes_at_worst(problem: OrderProblem, order: Sequence[int]) -> int:
-    """Recomputed from scratch: bytes of the tensors alive in each step."""
+    """Compute from scratch the bytes of the tensors alive in each step, and return the maximum."""
     made = {t: n for n, i in enumerate(order) for t in problem.tasks[i].outputs}
     last = {t: n for n, i in enumerate(order) for t in (*problem.tasks[i].outputs, *problem.tasks[i].inputs)}
     last |= {t: n for n, i in enumerate(order) for t in problem.tasks[i].inputs}
@@ -45,7 +47,7 @@ def bytes_at_worst(problem: OrderProblem, order: Sequence[int]) -> int:
 
 
 def random_dag(seed: int) -> OrderProblem:
-    """Several readers, several outputs, pairs that must keep their order."""
+    """Draw tasks with several readers, several outputs, and pairs that must keep their order."""
     rng = random.Random(seed)
     count = rng.randint(1, 7)
     tasks, tensors = [], 1

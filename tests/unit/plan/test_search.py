@@ -1,4 +1,4 @@
-"""The best partition found is the best of all partitions."""
+"""Compare the best partition that the search finds with all partitions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ SEEDS = st.integers(0, 1 << 32)
 
 
 def alive(group: Candidate, _enough: int) -> int:
-    """A placement that takes exactly the live bytes."""
+    """Return the live bytes of a group, like a placement without gaps."""
     return group.nbytes
 
 
 def with_gaps(salt: int) -> Callable[[Candidate, int], int]:
-    """A placement that adds a different number of bytes for each group."""
+    """Return a placement that adds a different number of bytes for each group."""
     return lambda group, _enough: group.nbytes + hash((salt, group.first, group.last)) % 40
 
 
 def best_partition(chain: Chain, place: Place) -> CutLabel:
-    """The best partition into groups of rows, for any compute."""
+    """Return the best partition into row-wise groups, for any compute."""
     return least_bytes([Cuts(RowGroups(chain), place, None)], UNLIMITED)[0]
 
 
@@ -45,7 +45,7 @@ def all_groups(chain: Chain) -> dict[tuple[int, int], Candidate]:
 
 
 def partitions(count: int) -> Iterator[tuple[tuple[int, int], ...]]:
-    """All ways to cut `count` operators into groups."""
+    """Yield all ways to cut `count` operators into groups."""
     for cuts in range(count):
         for places in itertools.combinations(range(1, count), cuts):
             yield tuple(itertools.pairwise((0, *places, count)))
@@ -69,7 +69,9 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
 @settings(max_examples=examples(50), derandomize=True)
 @given(SEEDS, st.randoms(use_true_random=False))
 def test_the_search_ends_where_no_longer_group_may_be(number: int, random: Random) -> None:
-    """Longer groups would transfer rows in an order that devices cannot agree on, or read a streamed input twice."""
+    """Longer groups would transfer rows in an order that devices cannot agree on, or would read a streamed input
+    twice.
+    """
     s = random_sketch(number, most=9)
     chain = s.chain(*s.unread())
     lines = [(0, 1), (1, 0), (1, 2)]

@@ -61,7 +61,7 @@ def figures(chain: Chain, settings: Settings, every: int) -> Iterator[tuple[Cand
 
 
 def test_no_group_computes_more_than_the_search_allowed_for() -> None:
-    """Unread pixels at the edges are not computed, so it may be less."""
+    """Pixels at the edges that nothing reads are not computed, so the number may be lower."""
     for seed in seeds(8):
         for chain in chains(seed):
             for group, _, macs in figures(chain, settings_of(seed), every=1):

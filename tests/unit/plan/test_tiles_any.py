@@ -1,4 +1,6 @@
-"""Convert groups of rows to pixels: fewer bytes, accepted by the checker, and refused if there is no such form."""
+"""Convert row-wise groups to pixel-wise ones. They need fewer bytes, the checker accepts them, and groups without such
+a form are refused.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ UNLIMITED = 1 << 40
 
 
 def branches() -> tuple[Sketch, TensorId]:
-    """Two branches of stride 2, one of which is a shortcut with a convolution."""
+    """Return two branches of stride 2, one of which is a shortcut with a convolution."""
     s = Sketch()
     x = s.conv(s.input(24, 24, 3), 8)
     y = s.conv(s.conv(x, 8), 8)
@@ -28,7 +30,7 @@ def branches() -> tuple[Sketch, TensorId]:
 
 
 def whole(chain: Chain) -> Candidate:
-    """All operators row by row."""
+    """Return all operators as one row-wise group."""
     return next(c for c in candidates(chain, len(chain.ops), UNLIMITED, orders=1) if c.first == 0)
 
 

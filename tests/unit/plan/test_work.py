@@ -1,4 +1,4 @@
-"""Compare the work of plans with what follows from single iterations."""
+"""Compare the work of plans with a count over single iterations."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ OPTIONS = ConversionOptions(seconds=0.05)
 
 @cache
 def planned(seed: int) -> tuple[Model, Planned]:
-    """Plan a random network in random groups, most of them tiled; the plan is checked."""
+    """Plan a random network in random groups, most of them tiled. The plan is checked."""
     model = read(build(mobile(seed, most=4)))
     with forced(random_settings(random.Random(seed)), seed):
         found = pipeline.make_plan(pipeline.annotate(model.graph), OPTIONS)
@@ -59,7 +59,7 @@ def tiled_groups(found: Planned) -> Iterator[Group]:
 
 
 def trace_of(group: Group, ops: Mapping[int, RowOp]) -> Trace:
-    """All iterations of a group, in the planner's order."""
+    """Return all iterations of a group, in the planner's order."""
     members = [Member(stage, as_counted(ops[stage.op], group), group.stripes) for stage in group.stages]
     by_key = {m.key: m for m in members}
     trace = start([(by_key[key].op.output, by_key[key].iterations) for key in group.sinks])

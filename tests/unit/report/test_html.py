@@ -1,4 +1,4 @@
-"""Test the HTML report: every figure of the JSON, no network access, and escaped names."""
+"""Test the HTML report: it has every figure of the JSON, needs no network access, and escapes names."""
 
 from __future__ import annotations
 

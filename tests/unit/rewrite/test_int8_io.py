@@ -1,4 +1,4 @@
-"""Test --int8-io: what is removed, recorded and kept. verify checks that the numbers agree."""
+"""Test --int8-io: which operators are removed, and which changes are recorded. verify checks that the numbers agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test where the input may live, and the reasons for refusals."""
+"""Test the places where an input may be, and the reasons for refusals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def builtin_beside() -> bytes:
 
 
 def two_regions() -> bytes:
-    """The input is read again after a builtin operator, which is too late for a stream."""
+    """Return a model that reads the input again after a builtin operator, which is too late for a stream."""
     net = Net(8)
     x = net.input((1, 12, 8, 3))
     y = net.normalized(net.conv2d(x, 3))

@@ -1,4 +1,4 @@
-"""Test regions: convex, maximal in simple cases, with views and borders."""
+"""Test that regions are convex, maximal in simple cases, and have the right views and borders."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
 @settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_operators_with_state_keep_their_order(seed: int) -> None:
-    """No tensor states that one must come first."""
+    """No tensor states that one of them must come first."""
     graph, support = random_graph(seed)
     kept = [node.op for node in partition(graph, support).nodes if isinstance(node, BuiltinNode)]
     stateful = [i for i in kept if graph.ops[i].type in STATEFUL]
@@ -132,7 +132,7 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
 
 
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
-    """Operator 2 waits for a region that waits for operator 4; operator 3 could run at once, but must not."""
+    """Operator 2 waits for a region that waits for operator 4. Operator 3 could run at once, but must not."""
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]
     assert [i for i in kept if ops[i][0] == STATE] == [2, 3]

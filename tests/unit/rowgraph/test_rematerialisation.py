@@ -1,4 +1,4 @@
-"""Test operators that run twice: which ones, the resulting graph, and the gain."""
+"""Test which operators run twice, the resulting graph, and the gain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tflm_memopt.errors import UsageError
 
 SIZE, WIDE = 10, 24
 EXPAND, DEPTHWISE, MUL, ADD = 1, 2, 7, 9
-"""Operators of squeeze_excite()."""
+"""Numbers of the operators of squeeze_excite()."""
 
 
 def squeeze_excite() -> bytes:
@@ -38,14 +38,14 @@ def _inverted(net: Net, x: int) -> int:
 
 
 def centred() -> bytes:
-    """Not all late readers are gates: the mean of each channel is subtracted from it."""
+    """Return a model whose late reader is no gate: the mean of each channel is subtracted from it."""
     net = Net(5)
     wide = net.conv2d(net.conv2d(net.input((1, 12, 12, 2)), 2), 16)
     return net.model(net.conv2d(net.binary("SUB", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))
 
 
 def gated_at_once() -> bytes:
-    """Only the input precedes the gate."""
+    """Return a model in which only the input precedes the gate."""
     net = Net(6)
     wide = net.conv2d(net.input((1, 12, 12, 2)), 16)
     return net.model(net.conv2d(net.binary("MUL", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))

@@ -1,4 +1,4 @@
-"""Test sliding windows: each layer's new rows, the kept rows, and layers that cannot slide."""
+"""Test sliding windows: the new rows of each layer, the kept rows, and layers that cannot slide."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 
 
 def chain(*, height: int = 20, stride: int = 1) -> Net:
-    """Three layers without padding in time: rows 20 -> 18 (9) -> 18 -> 14."""
+    """Return three layers without padding in time. Their rows are 20 -> 18 (9) -> 18 -> 14."""
     net = Net()
     x = net.conv2d(net.input((1, height, 1, 4)), 8, kernel=(3, 1), stride=(stride, 1), padding="VALID")
     net.depthwise_conv2d(net.unary("RELU", x, out=net.affine(x)), kernel=(5, 1), padding="VALID")
@@ -34,7 +34,7 @@ def slid(model: bytes, rows: int) -> list[RowOp]:
 
 
 def kept(model: bytes, rows: int) -> list[int]:
-    """Rows of each rolling buffer, in order."""
+    """Return the rows of each rolling buffer, in order."""
     return [op.state_write.rows.h for op in slid(model, rows) if op.state_write]
 
 
@@ -48,14 +48,14 @@ def test_each_layer_makes_new_rows_alone_and_keeps_what_its_kernel_reaches_back_
 
 
 def summed(net: Net, rows: int) -> list[tuple[int, ...]]:
-    """Rows of the operands of running sums: new rows, kept rows, rows of padding, and sums."""
+    """Return the rows of the operands of running sums: new rows, kept rows, rows of padding, and sums."""
     model = net.model(last(net))
     return [tuple(rows.h for rows in op.reads) for op in slid(model, rows) if op.kind is Kind.SLIDING_SUM]
 
 
 @pytest.mark.parametrize("kind", ["mean", "columns", "pool", "total"])
 def test_sums_run_along(kind: str) -> None:
-    """For every kind of mean, over any number of rows, over all columns or single ones."""
+    """This is tested for every kind of mean, over any number of rows, over all columns or single ones."""
     net = Net()
     x = net.conv2d(net.input((1, 80, 3, 4)), 8, kernel=(3, 1), padding="VALID")
     if kind == "pool":
@@ -68,7 +68,7 @@ def test_sums_run_along(kind: str) -> None:
 
 
 def padded(height: int = 40, layers: int = 2) -> bytes:
-    """Layers that pad in time, and one that reads all rows."""
+    """Return layers that pad in time, and one that reads all rows."""
     net = Net()
     x = net.input((1, height, 1, 4))
     for _ in range(layers):
