@@ -31,7 +31,7 @@ SHAPES = ROOT / "examples/shapes"
 OUTPUT = ROOT / "build/arduino"
 NAME = "tflm-memopt"
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))
-"""Date of files in archives, in seconds. The default is 1980-01-01: zip has no earlier dates."""
+"""Date of files in archives, in seconds. The default is 1980-01-01, the earliest date of zip files."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ SKETCHES = {
     "shapes": Sketch(image=True),
     "camera": Sketch(options={"input": "stream"}),
     "two_cores": Sketch(options={"cores": 2}, image=True),
-    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # fits into 16 KB of RAM
+    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # the sketch must fit into 16 KB of RAM
 }
 """Every sketch in arduino/examples."""
 
@@ -104,7 +104,7 @@ def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # Unix, whose modes these are
+            entry.create_system = 3  # Unix, to which the modes of the files belong
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, contents[name])
     return path

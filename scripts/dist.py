@@ -34,7 +34,7 @@ EPOCH = arduino_library.EPOCH
 BACKEND = "import sys; from scikit_build_core import build; getattr(build, 'build_' + sys.argv[1])(sys.argv[2])"
 
 Files = Mapping[str, bytes]
-"""Contents by path."""
+"""Contents of files by path."""
 
 
 class Refused(Exception):

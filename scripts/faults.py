@@ -1,11 +1,12 @@
 """Plants faults in a copy of the tree, one at a time, and reports which test finds each of them.
 
-    python scripts/faults.py                        all of tests/faults; exit status 1 when one survives
-    python scripts/faults.py --only kernels         those of an area, or single ones: planner/sums-end-early
-    python scripts/faults.py --list                 what there is, without running anything
+python scripts/faults.py                        all of tests/faults; exit status 1 when one survives
+python scripts/faults.py --only kernels         those of an area, or single ones: planner/sums-end-early
+python scripts/faults.py --list                 what there is, without running anything
 
-A fault is a piece of a file and its wrong replacement; `tests` names the files that should see it. These run first,
-then all quick tests, then the slow ones of those files. Each copy of the tree builds its own native libraries.
+A fault is a piece of a file and its wrong replacement; `tests` names the files whose tests should fail. The named files
+run first, then all quick tests, then the slow tests of the named files. Each copy of the tree builds its own native
+libraries.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""This test fails for every fault, because the text of a planted fault is no longer found."""
+"""Name of the test that fails for every fault, because the text of a planted fault is no longer found."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
 """Seconds after which a run of tests counts as hanging."""
@@ -71,7 +72,7 @@ class Outcome:
 
     fault: str
     caught: str
-    """Tests that found it: "named" ones, other "quick" ones, "slow" ones; or it "survived"."""
+    """Kind of the tests that found it: "named" ones, other "quick" ones or "slow" ones; or "survived"."""
     test: str
     seconds: float
     """Seconds of tests until one failed."""
@@ -117,7 +118,7 @@ class Copy:
         (self._site / "sitecustomize.py").write_text(WITHOUT_HOOK, encoding="utf-8")
         self.environment = {**os.environ, "PYTHONPATH": f"{self.tree}{os.pathsep}{self._site}"}
         self.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        for git in (["init", "-q"], ["add", "-A"]):  # tests ask it for the tree's files
+        for git in (["init", "-q"], ["add", "-A"]):  # tests ask git for the tree's files
             self._run("git", "-C", str(self.tree), *git)
         self._run("cmake", "-S", str(self.tree / "custom_ops"), "-B", str(self._build), "-G", "Ninja", "-DTMO_HOST=ON")
         self.build()
@@ -138,7 +139,7 @@ class Copy:
         """Replace a file's text and build what depends on it."""
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # its time stamp is in whole seconds
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # the file's time stamp has only whole seconds
         if path.is_relative_to(self.tree / "custom_ops"):
             self.build()
 
@@ -160,7 +161,7 @@ class Copy:
             except subprocess.TimeoutExpired:
                 os.killpg(run.pid, signal.SIGKILL)
                 return f"no end of {' '.join(tests)} in {SECONDS} s"
-        if run.returncode in (0, 5):  # 5: no test has the marker
+        if run.returncode in (0, 5):  # 5 means that no test has the marker
             return ""
         if named := re.search(r"^(?:FAILED|ERROR) (\S+)(.*)$", said, re.MULTILINE):
             return f"{named[1]}{named[2]}"
@@ -170,7 +171,9 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """Plant the fault, look for a test that fails, and remove the fault. named: run only the tests that it names."""
+    """Plant the fault, look for a failing test, and remove the fault. named: whether to run only the tests that the
+    fault names.
+    """
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]

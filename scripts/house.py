@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tflm_memopt"
 LINES, PARAMETERS = 50, 8
 KNOW_KINDS = ("ops", "lower")
-"""Folders that may ask which kind an operator is; others ask for its traits."""
+"""Folders that may test which kind an operator is. Other folders must use its traits."""
 CEILINGS = {
     "asserts": 0,
     "class names with two owners": 0,

@@ -47,7 +47,7 @@ ROUNDED = """\
 """
 ROUNDING = ("float", "float_curves", "float_windows", "compare", "places")
 BEGINS = {"conv": IN_ORDER, "depthwise": IN_ORDER, **dict.fromkeys(ROUNDING, ROUNDED)}
-"""What precedes the kernels of some files."""
+"""Text before the kernels of some files."""
 ARM = """\
 /* Kernels from descriptions (docs/kernel-language.md), for Cortex-M's DSP extension and for Helium. Written by
  * scripts/kernels.py. */
@@ -87,8 +87,8 @@ def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
 
 
 def _arm() -> str:
-    """Return the preprocessor condition. Hosts run programs for both, so they have the kernels for the DSP extension in
-    C.
+    """Return the preprocessor condition for Arm kernels. Hosts run programs for both families, so they have the kernels
+    for the DSP extension in C.
     """
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),

@@ -1,4 +1,4 @@
-"""List the kernels that are written from descriptions, with their schedules and the arguments of their calls.
+"""Lists the kernels that are generated from descriptions, with their schedules and the arguments of their calls.
 
 kernels.py writes them.
 """
@@ -31,7 +31,7 @@ from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
 PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
-"""Kernels vectorised along their outputs, for programs for any core."""
+"""Kernels that are vectorised along their outputs, for programs for any core."""
 PACKED = (
     ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
     ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),
@@ -54,18 +54,20 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """Arguments of the function. Extents, parameters and tensors that are missing here are arguments of their names."""
+    """C expressions for the arguments. Extents, parameters and tensors that are not listed are arguments of their own
+    names.
+    """
     head: str = HEAD
     many: KernelProgram | None = None
     """Another schedule for cores with many registers, or None."""
     ends: str = ""
     """A statement after the kernel."""
     signs: Mapping[str, str] = {}
-    """Functions that call this one with a constant `sign`, which the compiler folds, by name."""
+    """Functions that call this one with a constant `sign`, by name. The compiler folds the constant."""
 
 
 def _scales(*names: str) -> Expressions:
-    """Names of multipliers and shifts, in order."""
+    """Return the names of multipliers and shifts, in order."""
     rows = (("scale", "k->multipliers[{}]"), ("shift", "k->shifts[{}]"))
     return {f"{what}_{name}": text.format(i) for i, name in enumerate(names) for what, text in rows}
 
@@ -200,7 +202,7 @@ SIGNED = (
     "int32_t sign)"
 )
 FLOAT_SIGNS = {"": "0x3F800000", "-": "(int32_t)0xBF800000u"}
-"""Bits of 1 and -1."""
+"""Bits of the floats 1 and -1."""
 DEPTHWISE_F32 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32)"
 CONV_F32 = WINDOW | LIMITS | {
     "y": "out + i", "sums": "(int8_t *)(k->sums ? k->sums + i / 4 : NULL)", "first": "k->first", "last": "k->last",
@@ -416,7 +418,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         ),
     ),
 }
-"""For each tmo_generated_NAME.c, the kernels in it."""
+"""Kernels in each tmo_generated_NAME.c."""
 ADDENDS = {
     "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
     "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",
@@ -428,7 +430,7 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""Parameters of a packed addition: left shift, m2, c, e of both operands, m2, c, e of the output."""
+"""Parameters of a packed addition: left shift, then m2, c and e of both operands, then m2, c and e of the output."""
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)
 ADD_BY_FOURS = LibraryKernel(
@@ -440,7 +442,7 @@ ADD_PIXELS = LibraryKernel(
     {},
     "void {}(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n)",
 )
-"""Kernels for programs packed for Cortex-M: for Helium, for the DSP extension, and Helium's pools."""
+"""Kernels for programs packed for Cortex-M: kernels for Helium, kernels for the DSP extension, and pools for Helium."""
 MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job)"
 DIRECT_HEAD = (
     "void {}(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t "

@@ -1,4 +1,4 @@
-"""The figures of docs/papers.md: what each is of, how it comes about, and the function that makes it again.
+"""The figures of docs/papers.md: the subject of each, how it is obtained, and the function that computes it again.
 
 - product: commands or functions of the package made it, and the result ran or can be run under TFLM.
 - benchmark: a script made it with parts of the package.

@@ -1,4 +1,4 @@
-"""Layouts of whole buffers that have lifetimes, by the product's solver."""
+"""Places whole buffers that have lifetimes, with the product's layout solver."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, place
 from tflm_memopt.plan.schedule.problem import OrderProblem
 
 SECONDS = 5.0
-"""Limit of a layout: CP-SAT's deterministic time."""
+"""Limit of CP-SAT's deterministic time for a layout."""
 
 
 def layout(nbytes: Sequence[int], conflicts: Collection[tuple[int, int]], lower_bound: int = 0) -> Layout:
-    """Offsets of buffers of which these pairs, by index, may share no byte.
+    """Return offsets of buffers. conflicts: pairs of indices of buffers that may share no byte.
 
     >>> layout([5, 3, 2, 4], [(0, 1), (1, 2), (2, 3)]).top
     8
@@ -23,7 +23,9 @@ def layout(nbytes: Sequence[int], conflicts: Collection[tuple[int, int]], lower_
 
 
 def of_order(problem: OrderProblem, order: Sequence[int]) -> Layout:
-    """The layout of a problem's tensors when its tasks run in this order; all tensors of a task are alive with it."""
+    """Return the layout of a problem's tensors if its tasks run in this order. All tensors of a task are live with
+    it.
+    """
     made: dict[int, int] = {}
     last: dict[int, int] = {}
     for step, i in enumerate(order):

@@ -17,14 +17,16 @@ SYLLABLES = 3
 VOICE = 7
 """Seed of the words' sounds, which are the same in every data set."""
 KEYWORDS, OTHER_WORDS = 10, 30
-"""Words that have a class of their own, and words that share the class "unknown"."""
+"""Words that have their own class, and words that share the class "unknown"."""
 WAKE_WORD = 0
 MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
 """Frequencies of a machine that runs well, as fractions of the spectrum."""
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
-    """A spectrogram [frames, bins] of one word in noise, or of noise alone. `ends`: when the word ends, 0 to 1."""
+    """Return a spectrogram [frames, bins] of one word in noise, or of noise alone. ends: time at which the word ends,
+    from 0 to 1.
+    """
     time, frequency = np.arange(frames)[:, None] / frames, np.arange(bins)[None] / bins
     sound = rng.normal(0.0, rng.uniform(0.05, 0.2), (frames, bins)) + rng.uniform(0.0, 0.2) * (1 - frequency)
     if word is None:
@@ -43,7 +45,7 @@ def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, e
 
 
 def keywords(count: int, seed: int) -> tuple[Floats, Labels]:
-    """Spectrograms [N, 49, 10, 1] of ten words (classes 0 to 9), of other words (10), and of no word (11)."""
+    """Return spectrograms [N, 49, 10, 1] of ten words (classes 0 to 9), of other words (10), and of no word (11)."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % (KEYWORDS + 2)
     words = [
@@ -54,7 +56,7 @@ def keywords(count: int, seed: int) -> tuple[Floats, Labels]:
 
 
 def wake_words(count: int, seed: int, frames: int) -> tuple[Floats, Labels]:
-    """Windows [N, frames, 1, 40]; label 1 when the wake word ends with the window, 0 for anything else."""
+    """Return windows [N, frames, 1, 40]. The label is 1 if the wake word ends with the window, and 0 otherwise."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     windows = []
@@ -78,11 +80,13 @@ PATTERNS: tuple[Callable[[Floats, Floats], Floats], ...] = (
     lambda x, y: np.sin(np.hypot(x, y) + 2 * np.arctan2(y, x)),
     lambda x, y: np.sin(0.2 * x) + 0 * y,
 )
-"""Textures: the value at each point of the plane."""
+"""Functions of textures, which return the value at each point of the plane."""
 
 
 def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
-    """Coloured textures [N, side, side, 3] of ten kinds, each reversed, scaled, shifted and noisy."""
+    """Return coloured textures [N, side, side, 3] of ten kinds, each randomly reversed, scaled and shifted, with
+    noise.
+    """
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % len(PATTERNS)
     y, x = (np.mgrid[:side, :side] / side - 0.5).astype(np.float32)
@@ -99,7 +103,7 @@ def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
 
 
 def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
-    """Cluttered pictures [N, side, side, 3]; label 1 when a figure with head and legs stands in front."""
+    """Return cluttered pictures [N, side, side, 3]. The label is 1 if a figure with head and legs is in front."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     y, x = (np.mgrid[:side, :side] / side).astype(np.float32)
@@ -130,7 +134,9 @@ def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
 
 
 def machine_sounds(count: int, seed: int) -> tuple[Floats, Labels]:
-    """Spectra [N, 256] of a machine, 8 frames of 32 bins; label 1 when a tone is there that does not belong to it."""
+    """Return spectra [N, 256] of a machine, 8 frames of 32 bins. The label is 1 if there is a tone that does not belong
+    to the machine.
+    """
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     frequency = np.arange(32) / 32

@@ -1,10 +1,10 @@
 """Trains small networks of the kinds that microcontrollers run, on synthetic data, and writes them as .tflite files.
 
-    pip install "tflm-memopt[train]"
-    python examples/networks/train_networks.py [--only NAME ...]
+pip install "tflm-memopt[train]"
+python examples/networks/train_networks.py [--only NAME ...]
 
-Prints what each one reaches on samples that it was not trained on. Seeded, but another TensorFlow may train other
-weights.
+The script prints the score of each network on samples that it was not trained on. Seeds are fixed, but other versions
+of TensorFlow may train other weights.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from synthetic import Floats, Labels
 HERE = Path(__file__).parent
 SEED, TEST_SEED = 1, 2
 WINDOW, STEP = 56, 3
-"""Frames that the wake word's network sees, and by how many it moves on."""
+"""Number of frames that the wake word's network sees, and number of new frames in each step."""
 CALIBRATION = 200
-"""Training samples that set the int8 scales."""
+"""Number of training samples that determine the int8 scales."""
 layers = tf.keras.layers
 
 
@@ -44,13 +44,13 @@ def separable(x: tf.Tensor, channels: int, stride: int = 1) -> tf.Tensor:
 
 
 def classified(x: tf.Tensor, classes: int) -> tf.Tensor:
-    """Pooled as MLPerf Tiny's networks do it: AVERAGE_POOL_2D, RESHAPE, FULLY_CONNECTED, SOFTMAX."""
+    """Add the end of MLPerf Tiny's networks: AVERAGE_POOL_2D, RESHAPE, FULLY_CONNECTED and SOFTMAX."""
     x = layers.Flatten()(layers.AveragePooling2D(x.shape[1:3])(x))
     return layers.Dense(classes, activation="softmax")(x)
 
 
 def dscnn(batch: int | None) -> tf.keras.Model:
-    """DS-CNN for keywords, as in MLPerf Tiny, but 48 channels instead of 64."""
+    """Return a DS-CNN for keywords as in MLPerf Tiny, with 48 channels instead of 64."""
     sound = tf.keras.Input((49, 10, 1), batch)
     x = convolved(sound, 48, (10, 4), 2)
     for _ in range(4):
@@ -59,7 +59,7 @@ def dscnn(batch: int | None) -> tf.keras.Model:
 
 
 def resnet(batch: int | None) -> tf.keras.Model:
-    """ResNet-8, as in MLPerf Tiny, of half its width."""
+    """Return a ResNet-8 as in MLPerf Tiny, with half its width."""
     picture = tf.keras.Input((32, 32, 3), batch)
     x = convolved(picture, 8, 3)
     for channels, stride in ((8, 1), (16, 2), (32, 2)):
@@ -71,7 +71,7 @@ def resnet(batch: int | None) -> tf.keras.Model:
 
 
 def mobilenet(batch: int | None) -> tf.keras.Model:
-    """MobileNetV1 for 96x96 colour pictures, narrower than MLPerf Tiny's."""
+    """Return a MobileNetV1 for 96x96 colour pictures that is narrower than MLPerf Tiny's."""
     picture = tf.keras.Input((96, 96, 3), batch)
     x = convolved(picture, 8, 3, 2)
     for channels, stride in ((12, 1), (16, 2), (16, 1), (24, 2), (24, 1), (32, 2), *[(32, 1)] * 4, (48, 2), (48, 1)):
@@ -80,7 +80,7 @@ def mobilenet(batch: int | None) -> tf.keras.Model:
 
 
 def mobilenet_v2(batch: int | None) -> tf.keras.Model:
-    """Inverted residuals with explicit PADs in front of strides, as in Keras' MobileNetV2."""
+    """Return inverted residuals with explicit PADs before strides, as in Keras' MobileNetV2."""
     picture = tf.keras.Input((48, 48, 3), batch)
     x = convolved(picture, 8, 3, 2)
     for channels, stride in ((8, 1), (16, 2), (16, 1), (24, 2), (24, 1)):
@@ -96,7 +96,7 @@ def mobilenet_v2(batch: int | None) -> tf.keras.Model:
 
 
 def autoencoder(batch: int | None) -> tf.keras.Model:
-    """Dense layers with a bottleneck of 8, as in MLPerf Tiny, but narrower."""
+    """Return dense layers with a bottleneck of 8 as in MLPerf Tiny, but narrower."""
     sound = x = tf.keras.Input((256,), batch)
     for units in (48, 48, 8, 48, 48):
         x = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(layers.Dense(units, use_bias=False)(x)))
@@ -104,7 +104,7 @@ def autoencoder(batch: int | None) -> tf.keras.Model:
 
 
 def wake_word(batch: int | None) -> tf.keras.Model:
-    """Convolutions over time alone, without padding: a window of 56 frames of 40 features."""
+    """Return convolutions over time only, without padding, on a window of 56 frames of 40 features."""
     sound = tf.keras.Input((WINDOW, 1, 40), batch)
     x = layers.Conv2D(32, (5, 1), (STEP, 1), activation="relu")(sound)
     for taps in (5, 9):
@@ -113,8 +113,8 @@ def wake_word(batch: int | None) -> tf.keras.Model:
 
 
 class Streaming(tf.Module):  # type: ignore[misc]
-    """The trained wake word network in steps of 3 frames. Each layer keeps the rows that it reads again in
-    a variable.
+    """The trained wake word network in steps of 3 frames. Each layer keeps the rows that it reads again in a
+    variable.
     """
 
     def __init__(self, window: tf.keras.Model) -> None:
@@ -148,7 +148,7 @@ class Streaming(tf.Module):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Network:
-    """A file to make: its architecture, its data and the size of its training."""
+    """A file to write: its architecture, its data and the size of its training."""
 
     build: Callable[[int | None], tf.keras.Model]
     data: Callable[[int, int], tuple[Floats, Labels]]
@@ -156,7 +156,7 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """Also written in steps with state, as this network's name with `stream` instead of `window`."""
+    """Whether the network is also written in steps with state. Its name then has `stream` instead of `window`."""
 
 
 def wake_data(count: int, seed: int) -> tuple[Floats, Labels]:
@@ -197,13 +197,13 @@ def quantized(converter: tf.lite.TFLiteConverter, calibration: Floats, float_io:
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     if not float_io:
         converter.inference_input_type = converter.inference_output_type = tf.int8
-    # TFLM libraries of 2023, which many boards still use, know FULLY_CONNECTED with one scale a tensor only
+    # TFLM libraries of 2023, which many boards still use, support FULLY_CONNECTED only with one scale per tensor
     converter._experimental_disable_per_channel_quantization_for_dense_layers = True
     return bytes(converter.convert())
 
 
 def converted(network: Network, model: tf.keras.Model, samples: Floats) -> bytes:
-    """For a batch of 1."""
+    """Convert the model for a batch of 1."""
     fixed = network.build(1)
     fixed.set_weights(model.get_weights())
     return quantized(tf.lite.TFLiteConverter.from_keras_model(fixed), samples[:CALIBRATION], network.float_io)
@@ -220,7 +220,7 @@ def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
 
 
 def cut(samples: Floats) -> Floats:
-    """Windows, one behind the other, as steps of 3 frames; a silent frame in front of each window fills its first."""
+    """Return consecutive windows as steps of 3 frames. A silent frame before each window completes its first step."""
     steps = -(-WINDOW // STEP)
     padded = np.zeros((len(samples), steps * STEP, 40), np.float32)
     padded[:, steps * STEP - WINDOW :] = samples[:, :, 0]
@@ -231,7 +231,9 @@ def cut(samples: Floats) -> Floats:
 
 
 def answers(model: bytes, samples: Floats) -> Floats:
-    """The outputs of a model under LiteRT's reference kernels, in floats; state lives on from sample to sample."""
+    """Return the outputs of a model under LiteRT's reference kernels, as floats. State is kept from sample to
+    sample.
+    """
     interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     source, result = interpreter.get_input_details()[0], interpreter.get_output_details()[0]
@@ -251,7 +253,9 @@ def answers(model: bytes, samples: Floats) -> Floats:
 
 
 def reached(outputs: Floats, samples: Floats, labels: Labels) -> float:
-    """The share of right answers; of an autoencoder, which answers with its input, the area under the ROC curve."""
+    """Return the fraction of right answers or, for an autoencoder, which outputs its input, the area under the ROC
+    curve.
+    """
     if outputs.shape == samples.shape:
         errors = np.mean((outputs - samples) ** 2, axis=1)
         return float(np.mean(errors[labels == 1][:, None] > errors[labels == 0]))
@@ -260,11 +264,11 @@ def reached(outputs: Floats, samples: Floats, labels: Labels) -> float:
 
 
 def make(name: str, folder: Path, samples: int | None, epochs: int | None, tests: int) -> None:
-    """Writes a network's file or files and prints what they reach."""
+    """Write the files of a network and print its score."""
     network = NETWORKS[name]
     tf.keras.utils.set_random_seed(SEED)
     given, labels = network.data(samples or network.samples, SEED)
-    if network.build is autoencoder:  # it learns what is normal
+    if network.build is autoencoder:  # the autoencoder learns only normal sounds
         given = given[labels == 0]
     unseen, truth = network.data(tests, TEST_SEED)
     model = trained(network, given, labels, epochs or network.epochs)

@@ -1,4 +1,4 @@
-"""ADD_N of two tensors as an operator of a user's own: docs/own-operator.md. Use it with `--describe`."""
+"""Describes ADD_N of two tensors as a custom operator (docs/own-operator.md). Use it with `--describe`."""
 
 from tflm_memopt.ops.own import Builder, Index, Operand, OperatorContext, Reg, Type, operator, quant
 

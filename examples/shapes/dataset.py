@@ -1,6 +1,7 @@
-"""Drawn shapes, 96x96 grey pixels of 4 bits, as a cheap camera would see them. The same images for the same seed.
+"""Draws shapes as 96x96 grey pixels of 4 bits, as a cheap camera would see them. Equal seeds give equal images.
 
-An outline is a radius as a function of the angle: a pixel at polar (rho, phi) is inside when rho < scale * radius(phi).
+An outline is a radius as a function of the angle: a pixel at the polar coordinates (rho, phi) is inside if rho < scale
+* radius(phi).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ _Floats = npt.NDArray[np.float64]
 
 
 def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
-    """Straight edges between `corners` tips at radius 1 and as many notches at radius `inner` halfway between them."""
+    """Return straight edges between `corners` tips at radius 1 and as many notches at radius `inner` halfway between
+    them.
+    """
     half = np.pi / corners
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 
@@ -38,7 +41,7 @@ def _polygon(corners: int) -> Callable[[_Floats], _Floats]:
 
 
 def _cross(phi: _Floats) -> _Floats:
-    """A plus sign: two bars of length 2 and half width 0.32."""
+    """Return a plus sign: two bars of length 2 and half width 0.32."""
     across, along = np.sort(np.abs([np.cos(phi), np.sin(phi)]), axis=0)  # of the nearer bar
     reach: _Floats = np.minimum(1.0 / along, 0.32 / np.maximum(across, 1e-9))
     return reach
@@ -56,7 +59,9 @@ CLASSES = tuple(OUTLINES)
 
 
 def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Images:
-    """One image [SIDE, SIDE, 1]: a shape of random size, place, turn, stretch and brightness on a noisy grey slope."""
+    """Return one image [SIDE, SIDE, 1]: a shape of random size, place, rotation, stretch and brightness on a noisy grey
+    slope.
+    """
     scale = rng.uniform(7.0, 32.0)  # pixels
     margin = 0.8 * scale
     center = rng.uniform(margin, SIDE - margin, size=2)
@@ -76,7 +81,9 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
 
 
 def make(count: int, seed: int) -> tuple[Images, Labels]:
-    """`count` images and labels; the classes take turns, so every prefix is balanced to within one image a class."""
+    """Return `count` images and labels. The classes alternate, so every prefix is balanced to within one image per
+    class.
+    """
     rng = np.random.default_rng(seed)
     labels = (np.arange(count) % len(CLASSES)).astype(np.uint8)
     images = np.stack([draw(rng, OUTLINES[CLASSES[label]]) for label in labels])
@@ -84,7 +91,7 @@ def make(count: int, seed: int) -> tuple[Images, Labels]:
 
 
 def quantize(images: Images, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
-    """Grey values as the model's int8 input: 0..15 stands for 0.0..1.0."""
+    """Return grey values as the model's int8 input. 0..15 stands for 0.0..1.0."""
     levels = np.rint(images / ((LEVELS - 1) * scale)) + zero_point
     q: npt.NDArray[np.int8] = np.clip(levels, -128, 127).astype(np.int8)
     return q

@@ -1,6 +1,6 @@
-"""Accuracy of a model, and of its optimized twin, on 120 test images, under TensorFlow Lite Micro.
+"""Measures the accuracy of a model, and of its optimized version, on 120 test images under TensorFlow Lite Micro.
 
-    python examples/shapes/evaluate.py shapes_int8.tflite [OPTIMIZED.tflite ...]
+python examples/shapes/evaluate.py shapes_int8.tflite [OPTIMIZED.tflite ...]
 
 Every further model must give the first one's output bytes on every image; exits 1 when one does not.
 """
@@ -39,7 +39,7 @@ def outputs(model: bytes, images: Images) -> npt.NDArray[np.int8]:
 
 
 def accuracy(answers: npt.NDArray[np.int8], labels: Labels) -> float:
-    """Share of the images whose largest output is the label's."""
+    """Return the fraction of the images whose largest output is that of the label."""
     return float(np.mean(answers.argmax(axis=1) == labels))
 
 

@@ -24,12 +24,14 @@ TRAIN_SEED = 1
 
 
 def unit(images: Images) -> npt.NDArray[np.float32]:
-    """Grey values as floats 0.0..1.0."""
+    """Return grey values as floats from 0.0 to 1.0."""
     return (images / (LEVELS - 1)).astype(np.float32)
 
 
 def build(batch: int | None = None) -> tf.keras.Model:
-    """Convolution, six depthwise separable layers (two residual), pool, dense, softmax: 5.9 M MAC, 21 k weights."""
+    """Return a convolution, six depthwise separable layers (two of them residual), a pool, a dense layer and softmax:
+    5.9 M MAC, 21 k weights.
+    """
     layers = tf.keras.layers
 
     def norm(x: tf.Tensor) -> tf.Tensor:
@@ -52,7 +54,7 @@ def build(batch: int | None = None) -> tf.keras.Model:
 
 
 def train(images: Images, labels: Labels, epochs: int) -> tf.keras.Model:
-    """The trained model. Flips double the variety: no class changes in a mirror."""
+    """Return the trained model. Flips double the data, since no class changes when it is mirrored."""
     batch = 64
     steps = epochs * (len(images) // batch)
     model = build()
@@ -68,7 +70,7 @@ def train(images: Images, labels: Labels, epochs: int) -> tf.keras.Model:
 
 
 def convert(model: tf.keras.Model, images: Images) -> bytes:
-    """The model in int8 from input to output, calibrated on `images`, for a batch of 1: one image at a time."""
+    """Convert the model to int8 from input to output, calibrated on `images`, for a batch of 1."""
 
     def representative() -> Iterator[list[npt.NDArray[np.float32]]]:
         for image in unit(images):
@@ -81,13 +83,13 @@ def convert(model: tf.keras.Model, images: Images) -> bytes:
     converter.representative_dataset = representative
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     converter.inference_input_type = converter.inference_output_type = tf.int8
-    # TFLM libraries of 2023, which many boards still use, know FULLY_CONNECTED with one scale a tensor only
+    # TFLM libraries of 2023, which many boards still use, support FULLY_CONNECTED only with one scale per tensor
     converter._experimental_disable_per_channel_quantization_for_dense_layers = True
     return bytes(converter.convert())
 
 
 def accuracy_int8(model: bytes, images: Images, labels: Labels) -> float:
-    """Accuracy of the converted model under LiteRT's reference kernels."""
+    """Return the accuracy of the converted model under LiteRT's reference kernels."""
     interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     source, result = interpreter.get_input_details()[0], interpreter.get_output_details()[0]

@@ -1,6 +1,6 @@
-"""One output pixel of float32 from the window under it, as in pixels.py.
+"""Kernels that compute one float32 output pixel from the window under it, like pixels.py.
 
-Sums begin with 0 and take products in the order of rows, columns and channels; the bias is added last, as in TFLM's
+Sums begin with 0 and add products in the order of rows, columns and channels. The bias is added last, as in TFLM's
 Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).
 """
 
@@ -35,12 +35,12 @@ def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Calla
 
 @kernel("y[k] = clamp(sum over the window of x * w[k] + bias[k]); k = output j of group g")
 def conv_f32(b: Builder) -> None:
-    """A group is one channel for depthwise layers, otherwise all channels of a pixel."""
+    """Describe a convolution. A group is one channel for depthwise layers, otherwise all channels of a pixel."""
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
     (each,) = b.extents("each")
-    (bias_step,) = b.parameters("bias_step")  # 0: all biases are equal
+    (bias_step,) = b.parameters("bias_step")  # a step of 0 means that all biases are equal
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     strides = b.parameters("filter_weights", "row_weights", "tap_weights")
     filters, limits = groups * each, Clamp(b)

@@ -1,6 +1,7 @@
-"""Operators packed for vectors: the biases contain the zero points, scales are below 1, and channels are adjacent.
+"""Kernels of operators packed for vectors: the biases contain the zero points, scales are below 1, and channels are
+adjacent.
 
-TFLM: ConvPerChannel, DepthwiseConvPerChannel. ops/packings.py has the proof obligations for their sums.
+TFLM: ConvPerChannel, DepthwiseConvPerChannel. ops/packings.py has the conditions for their sums.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Operators packed for Cortex-M's DSP extension and for Helium (lower/pack.py). Hosts run these, cores run assembly.
+"""Kernels of operators packed for Cortex-M's DSP extension and for Helium (lower/pack.py). Hosts run these kernels, and
+cores run assembly.
 
-TFLM: ConvPerChannel, DepthwiseConvPerChannel, FullyConnected. ops/packings.py has the proof obligations for their sums.
+TFLM: ConvPerChannel, DepthwiseConvPerChannel, FullyConnected. ops/packings.py has the conditions for their sums.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ def _output(b: Builder, total: Reg, scale: tuple[Reg, Reg, Reg]) -> Reg:
 
 
 def _scale(b: Builder, scales: Array, *at: Index) -> tuple[Reg, Reg, Reg]:
-    """Return the three words that begin at this place."""
+    """Return the three words that begin at this position."""
     *outer, first = at
     doubled, constant, right = (b.flash_load(scales, *outer, first + k) for k in range(3))
     return doubled, constant, right
 
 
 def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, span: tuple[Index, Index]) -> Reg:
-    """Scale a sum by a multiplier and a right shift; negative shifts are to the left."""
+    """Scale a sum by a multiplier and a right shift. Negative shifts are to the left."""
     right = b.compute("sub", INT32, Index.of(0), shift)
     return b.clamp(b.scale_right(total, multiplier, zero, right), span)
 
 
 class Pair:
-    """Channels A and B with the weights 256 * B + A, and two sums: over A's byte, and over the whole weight."""
+    """Channels A and B with the weights 256 * B + A, and two sums: over the byte of A, and over the whole weight."""
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
         self.scales, self.at = scales, at
@@ -81,8 +82,8 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """Groups of four channels: biases; for three taps the interleaved weights of two, then those of the third; m2, c,
-    e.
+    """Describe a depthwise convolution. Each group of four channels has its biases; for every three taps the
+    interleaved weights of two, then those of the third; and m2, c and e.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")
@@ -102,8 +103,8 @@ def dsp_depthwise(b: Builder) -> None:
 
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
-    """Groups of four channels: sixteen values of each in turn; biases, multipliers, and left shifts, which are
-    negative.
+    """Describe a convolution. Each group of four channels has sixteen values of each channel in turn, then biases,
+    multipliers, and left shifts, which are negative.
     """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
     apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")
@@ -120,8 +121,8 @@ def mve_conv(b: Builder) -> None:
 
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
-    """Groups of sixteen channels, or that many channels in fours: biases, weights, multipliers and shifts. All but the
-    weights have the order of twice split vector halves.
+    """Describe a depthwise convolution. Each group of sixteen channels, or of as many channels in fours, has biases,
+    weights, multipliers and shifts. All except the weights are in the order of twice split vector halves.
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")

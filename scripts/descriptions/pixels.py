@@ -1,4 +1,5 @@
-"""One output pixel from the window under it, in the executor's form: addresses of rows or of single pixels.
+"""Kernels that compute one output pixel from the window under it, in the executor's form: the addresses are those of
+rows or of single pixels.
 
 Windows are clipped and contain no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
 """
@@ -17,7 +18,7 @@ def _pixel(b: Builder, *, depthwise: bool) -> None:
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     filters = channels if depthwise else b.extents("filters")[0]
     zero_in, zero_out, low, high, step = b.parameters("zero_in", "zero_out", "low", "high", "scale_step")
-    (bias_step,) = b.parameters("bias_step")  # 0: all biases are equal
+    (bias_step,) = b.parameters("bias_step")  # a step of 0 means that all biases are equal
     next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
     row_weights, tap_weights = b.parameters("row_weights", "tap_weights")
     x, y = b.rows("x", Type.INT8, pointers, reach), b.output("y", Type.INT8, filters)
@@ -59,8 +60,8 @@ def depthwise_pixel(b: Builder) -> None:
     "y[k] = bias[k] + sum over the window of x * w[k], sums of 64 bits, scaled and clamped; k = output j of group g"
 )
 def conv_wide(b: Builder) -> None:
-    """A group is one channel for depthwise layers, otherwise all channels of a pixel. TFLM: ConvPerChannel,
-    DepthwiseConvPerChannel.
+    """Describe a convolution of int16. A group is one channel for depthwise layers, otherwise all channels of a pixel.
+    TFLM: ConvPerChannel, DepthwiseConvPerChannel.
     """
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
@@ -72,7 +73,7 @@ def conv_wide(b: Builder) -> None:
     filters = groups * each
     x, y = b.rows("x", Type.INT16, pointers, reach), b.output("y", Type.INT16, filters)
     w = b.flash("w", Type.INT8, filters, rows, columns, channels, strides=strides)
-    bias = b.flash("bias", INT32, filters, 2, strides=(bias_step,))  # the lower half first
+    bias = b.flash("bias", INT32, filters, 2, strides=(bias_step,))  # the lower half of a bias comes first
     multipliers = b.flash("multipliers", INT32, filters, stride=scale_step)
     shifts = b.flash("shifts", Type.INT8, filters, stride=scale_step)
     with b.loop("g", groups) as g, b.loop("j", each) as j:
@@ -110,7 +111,7 @@ def depthwise_sums(b: Builder) -> None:
         "zero_in", "next_row", "next_column", "apart", "offset"
     )
     strides = b.parameters("row_weights", "tap_weights")
-    (spread,) = b.parameters("spread")  # 0: all channels read the same one
+    (spread,) = b.parameters("spread")  # 0 means that all channels read the same one
     x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, channels)
     w = b.flash("w", Type.INT8, rows, columns, channels, strides=strides)
     with b.loop("c", channels) as c:
@@ -122,7 +123,7 @@ def depthwise_sums(b: Builder) -> None:
 
 
 def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
-    """Process runs of pixels under a window. The result continues from the previous call, and in the next one."""
+    """Process runs of pixels under a window. The sums continue from the previous call and into the next one."""
     pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
     offset, first, last, low, high = b.parameters("offset", "first", "last", "low", "high")
     x, y = b.rows("x", kind, pointers, reach), b.output("y", kind, channels)
@@ -183,9 +184,9 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
 
 def place_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the place of the greatest sign * x. before: pixels of the window in earlier calls.
+    """Return the kernel for the index of the greatest sign * x. before: pixels of the window in earlier calls.
 
-    The first pixel counts even if it is NaN; no later NaN does (ArgMinMax, kernels/internal/reference/arg_min_max.h).
+    The first pixel counts even if it is NaN; later NaNs do not (ArgMinMax, kernels/internal/reference/arg_min_max.h).
     """
     held = kind if kind is Type.FLOAT32 else INT32
 
@@ -202,7 +203,7 @@ def place_pixel(kind: Type) -> KernelProgram:
             with b.inside(first, 1):  # skipped in the first call
                 b.assign("copy", most, b.ram_load(values, c))
                 b.assign("copy", found, b.ram_load(places, c))
-            with b.inside(before, pointers):  # only in the call that has the first pixel
+            with b.inside(before, pointers):  # runs only in the call that has the first pixel
                 b.assign("mul", most, b.ram_load(x, 0, offset + c), sign)
             with b.loop("p", pointers) as p, b.loop("t", run) as t:
                 value = b.compute("mul", held, b.ram_load(x, p, offset + t * channels + c), sign)

@@ -57,7 +57,7 @@ int32_t __divsi3(int32_t a, int32_t b) {
   return (int32_t)((a < 0) == (b < 0) ? quotient : -quotient);
 }
 
-/* A float32 as value * 2^exponent. Only finite numbers: no kernel computes with others. */
+/* A finite float32 as value * 2^exponent. No kernel computes with other numbers here. */
 typedef struct {
   int64_t value;
   int exponent;
@@ -71,7 +71,7 @@ static number unpacked(float x) {
   return (number){bits >> 31 ? -value : value, field ? field - 150 : -149};
 }
 
-/* Rounds to the nearest float32, ties to even. */
+/* Rounds to the nearest float32, with ties to even. */
 static float packed(number x) {
   uint32_t bits = x.value < 0 ? 0x80000000u : 0;
   uint64_t value = x.value < 0 ? -(uint64_t)x.value : (uint64_t)x.value;

@@ -19,7 +19,7 @@ FLASH = 1.02
 """Largest allowed ratio of the rewritten .tflite to the original."""
 GROUP_OVERHEAD = 1_000
 """Bytes of persistent structs by which one operator per group may exceed one operator per region, in a fully converted
-model. A group takes about 50.
+model. A group takes about 50 bytes.
 """
 
 

@@ -33,9 +33,9 @@ void AnnotateBenignRaceSized(const char *file, int line, const volatile void *ad
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
-  uint32_t io_bytes[MAX_IO + 2]; /* and of the state and slow memory, if the program has them */
+  uint32_t io_bytes[MAX_IO + 2]; /* also the sizes of the state and slow memory, if the program has them */
   uint8_t *io[MAX_IO]; /* inputs, and expected outputs */
-  uint32_t frame_bytes, row_bytes; /* of input 0 as a whole; io_bytes[0] may be the size of a push */
+  uint32_t frame_bytes, row_bytes; /* bytes of input 0 as a whole and of its rows; io_bytes[0] may be the size of a push */
   uint32_t workspace;
   uint8_t *program;
   size_t size;
@@ -70,7 +70,7 @@ static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
   return (const tmo_copy *)(const void *)(s->program + op->copy);
 }
 
-/* The end of an operator's tables among the constants: its accesses and moves, or the record of copied weights. */
+/* Returns the end of an operator's tables among the constants: its accesses and moves, or the record of copied weights. */
 static size_t tables_end(const sample *s, const tmo_op *op) {
   if (tmo_copies_weights(op)) return op->weights + sizeof(tmo_copied);
   if (op->access == 0) return 0;
@@ -82,7 +82,7 @@ static size_t tables_end(const sample *s, const tmo_op *op) {
   return end;
 }
 
-/* The end of the tables of two cores. */
+/* Returns the end of the tables of two cores. */
 static size_t cores_end(const sample *s) {
   const tmo_cores *cores = tmo_cores_of(s->program);
   if (cores == NULL) return 0;
@@ -142,7 +142,7 @@ static sample load(const char *path) {
   return s;
 }
 
-/* A size slightly below `size`, or any small one. */
+/* Returns a size slightly below `size`, or any small one. */
 static uint32_t resized(uint32_t size, const edit *e) {
   return e->length % 2 && size > 4 ? size - e->length / 2 % 5 : e->value % 8192;
 }
@@ -191,7 +191,7 @@ static void apply(sample *s, const edit *e) {
   }
 }
 
-/* Upper bound for one iteration. */
+/* Returns an upper bound for the cost of one iteration. */
 static uint64_t cost(const sample *s, const tmo_op *op) {
   const tmo_tensor *tensors = tmo_tensors(s->program);
   const tmo_tensor *in = &tensors[op->input[0]], *out = &tensors[op->output];
@@ -215,7 +215,7 @@ static void push(const sample *s, void *const *io, uint32_t n) {
   memcpy(io[0], s->io[0] + (left > 0 ? at : 0), left < s->io_bytes[0] ? left : s->io_bytes[0]);
 }
 
-/* Upper bound for any iteration. */
+/* Returns an upper bound for the cost of any iteration. */
 static uint64_t dearest_iteration(const sample *s) {
   const tmo_op *ops = tmo_ops(s->program);
   uint64_t dearest = 1;
@@ -225,13 +225,13 @@ static uint64_t dearest_iteration(const sample *s) {
   return dearest;
 }
 
-/* Runs on two threads unless that is too slow; true after a successful end. */
+/* Runs on two threads, unless that is too slow. Returns true after a successful end. */
 static bool run_shared(const sample *s, void *const *io, void *workspace) {
   if (tmo_header_of(s->program)->iterations > most_cost / dearest_iteration(s)) return false;
   return tmo_run_threads(s->program, io, workspace, 0) == TMO_OK;
 }
 
-/* Runs steps until the end or until the limit; true at the end. */
+/* Runs steps until the end or until the limit. Returns true at the end. */
 static bool run(const sample *s, void *const *io, void *workspace) {
   const tmo_op *ops = tmo_ops(s->program);
   const uint64_t dearest = dearest_iteration(s);
@@ -241,7 +241,7 @@ static bool run(const sample *s, void *const *io, void *workspace) {
   tmo_begin(&state_of_run, s->program, io, workspace);
   while (spent + dearest < most_cost) {
     const tmo_status status = tmo_step(&state_of_run);
-    if (status == TMO_WAIT && state_of_run.stream == NULL) return true; /* it ended: a window is not full yet */
+    if (status == TMO_WAIT && state_of_run.stream == NULL) return true; /* the run has ended: a window is not full yet */
     if (status == TMO_WAIT) {
       push(s, io, ++pushes);
       tmo_more_rows(&state_of_run);
@@ -263,7 +263,7 @@ static void *noise(uint32_t n) {
   return bytes;
 }
 
-/* Bytes of buffer i. Slow memory has exactly the size that the program declares. */
+/* Returns the bytes of buffer i. Slow memory has exactly the size that the program declares. */
 static uint32_t bytes_of(const sample *s, uint32_t i) {
   const bool slow = tmo_header_of(s->program)->pools > 0 && i + 1 == tmo_slow_base(s->program);
   return slow ? tmo_slow_bytes(s->program) : s->io_bytes[i];
@@ -337,7 +337,7 @@ static int load_all(char **files, int n) {
   return n_samples > 0 ? 0 : 5;
 }
 
-/* A case: uint16_t number of the program, then edits. */
+/* Runs a case, which is the uint16_t number of the program followed by edits. */
 static outcome try_case(const uint8_t *data, size_t size) {
   uint16_t which = 0;
   memcpy(&which, data, size < sizeof which ? size : sizeof which);

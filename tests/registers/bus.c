@@ -22,7 +22,7 @@ void bus_reset(void) {
   device_reset();
 }
 
-/* A hash of everything written so far, independent of order. */
+/* Returns a hash of everything written so far, independent of the order. */
 static uint32_t state(void) {
   uint32_t sum = 0;
   for (unsigned i = 0; i < bus_count; ++i) {
@@ -71,7 +71,7 @@ static void write_field(unsigned id, uint32_t value) {
     if (cleared) device_written(id, cleared);
     return;
   }
-  if (f->access == BUS_WRITE_ONLY) { /* a command: zero does nothing, and the value is not stored */
+  if (f->access == BUS_WRITE_ONLY) { /* a command, for which zero does nothing and the value is not stored */
     if (value) seen("command", id, value);
     if (value) device_written(id, value);
     return;

@@ -9,10 +9,10 @@
 
 enum { BUS_READ_WRITE, BUS_READ_ONLY, BUS_WRITE_ONLY, BUS_READ_CLEARS, BUS_ONE_CLEARS, BUS_ZERO_CLEARS };
 enum {
-  BUS_WRITE_ACTS = 1, /* a write that changes it is visible */
-  BUS_READ_ACTS = 2,  /* any read of its register is visible */
-  BUS_PULSE = 4,      /* any write of it is visible, as of a FIFO */
-  BUS_MODELLED = 8,   /* device_read() is called before it is read */
+  BUS_WRITE_ACTS = 1, /* a write that changes the field is visible */
+  BUS_READ_ACTS = 2,  /* any read of the field's register is visible */
+  BUS_PULSE = 4,      /* any write of the field is visible, like a write to a FIFO */
+  BUS_MODELLED = 8,   /* device_read() is called before the field is read */
 };
 
 typedef struct {

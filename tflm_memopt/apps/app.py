@@ -27,7 +27,7 @@ class AppModel:
     options: Options = field(default_factory=dict)
     """Options of optimize(). The application's options are the defaults."""
     retain: bool | Collection[int | str] = False
-    """Numbers or names of outputs that stay valid until the model runs again; True for all outputs."""
+    """Numbers or names of outputs that stay valid until the model runs again, or True for all outputs."""
     fps: float | None = None
     """Number of inferences per second. All models together must fit into the core's time."""
     ms: float | None = None

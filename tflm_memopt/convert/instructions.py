@@ -113,8 +113,8 @@ def _of_forms(
 ) -> list[Costed]:
     """Return known plans and those of each of these conversions at every budget of multiply-accumulates.
 
-    A form ends when a plan is beaten in price and bytes, as more recompute takes still longer; the first of all forms
-    does not.
+    A form ends at a plan that is beaten in price and bytes, since more recompute takes still longer. Without known
+    plans, the first form does not end early.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]

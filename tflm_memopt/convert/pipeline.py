@@ -139,14 +139,14 @@ def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, S
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the model's input in its place. Raises UsageError if that is impossible."""
+    """Return the graph with the model's input in its place. Raises UsageError if the input cannot be there."""
     graph = with_input(graph, mode)
     verify(graph, "placing the input")
     return graph
 
 
 def with_passes(graph: RowGraph, passes: tuple[Rematerialisation, ...]) -> RowGraph:
-    """Return the graph with some operators running twice. Raises PlanError if that is impossible."""
+    """Return the graph with some operators running twice. Raises PlanError if they cannot run twice."""
     graph = rematerialisation.with_passes(graph, passes)
     verify(graph, "adding rematerialisations")
     return graph

@@ -118,7 +118,7 @@ class Network:
     @cached_property
     def graph(self) -> Graph:
         """The graph without computed shapes, which would have to be sent, and without operators on which no output
-        depends. A device could otherwise have only such operators.
+        depends, which might otherwise be all operators of a device.
         """
         return without_dead(with_known(self.source.graph))
 

@@ -215,7 +215,7 @@ class _Sharer(Tiles):
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
     """Stripes of the operators that exchange no rows, by Op.index."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
-    """All rows of a tensor that a device has computed, by tensor and device. Those of two devices may overlap."""
+    """All rows of a tensor that a device has computed, by tensor and device. The rows of two devices may overlap."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors assembled from pieces, by tensor, axis, first element, end and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)

@@ -69,7 +69,7 @@ def arena_bytes(model: Model, report: Report) -> int:
 
 
 def _enough(arenas: Mapping[str, int]) -> int:
-    """Return the arena size that is enough for all of these builds."""
+    """Return the arena size that is enough for all of the builds in `arenas`."""
     return -(-max(arenas.values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 

@@ -248,7 +248,9 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of a tensor as an operator sees it. nests: of what its tiled group makes or sums."""
+        """Return the record of a tensor as an operator sees it. nests: loop nests of the tensors that its tiled group
+        makes or sums.
+        """
         if self.source and self._is_source(tensor):
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -280,7 +282,9 @@ class _Lowering:
         return self.source is not None and tensor == self.source.tensor
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of an input outside the arena: its rolling buffer, or where pixels become int8."""
+        """Return the record of an input outside the arena: the rolling buffer that receives it, or the place where its
+        pixels become int8.
+        """
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)

@@ -108,7 +108,7 @@ class Budget:
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return a part for the next of `waiting` consumers. The first of them matters most."""
+        """Return a part for the next of `waiting` consumers. The first consumer matters most."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:

@@ -45,7 +45,9 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer, a rectangle of the map, reserved for the moments [first, last). `stretches` are its live bytes."""
+    """A buffer, a rectangle of the map, reserved for the moments [first, last). `stretches` are the live bytes of the
+    buffer.
+    """
 
     name: str
     role: str

@@ -53,8 +53,9 @@ class Buffer:
 
     role: Role
     key: int
-    """TENSOR, ROLLING BUFFER: the tensor. ACCUMULATOR: the tensor that it sums up to. COUNTERS, SCRATCH: the step.
-    WEIGHTS: the operator's output."""
+    """The tensor for TENSOR and ROLLING BUFFER, the tensor that an ACCUMULATOR sums up to, the step for COUNTERS and
+    SCRATCH, and the operator's output for WEIGHTS.
+    """
     nbytes: int
     first: int = 0
     last: int = 0

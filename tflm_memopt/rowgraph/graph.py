@@ -150,7 +150,7 @@ class RowGraph:
     passes: tuple[Rematerialisation, ...] = ()
     """The rematerialisations that the operators contain (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are part of another tensor. Nodes refer to that other tensor."""
+    """Tensors whose bytes are part of another tensor. Nodes refer to the larger tensor instead."""
     slow: frozenset[TensorId] = frozenset()
     """Tensors in slow memory (rowgraph/slow.py)."""
 

@@ -51,8 +51,8 @@ def input_mode(text: str) -> InputMode:
 
 
 def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the input in the requested place. Raises UsageError with an alternative if that is
-    impossible. The tensor of a streamed input has the rows of one push. An external input is no longer an input of the
+    """Return the graph with the input in the requested place. Raises UsageError with an alternative if the input cannot
+    be there. The tensor of a streamed input has the rows of one push. An external input is no longer an input of the
     model.
     """
     if mode.where in (ARENA, SLIDING):  # a sliding window is set up before regions are formed (sliding.py)

@@ -106,7 +106,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """1 x 1 and 3 x 3 by turns, the wider ones 3 x 3."""
+    """Add layers of 1 x 1 and 3 x 3 in turn, of which those of 3 x 3 are wider."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 
@@ -159,7 +159,9 @@ BY_HAND = 17
 
 
 def layers(network: Network) -> tuple[SplitLayer, ...]:
-    """Return the elements. Layers without weights have no buffers; dense layers have buffers but no weights."""
+    """Return the elements of each layer. Layers without weights have no buffers; dense layers have buffers but no
+    weights.
+    """
     shapes: list[tuple[int, int]] = []  # side and channels
     side, channels = network.side, 3
     found = []
@@ -190,12 +192,12 @@ def megabytes(elements: Fraction | int) -> float:
 
 
 def first_split(of: Sequence[SplitLayer], switch: int) -> int:
-    """The first layer with buffers that splits its weights, from 1."""
+    """Return the number, from 1, of the first layer with buffers that splits its weights."""
     return next(i for i in range(switch, len(of)) if of[i].makes) + 1
 
 
 def table(name: str) -> dict[str, Any]:
-    """A row of Table 5.1 with the figure of the thesis."""
+    """Print a row of Table 5.1 with the figure of the thesis."""
     network = NETWORKS[name]
     of = layers(network)
     switch = least_memory(of, DEVICES)

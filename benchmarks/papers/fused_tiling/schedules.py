@@ -65,7 +65,9 @@ COLUMNS = (
 
 
 def random_wired(count: int, neighbours: int, probability: float, seed: int) -> OrderProblem:
-    """A RandWire graph, every operator with one output; what nothing reads is read by one more at the end."""
+    """Return a RandWire graph in which every operator has one output. A last operator reads all outputs that no other
+    one reads.
+    """
     graph = nx.connected_watts_strogatz_graph(count, neighbours, probability, seed=seed)
     tasks = [Task(tuple(u + 1 for u in sorted(graph[v]) if u < v) or (0,), (v + 1,)) for v in range(count)]
     ends = tuple(v + 1 for v in range(count) if all(u < v for u in graph[v]))
@@ -74,7 +76,9 @@ def random_wired(count: int, neighbours: int, probability: float, seed: int) -> 
 
 
 def cells(sizes: Sequence[int], seed: int) -> OrderProblem:
-    """Cells in series: in each, operators read one to three of the tensors before them, and the last what is unread."""
+    """Return cells in series. In each cell, operators read one to three of the tensors before them, and the last
+    operator reads all unread tensors.
+    """
     rng = random.Random(seed)
     nbytes, tasks = {0: 64}, list[Task]()
     for number, size in enumerate(sizes):
@@ -90,7 +94,7 @@ def cells(sizes: Sequence[int], seed: int) -> OrderProblem:
 
 
 def series_parallel(seed: int, depth: int = 2) -> OrderProblem:
-    """Nested chains that fork and join, which result from tiling a chain."""
+    """Return nested chains that fork and join, which result from tiling a chain."""
     rng, nbytes, tasks = random.Random(seed), {0: 32}, list[Task]()
 
     def run(inputs: tuple[int, ...]) -> int:
@@ -110,7 +114,7 @@ def series_parallel(seed: int, depth: int = 2) -> OrderProblem:
 
 
 def whole_model(data: bytes) -> OrderProblem:
-    """A model's operators and whole tensors."""
+    """Return a model's operators and whole tensors."""
     graph = read(data).graph
     moving = {tensor.id: tensor.nbytes for tensor in graph.tensors.values() if tensor.data is None}
     tasks = tuple(Task(tuple(t for t in op.inputs if t in moving), op.outputs) for op in graph.ops)

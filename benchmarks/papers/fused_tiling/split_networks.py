@@ -36,17 +36,17 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
-"""Expansion, channels, how often, stride of the first: Sandler et al., Table 2."""
+"""Expansion, channels, number of blocks, and stride of the first block: Sandler et al., Table 2."""
 CLASSES = 1000
 ESP32_SENT = 5660
 TEENSY_READS = (4_259_662, 4_259_863, 4_259_487)
 """Bytes that each of three devices reads in the layers after the first."""
 TEENSY_MAPS = 602_113
-"""The largest pair of a layer's input and output."""
+"""Size of the largest pair of a layer's input and output."""
 
 
 def mobilenet_v2(width: float, side: int) -> tuple[list[dict[str, Any]], int]:
-    """Return its layers as int8_models.py reads them, and the number of the layer after block_16_project."""
+    """Return the layers as int8_models.py reads them, and the number of the layer after block_16_project."""
     layers: list[dict[str, Any]] = []
 
     def add(kind: str, channels: int, kernel: int = 1, stride: int = 1, **more: Any) -> None:
@@ -116,7 +116,7 @@ def cut_network(width: float, side: int) -> tuple[bytes, int, int]:
 
 
 def first_behind(model: bytes, layers: Sequence[Any], at: int) -> int:
-    """The operator of a layer: in front of it there are PADs besides."""
+    """Return the operator of a layer. PADs may precede it."""
     return len(read(model).graph.ops) - (len(layers) - at)
 
 

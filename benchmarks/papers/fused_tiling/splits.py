@@ -54,8 +54,8 @@ class SplitLayer(devices.SplitLayer):
 
 
 def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
-    """Memory of a device if layers[:switch] split feature maps and the others weights: the largest pair of input and
-    output, and all its weights (Eq. 5.12 and 5.13).
+    """Return the memory of a device if layers[:switch] split feature maps and the others weights: the largest pair of
+    input and output, and all its weights (Eq. 5.12 and 5.13).
     """
     shares = [devices if i < switch else 1 for i in range(len(layers))]
     maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, shares, strict=True)), default=Fraction(0))
@@ -87,7 +87,9 @@ def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: in
 
 
 def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
-    """Whether every device gets the output of a layer at once, because the next one reads all of it: r of Eq. 5.20."""
+    """Return whether every device gets the whole output of a layer at once, because the next layer reads all of it: r
+    of Eq. 5.20.
+    """
     wide = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT)
     return splits[i] is LayerSplit.FAN_OUT and i + 1 < len(splits) and splits[i + 1] in wide
 

@@ -58,7 +58,9 @@ def running_example() -> tuple[RowOp, ...]:
 
 
 def whole_tensors(ops: Sequence[RowOp], path: TiledPath | None) -> OrderProblem:
-    """The chain of operators with one path tiled, in float32. The merge of a fan-in adds up all its sums at once."""
+    """Return the chain of operators with one path tiled, in float32. The merge of a fan-in adds up all its sums at
+    once.
+    """
     nbytes = {0: FLOAT * ops[0].reads[0].nbytes} | {op.output: FLOAT * op.writes.nbytes for op in ops}
     fresh, tasks = count(max(nbytes) + 1), list[Task]()
 
@@ -112,7 +114,7 @@ def weighed() -> list[Weighed]:
 
 
 def int8_example(tiles: int = 1) -> bytes:
-    """The same network and weights, with its third convolution and the pooling split into several parts."""
+    """Return the same network and weights, with the third convolution and the pooling split into several parts."""
     net = Builder()
     x = net.input((1, 32, 8, 1))
     x = net.conv(x, 32, (6, 2), (2, 2), (2, 0), (16, 4), depthwise=False, same=True)
@@ -131,7 +133,7 @@ def int8_example(tiles: int = 1) -> bytes:
 
 
 def arenas() -> dict[int, int]:
-    """Bytes of the whole arena for each number of parts; 1: untiled."""
+    """Return the bytes of the whole arena for each number of parts. One part means untiled."""
     return {tiles: predict(read(int8_example(tiles))).total for tiles in (1, *INT8_PARTS)}
 
 
@@ -170,7 +172,7 @@ def figures() -> dict[str, Any]:
 
 
 def starts() -> Iterator[tuple[str, list[str]]]:
-    """The starts of paths that end at the critical buffer, and along which axes."""
+    """Print the starts of paths that end at the critical buffer, with the axes along which they are split."""
     ops = running_example()[: CONV_3 + 1]
     found: dict[str, dict[str, None]] = {}
     for cut in cuts(ops[-1].writes):

@@ -79,7 +79,7 @@ class Network:
 
 
 def magic_wand() -> bytes:
-    """TensorFlow's gestures: two convolutions over 128 values of three axes."""
+    """Return TensorFlow's network for gestures: two convolutions over 128 values of three axes."""
     net = Builder()
     x = net.conv(net.input((1, 128, 3, 1)), 8, (4, 3), (1, 1), (1, 1), (128, 3), depthwise=False, same=True)
     x = net.conv(net.max_pool(x, (3, 3)), 16, (4, 1), (1, 1), (1, 0), (42, 1), depthwise=False, same=True)
@@ -87,7 +87,7 @@ def magic_wand() -> bytes:
 
 
 def pose() -> bytes:
-    """PoseNet: MobileNet V1 of 257 x 257 pixels, and a convolution for each of four outputs."""
+    """Return PoseNet: MobileNet V1 of 257 x 257 pixels, and a convolution for each of four outputs."""
     net = Builder()
     x = same(net, net.input((1, 257, 257, 3)), 32, 3, 2)
     wide = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
@@ -97,7 +97,7 @@ def pose() -> bytes:
 
 
 def detector() -> bytes:
-    """SSDLite on MobileNet V2 of 224 x 224 pixels: boxes and 91 classes of six anchors on four maps."""
+    """Return SSDLite on MobileNet V2 of 224 x 224 pixels: boxes and 91 classes of six anchors on four maps."""
     net = Builder()
     x = same(net, same(net, same(net, net.input((1, 224, 224, 3)), 32, 3, 2), 32, 3, depthwise=True), 16)
     maps = []
@@ -115,7 +115,7 @@ def detector() -> bytes:
 
 
 def cifar() -> bytes:
-    """Convolutions on 32 x 32 pixels."""
+    """Return convolutions on 32 x 32 pixels."""
     net = Builder()
     x = same(net, net.input((1, 32, 32, 3)), 32, 3)
     x = same(net, same(net, x, 16, 3, 2), 32, 3, 2)
@@ -123,7 +123,7 @@ def cifar() -> bytes:
 
 
 def radar() -> bytes:
-    """A small network for gestures in front of a radar."""
+    """Return a small network for gestures in front of a radar."""
     net = Builder()
     x = same(net, same(net, net.input((1, 32, 32, 3)), 8, 3, 2), 8, 3, 2)
     return net.model(net.softmax(net.dense(x, 5)))
@@ -154,7 +154,7 @@ def _case(data: bytes) -> Sequence[Any]:
 
 
 def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
-    """One inference under TFLM."""
+    """Return the outputs of one inference under TFLM."""
     tflm = interpreter(model, tflm_memopt.inspect(model).arena.needed * 2 + (1 << 20))
     for k, values in enumerate(inputs):
         tflm.set_input(values, k)

@@ -19,7 +19,7 @@ Stage = Callable[[Builder, int], int]
 
 
 def same(net: Builder, x: int, channels: int, kernel: int = 1, stride: int = 1, *, depthwise: bool = False) -> int:
-    """A convolution with TFLite's SAME padding."""
+    """Add a convolution with TFLite's SAME padding."""
     _, h, w, _ = net.shape(x)
     out = [-(-n // stride) for n in (h, w)]
     pad = [max(0, (o - 1) * stride + kernel - n) // 2 for o, n in zip(out, (h, w), strict=True)]
@@ -39,12 +39,12 @@ def classify(net: Builder, x: int) -> int:
 
 
 def separable(channels: int, stride: int) -> Stage:
-    """A depthwise convolution 3 x 3, and one 1 x 1."""
+    """Add a depthwise convolution of 3 x 3, followed by one of 1 x 1."""
     return lambda net, x: same(net, same(net, x, net.shape(x)[3], 3, stride, depthwise=True), channels)
 
 
 def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeeze: bool = False) -> Stage:
-    """An inverted bottleneck, with a residual where shapes allow it, and squeeze and excite where wanted."""
+    """Add an inverted bottleneck, with a residual if the shapes allow it, and with squeeze and excite if requested."""
 
     def stage(net: Builder, x: int) -> int:
         deep = net.shape(x)[3]
@@ -73,7 +73,9 @@ def dense_layer(growth: int = 32) -> Stage:
 
 
 def inception(*branches: Sequence[tuple[int, int, int]], pooled: int, stride: int = 1) -> Stage:
-    """Branches of convolutions (channels, kernel, stride) beside pooling, which a 1 x 1 convolution may follow."""
+    """Add branches of convolutions (channels, kernel, stride), and one of pooling, which a 1 x 1 convolution may
+    follow.
+    """
 
     def stage(net: Builder, x: int) -> int:
         made = []
@@ -141,7 +143,7 @@ def densenet_121() -> Iterator[Stage]:
 
 
 def inception_v2() -> Iterator[Stage]:
-    """The published stem's separable convolution 7 x 7, then ten modules."""
+    """Return the network: the published stem's separable convolution of 7 x 7, then ten modules."""
     yield conv(64, 7, 2)
     yield pool(3, 2)
     yield conv(64)
@@ -178,7 +180,7 @@ class _Net(Builder):
 
 
 def partitions(name: str, count: int = 1) -> list[bytes]:
-    """The models of a network's partitions, of about equal numbers of stages."""
+    """Return the models of a network's partitions, each with about the same number of stages."""
     stages = list(NETWORKS[name]())
     ends = [len(stages) * (i + 1) // count for i in range(count)]
     shape: Sequence[int] = (1, SIDE, SIDE, 3)

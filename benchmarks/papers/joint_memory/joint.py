@@ -1,6 +1,7 @@
-"""Joint memory of several CNNs (Minakova, chapter 6): every figure of its example, and offsets on the same lifetimes.
+"""Computes the joint memory of several CNNs (Minakova, chapter 6): every figure of its example, and offsets for the
+same lifetimes.
 
-    python benchmarks/papers/joint_memory/joint.py [--example]
+python benchmarks/papers/joint_memory/joint.py [--example]
 
 Sizes are tokens, as in the chapter. The available text lacks Figure 6.1. The sizes in Table 6.1 imply that CNN 1 has
 feature maps of 32 rows of 256, that l4 adds two of them, and that l5 reads them row by row. If a search needs kernel
@@ -43,7 +44,7 @@ class Edge:
 
 Edges = Mapping[str, Edge]
 Schedules = Mapping[int, Sequence[str]]
-"""The layers of each partition, step by step."""
+"""The layers of each partition in each step."""
 Chromosome = Sequence[int]
 """For each layer, 1 if it processes its data by parts."""
 
@@ -54,14 +55,16 @@ EDGES: Edges = {
     "e34_1": Edge(8192, "l3", "l4", 1), "e45_1": Edge(8192, "l4", "l5", 1), "e12_2": Edge(3072, "m1", "m2", 2),
     "e23_2(1)": Edge(6272, "m2", "m3", 2), "e23_2(2)": Edge(6272, "m2", "m3", 2), "e34_2": Edge(10, "m3", "m4", 3),
 }  # fmt: skip
-"""Table 6.1, in the order in which the text visits them. Two copies of what crosses from one partition to the next."""
+"""Edges of Table 6.1 in the order in which the text visits them. A tensor between two partitions has two copies."""
 SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""Rows of a feature map, which are the phases of a layer by parts; tokens of one, and of one of the input."""
+"""Number of rows of a feature map, which are the phases of a layer by parts; tokens of a row of a feature map and of
+the input.
+"""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
-"""The chromosome in the text."""
+"""Chromosome of the example in the text."""
 
 
 # ---- lifetimes ----
@@ -89,7 +92,9 @@ def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
 
 
 def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
-    """Algorithm 8: each edge goes to the buffer that grows least by it, the first of equals. Edges and tokens."""
+    """Return edges and tokens of the buffers by Algorithm 8. Each edge goes to the buffer that grows least by it, and
+    to the first one of equals.
+    """
     found: list[tuple[list[str], int]] = []
     for name, edge in edges.items():
         fits = [
@@ -140,7 +145,7 @@ def phases(chromosome: Chromosome) -> list[int]:
 
 
 def schedules_by_parts(chromosome: Chromosome) -> Schedules:
-    """Neighbouring layers that go by parts take turns, a phase each."""
+    """Return the schedules. Neighbouring layers that process by parts alternate, with one phase each."""
     parted = {layer for layer, gene in zip(LAYERS, chromosome, strict=True) if gene}
     found = {}
     for partition, steps in SCHEDULES.items():

@@ -1,6 +1,7 @@
-"""The plans behind the frontier, executed: int8 models of the layer lists, rewritten and run under TFLM, byte for byte.
+"""Executes the plans of the frontier: int8 models of the layer lists are rewritten and run under TFLM, and bytes are
+compared.
 
-    python benchmarks/papers/msf_cnn/executed.py --nets DIR [--input external] [--max-macs 1 1.1 4]
+python benchmarks/papers/msf_cnn/executed.py --nets DIR [--input external] [--max-macs 1 1.1 4]
 
 "counted" is msf-CNN's convention: the bytes from the lowest to the highest that anything but the network's input and
 final output uses. "searched" is what nets.py says for the same budget from the geometry alone. The
@@ -56,7 +57,7 @@ COLUMNS: Mapping[str, str] = {
 
 
 def rows(name: str, layers: Layers, budgets: Sequence[float], mode: str, runs: int) -> Iterator[Row]:
-    """A net's rows, one for each compute budget."""
+    """Return the rows of a network, one for each compute budget."""
     net, data = chain(layers), from_layers(layers)
     macs, graph = sum(op.macs for op in net.ops), read(data).graph
     points = tiled_front(net, settings(name))

@@ -65,7 +65,7 @@ class Cost(NamedTuple):
 
 
 def single(layers: Sequence[Layer], i: int) -> Cost:
-    """A layer that is not fused."""
+    """Return a layer that is not fused."""
     layer = layers[i]
     (kernel_h, kernel_w), deep = layer["k"], 1 if layer["type"] == "dw" else layer["cin"]
     macs = layer["ho"] * layer["wo"] * layer["cout"] * kernel_h * kernel_w * deep
@@ -73,7 +73,9 @@ def single(layers: Sequence[Layer], i: int) -> Cost:
 
 
 def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
-    """A fusion group of the layers [first, last); None when one output element needs more rows than there are."""
+    """Return a fusion group of the layers [first, last), or None if one output element needs more rows than there
+    are.
+    """
     rows, tile_stride, buffers, macs = 1, 1, 0, 0
     for layer in reversed(layers[first:last]):
         k, stride, pad = layer["k"][0], layer["s"][0], layer["p"][0]
@@ -88,14 +90,16 @@ def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
 
 
 def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
-    """I + O of Equation 5."""
+    """Return I + O of Equation 5."""
     before, behind = layers[first], layers[last - 1]
     source = before["h"] * before["w"] * before["cin"] if first else 0
     return int(source + (behind["ho"] * behind["wo"] * behind["cout"] if last < len(layers) else 0))
 
 
 def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
-    """Everything that P1 and P2 can answer: exact label setting over msf-CNN's search space, fewest bytes first."""
+    """Return all points that P1 and P2 can answer, by exact label setting over msf-CNN's search space, fewest bytes
+    first.
+    """
     fronts: list[list[Cost]] = [[Cost(0, 0)]]
     for last in range(1, len(layers) + 1):
         edges = [(first, group(layers, first, last)) for first in range(last - 1)]
@@ -134,7 +138,7 @@ def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
 
 
 def ours(name: str, layers: Layers) -> list[tuple[int, float]]:
-    """Our frontier of a net, (bytes, F), fewest bytes first."""
+    """Return our frontier of a network as (bytes, F), fewest bytes first."""
     net = chain(layers)
     macs = sum(op.macs for op in net.ops)
     return [(point.nbytes, point.macs / macs) for point in tiled_front(net, settings(name))]
@@ -146,13 +150,13 @@ def least(points: Sequence[tuple[int, float]], overhead: float) -> str:
 
 
 def published(name: str) -> list[tuple[int, float]]:
-    """msf-CNN's points of a net, (bytes, its F), fewest bytes first."""
+    """Return msf-CNN's points of a network as (bytes, its F), fewest bytes first."""
     rows = (v for k, v in PUBLISHED.get(name, {}).items() if v and k not in ("vanilla", "heuristic"))
     return sorted({(round(1000 * kb), f) for kb, f in rows})
 
 
 def table(points: Mapping[str, Sequence[tuple[int, float]]]) -> str:
-    """Kilobytes at a few compute budgets: msf-CNN's published points where there are some, and ours."""
+    """Return the kilobytes at a few compute budgets: msf-CNN's published points where there are some, and ours."""
     rows = []
     for name, front in points.items():
         for who, found in (("msf-CNN", published(name)), ("here", front)):
@@ -163,7 +167,7 @@ def table(points: Mapping[str, Sequence[tuple[int, float]]]) -> str:
 
 
 def plot(path: Path, points: Sequence[tuple[int, float]], name: str = "mbv2-w035_chain") -> None:
-    """Ours and msf-CNN's published points of one net."""
+    """Plot our points and msf-CNN's published points of one network."""
     from tflm_memopt.report import figures, svg  # noqa: PLC0415 (needed with --plot only)
 
     lines = [figures.Series("tflm-memopt, F exact", points), figures.Series("msf-CNN, Table 1", published(name))]

@@ -1,4 +1,4 @@
-"""The frontier of msf-CNN's networks, read from layer lists: geometry only, no weights.
+"""Computes the frontier of msf-CNN's networks from layer lists, which have only the geometry and no weights.
 
 Bytes in msf-CNN's convention: the network's input is not counted, nor its final output where the list is a pure chain
 (`*_chain.json`); F is exact. A layer is {"name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo", "cout"}: kernel,
@@ -33,13 +33,13 @@ Layers = Sequence[Mapping[str, Any]]
 
 
 def read(folder: Path) -> dict[str, Layers]:
-    """Layer lists by name: those of msf-CNN's networks in `folder`, and Keras' own MobileNetV2-0.35."""
+    """Return layer lists by name: those of msf-CNN's networks in `folder`, and Keras' own MobileNetV2-0.35."""
     found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
     return {**found, "keras-mbv2-w035": mobilenet_v2(144, 0.35)}
 
 
 def chain(layers: Layers) -> Chain:
-    """The layers as row operators; tensor i is the input of layer i."""
+    """Return the layers as row operators. Tensor i is the input of layer i."""
     ops = tuple(_row_op(i, layer) for i, layer in enumerate(layers))
     return Chain(tuple(range(len(ops))), ops, frozenset({len(ops)}), 0)
 
@@ -69,10 +69,10 @@ def _row_op(index: int, layer: Mapping[str, Any]) -> RowOp:
 
 
 def settings(name: str) -> Settings:
-    """msf-CNN's convention."""
+    """Return the settings of msf-CNN's convention."""
     return Settings(input=Input.FREE, count_output="chain" not in name, counter_bytes=0)
 
 
 def at(points: Sequence[CutLabel], macs: int, overhead: float) -> CutLabel | None:
-    """The point of least bytes within a compute budget."""
+    """Return the point with the fewest bytes within a compute budget."""
     return next((p for p in points if p.macs <= overhead * macs), None)

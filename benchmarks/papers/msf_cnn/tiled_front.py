@@ -10,7 +10,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 
 
 def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
-    """The Pareto front of (bytes, multiply-accumulates).
+    """Return the Pareto front of (bytes, multiply-accumulates).
 
     Groups that compute nothing twice are searched first: they bound the bytes of all others.
     """

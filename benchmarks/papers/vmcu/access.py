@@ -1,4 +1,5 @@
-"""Memory accesses of a kernel: which segments it reads, writes and frees, in order, and how close its output may begin.
+"""Traces the memory accesses of a kernel: the segments that it reads, writes and frees, in order, and how close to the
+input its output may begin.
 
 vMCU (Zheng et al.), problem (1): the minimum of b_In - b_Out for which no write hits a segment that is still to be
 read. The description's own loads and stores are traced, so no operator needs a formula.
@@ -45,7 +46,7 @@ def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
     """
     last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
     unread = sorted(last, key=lambda segment: last[segment])
-    lowest: list[int] = []  # lowest segment read at each time or later
+    lowest: list[int] = []  # lowest segment that is read at each time or later
     for segment in reversed(unread):
         lowest.append(min(segment, lowest[-1]) if lowest else segment)
     lowest.reverse()

@@ -1,4 +1,4 @@
-"""`pio test` without a test framework: a program that ends with 0 has passed."""
+"""Runs `pio test` without a test framework: a program that ends with 0 has passed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from platformio.test.runners.base import TestRunnerBase
 
 
 class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
-    """Adds the one case; a program that ends with another code, or crashes, raises before that."""
+    """Adds the only case. A program that ends with another code or crashes has raised an error before."""
 
     def stage_testing(self) -> None:
         super().stage_testing()

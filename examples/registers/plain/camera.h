@@ -6,22 +6,22 @@
 
 typedef struct {
   int pixel_clock_rises; /* pixels are valid at its rising edge */
-  int hsync_high;        /* the level without pixels */
+  int hsync_high;        /* the level of the signal without pixels */
   int vsync_high;
   uint8_t skip;     /* 0: take every frame; 1: every second; 2: every fourth */
-  uint16_t x, y;    /* the window's first pixel and line */
-  uint16_t width;   /* of the window, in bytes */
-  uint16_t height;  /* in lines */
+  uint16_t x, y;    /* first pixel and first line of the window */
+  uint16_t width;   /* width of the window in bytes */
+  uint16_t height;  /* height of the window in lines */
 } camera_config;
 
 typedef enum { CAMERA_OK = 0, CAMERA_TIMEOUT = -1, CAMERA_OVERRUN = -2 } camera_status;
 
 void camera_configure(const camera_config *config);
 
-/* Begins a frame: its rows come one after the other into the two of `rows`, in turn, each of config->width bytes. */
+/* Begins a frame. Its rows come one after the other into the two buffers in turn, each of config->width bytes. */
 void camera_start(uint32_t rows0, uint32_t rows1);
 
-/* Waits until a row is complete. *row: 0 or 1, the buffer that holds it. */
+/* Waits until a row is complete. *row is set to 0 or 1, the buffer that holds it. */
 camera_status camera_wait_row(int *row);
 
 /* Ends the frame. */

@@ -10,13 +10,13 @@ typedef enum { GPIO_IRQ_LOW, GPIO_IRQ_HIGH, GPIO_IRQ_RISE, GPIO_IRQ_FALL } gpio_
 
 typedef struct {
   int direction;
-  int value; /* of an output */
+  int value; /* value of an output pin */
   gpio_irq_type irq_type;
   int irq_enabled;
   uint8_t pad; /* pull and drive strength */
 } gpio_config;
 
-/* All of a pin. The pad is set before the pin drives, the interrupt is enabled last. */
+/* Sets all properties of a pin. The pad is set before the pin drives, and the interrupt is enabled last. */
 void gpio_configure(int pin, const gpio_config *config);
 
 void gpio_set_direction(int pin, int direction);
@@ -27,7 +27,7 @@ void gpio_set_pad(int pin, uint8_t pad);
 void gpio_set_irq_type(int pin, gpio_irq_type type);
 void gpio_set_irq_enabled(int pin, int enabled);
 
-/* A bit for each pin that has asked for an interrupt since the last call: reading clears them. */
+/* Returns a bit for each pin that has requested an interrupt since the last call. Reading clears the bits. */
 uint32_t gpio_get_irq_status(void);
 
 #endif /* GPIO_H_ */

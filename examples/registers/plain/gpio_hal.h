@@ -1,4 +1,4 @@
-/* Registers of the GPIO: a bit for each pin, a byte for each pad. */
+/* Registers of the GPIO, with one bit for each pin and one byte for each pad. */
 #ifndef GPIO_HAL_H_
 #define GPIO_HAL_H_
 
@@ -13,9 +13,9 @@
 #define GPIO_PADOUT (GPIO_BASE + 0x08u)
 #define GPIO_INTEN (GPIO_BASE + 0x0Cu)
 #define GPIO_INTTYPE0 (GPIO_BASE + 0x10u) /* bit 0 of each pin's type */
-#define GPIO_INTTYPE1 (GPIO_BASE + 0x14u) /* bit 1 */
+#define GPIO_INTTYPE1 (GPIO_BASE + 0x14u) /* bit 1 of each pin's type */
 #define GPIO_INTSTATUS (GPIO_BASE + 0x18u) /* reading clears it */
-#define GPIO_PADCFG(pin) (GPIO_BASE + 0x20u + ((uint32_t)(pin) & ~3u)) /* of four pads */
+#define GPIO_PADCFG(pin) (GPIO_BASE + 0x20u + ((uint32_t)(pin) & ~3u)) /* register with the bytes of four pads */
 #define GPIO_PADCFG_SHIFT(pin) (8u * ((uint32_t)(pin) & 3u))
 
 static inline void hal_gpio_write_bit(uintptr_t address, int pin, int value) {

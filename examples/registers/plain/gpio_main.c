@@ -1,4 +1,4 @@
-/* Example of a program with pins: it sets up four, then toggles and reads them. Returns the values read. */
+/* Example of a program with pins. It sets up four pins, toggles and reads them, and returns the values read. */
 #include "gpio.h"
 
 uint32_t gpio_main(void);

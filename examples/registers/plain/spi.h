@@ -8,7 +8,7 @@
 typedef struct {
   uint8_t mode;      /* 0 to 3: bit 1 is the polarity of the clock, bit 0 its phase */
   uint8_t prescaler; /* the clock is divided by 2^(prescaler + 1) */
-  uint8_t bits;      /* of a word, 4 to 16 */
+  uint8_t bits;      /* bits of a word, 4 to 16 */
   int lsb_first;
 } spi_config;
 

@@ -25,7 +25,7 @@ const uint8_t *radio_to(const Info *info) {
   return info->des_addr;
 }
 
-/* n_devices if it belongs to no device: tmo_datagram_*() pass over it. */
+/* Returns the device with this address, or n_devices if there is none, which tmo_datagram_*() ignore. */
 static inline uint8_t radio_device(const uint8_t *address) {
   uint8_t device = 0;
   while (device < radio_datagrams->n_devices && memcmp(radio_addresses[device], address, sizeof(radio_address)) != 0) ++device;
@@ -48,7 +48,7 @@ static inline bool radio_send(void *, uint8_t peer, const uint8_t *frame, uint32
 
 static inline uint32_t radio_milliseconds() { return static_cast<uint32_t>(millis()); }
 
-/* Returns false without a radio, or without space for a peer. */
+/* Starts the radio. Returns false if there is no radio, or no space for a peer. */
 static inline bool begin_radio(tmo_datagrams *datagrams, const radio_address *addresses, uint8_t device) {
   radio_datagrams = datagrams;
   radio_addresses = addresses;

@@ -63,7 +63,9 @@ class CutLabel:
 
 
 class RowGroups:
-    """The row-wise groups of one chain, by their end: at first short ones with one order of operands each."""
+    """The row-wise groups of one chain by their end. At first, only short groups with one order of operands each are
+    known.
+    """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         """budget: budget for finding them."""

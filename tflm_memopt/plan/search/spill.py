@@ -154,9 +154,7 @@ class Spilling:
                 yield Spill(cost, label.spread + nbytes, stays | chosen, group, slow, label)
 
     def _fast_bytes(self, group: Bordered, slow: Slow, limit: int) -> int:
-        """Return the fast bytes of a group. Unless the group must be placed to find them, the result is a bound that
-        shows whether it may be within the limit.
-        """
+        """Return the fast bytes of a group, or a bound of them that already shows whether they are within the limit."""
         touched, nbytes = slow & group.touched, group.group.nbytes
         through = sum(self._sizes[t] for t in slow - touched) if slow else 0
         placed = self._placed[group]

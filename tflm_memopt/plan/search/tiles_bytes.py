@@ -27,7 +27,7 @@ class Columns(NamedTuple):
     between: int
     """Columns from the left edge of the next tile's window to the newest column."""
     last: int
-    """Columns from the left edge of the last tile's window on."""
+    """Columns from the left edge of the last tile's window to the tensor's right edge."""
 
 
 class Reader(NamedTuple):
@@ -48,7 +48,9 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return a tensor's columns that must be kept. to: output's width, tile. window: extent, stride, left padding."""
+    """Return the number of a tensor's columns that must be kept. to: width and tile of the output. window: its extent,
+    stride and left padding.
+    """
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
