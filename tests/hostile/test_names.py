@@ -114,3 +114,14 @@ def test_a_device_folder_with_something_else_than_files(tmp_path: Path, capsys: 
     (tmp_path / "out/device0/small.tflite").mkdir(parents=True)
     assert cli.main(["verify", str(tmp_path / "small.tflite"), str(tmp_path / "out")]) == cli.BAD
     assert "cannot read" in capsys.readouterr().err
+
+
+def test_the_command_with_a_model_file_of_a_strange_name(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    model = tmp_path / "in" / 'a\n"nul:.tflite'
+    model.write_bytes(small())
+    assert cli.main(["optimize", str(model), "-o", str(tmp_path / "out")]) == cli.DONE
+    assert sorted(path.name for path in (tmp_path / "out").iterdir())[0] == "a__nul_.plan.json"
+    plans = ["explore", str(model), "--plans", str(tmp_path / "plans"), "--effort", "low"]
+    assert cli.main(plans) == cli.DONE
+    assert all(path.name.startswith("a__nul_.") for path in (tmp_path / "plans").iterdir())

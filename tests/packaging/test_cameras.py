@@ -118,3 +118,23 @@ def test_what_is_no_image_gets_no_camera(shape: tuple[int, ...]) -> None:
     parsed = read(network(shape, "INT8", (0.1, 0)))
     assert program.image_of(border(parsed), None) is None
     assert program.image_of(border(read(network((1, 32, 32, 1), "INT32", None))), None) is None
+
+
+@pytest.mark.parametrize(
+    ("affine", "black", "white"),
+    [
+        ((1 / 255, -128), 0, 1),
+        ((0.8 / 255, -128), 0, 1),
+        ((2 / 255, 0), -1, 1),
+        ((1.0, -128), 0, 255),
+        ((4.5 / 255, -11), -117 * 4.5 / 255, 138 * 4.5 / 255),  # standardised: no known convention, so the whole range
+    ],
+)
+def test_black_and_white_follow_from_the_scale(affine: tuple[float, int], black: float, white: float) -> None:
+    parsed = read(network((1, 32, 32, 3), "INT8", affine))
+    image = program.image_of(border(parsed), None)
+    assert image is not None and "a guess" in image.why
+    assert (image.black, image.white) == pytest.approx((black, white))
+    known = program.image_of(border(parsed), (127.5, 51.0))
+    assert known is not None and "metadata" in known.why
+    assert (known.black, known.white) == (-2.5, 2.5)

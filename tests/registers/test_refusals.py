@@ -80,3 +80,27 @@ def test_loops_with_a_bound_are_taken(text: str) -> None:
 @pytest.mark.parametrize("text", UNBOUNDED)
 def test_loops_without_a_bound_are_refused(text: str) -> None:
     assert refused(f"void use(void) {{ {text} }}", ONE).code == "bad_registers"
+
+
+NO_NAMES = "<peripherals><peripheral><registers><register/></registers></peripheral></peripherals>"
+
+
+MORE = {
+    "access of SVD": ("", chip(register("R", 0, "a:0:4", more="\n<access>often</access>")), "chip.svd:7", "'often'"),
+    "side effect of SVD": ("", chip(register("R", 0, "a:0:4"), '\n<wse field="R.b"/>'), "chip.svd:11", "'R.b'"),
+    "no registers": ("", '<device schemaVersion="1.3"><name>d</name></device>', "chip.svd:1", "no peripheral"),
+    "not SVD": ("", f"<device>{NO_NAMES}</device>",
+                "chip.svd:1", "CMSIS-SVD"),
+    "write-only is read": (
+        "unsigned use(void) {\n  return dev->a;\n}", G.format("bit access_type(write_only) a;"), "driver.c:2", "is read"
+    ),
+    "a loop without braces": ("void use(void) {\n  for (;;) dev->a = 1;\n}", ONE, "driver.c:2", "has no bound"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MORE)
+def test_more_refusals(case: str) -> None:
+    driver, description, where, says = MORE[case]
+    error = refused(driver, description)
+    assert error.where == where
+    assert says in error.what

@@ -11,6 +11,7 @@ import pytest
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
+from tflm_memopt.apps.rates import MEASURED
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
@@ -220,3 +221,15 @@ def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: 
         optimize(App({"one": AppModel(small(1), **entries), "two": AppModel(small(2))}, options=options))
     assert caught.value.code == code
     assert caught.value.hint
+
+
+def test_a_measured_time_is_scaled_by_instructions() -> None:
+    """No clock is needed."""
+    found = explore(App({"one": AppModel(small(1), fps=2, ms_measured=41)}, options=LOW))
+    assert found.times == {"one": MEASURED}
+    points = found.models["one"]
+    for point in found.points:
+        share = points[point.points["one"]].instructions / points[0].instructions
+        assert point.busy == pytest.approx(2 * 41 * share / 1000, abs=1e-3)
+    with pytest.raises(DoesNotFit, match="takes at least 41 ms"):
+        optimize(App({"one": AppModel(small(1), ms=40, ms_measured=41)}, options=LOW))

@@ -18,7 +18,7 @@ import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.request import request
-from tflm_memopt.errors import DoesNotFit, PlanError
+from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
@@ -158,3 +158,18 @@ def test_tensors_of_two_regions_share_slow_bytes() -> None:
     pairs = [(a, b) for a in plan.slow for b in plan.slow if a.last <= b.first]
     assert [a for a, b in pairs if a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes]
     assert len(plan.calls()) == 2
+
+
+@pytest.mark.parametrize(
+    ("memory", "why"),
+    [
+        ("fast=20kB", "invalid value"),
+        ("slow=1kB,slow=2kB", "invalid value"),
+        ({1: 2}, "invalid value"),
+        ("slow=1MB", "fast memory is unknown"),
+        ("20kB,30kB", "for several devices"),
+    ],
+)
+def test_wrong_sizes(memory: Any, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        tflm_memopt.optimize(RESNET, memory=memory)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from conftest import EXAMPLE
 from models import Net
 from unit.command import small
@@ -185,3 +186,13 @@ def test_what_crosses_runs_row_by_row_and_forwards() -> None:
     with pytest.raises(PlanError, match="exchanges rows") as caught:
         check(replace(planned.plan, steps=steps), planned.graph)
     assert "exchanges rows with another device" in str(caught.value)
+
+
+def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 4, 4, 2)), 4)
+    y = net.tensor((1, 4, 4, 4))
+    net.op("DIV", [x, x], [y], schema.DivOptionsT())
+    with pytest.raises(MemoptError, match="stay builtin") as caught:
+        tflm_memopt.optimize_devices(net.model(net.conv2d(y, 4)), 2, cut=[1])
+    assert (caught.value.code, str(caught.value.where)[:14]) == ("unsupported_operator", "operator 1 DIV")

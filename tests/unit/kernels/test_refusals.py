@@ -60,3 +60,17 @@ def test_loops_that_cannot_be_vectorised() -> None:
     assert "has 0 loops over 'z'" in refused("bad_kernel", rewritten("z"))
     refused("bad_kernel", lambda: scheduled(dense, [relayout("x", (1, 0))]))
     refused("bad_kernel", lambda: scheduled(dense, [relayout("w", (0, 0))]))
+
+
+def test_an_output_that_is_stored_twice_or_not_everywhere() -> None:
+    def twice(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.ram_load(x, i), 0)
+
+    def once(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        b.ram_store(y, b.ram_load(x, 0), 0)
+
+    refused("bad_kernel", executed(twice))
+    refused("bad_kernel", executed(once))

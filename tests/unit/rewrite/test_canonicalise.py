@@ -211,3 +211,18 @@ def test_transposed_means_that_stay() -> None:
     result = canonical(net, only_width, of_channels, of_it, one_more)
     assert types(result) == ["TRANSPOSE", "MEAN"] * 4
     assert [r.reason for r in result.refusals] == ["they are not a mean over height and width, each once"] * 4
+
+
+def test_views_that_stay() -> None:
+    net = Net()
+    flags = net.reshape(net.input((1, 4), None, dtype="BOOL"), (4,))
+    net.graph.tensors[flags].type = schema.TensorType.BOOL
+    larger = net.op("RESHAPE", [net.input((1, 4))], [net.tensor((1, 5))], schema.ReshapeOptionsT())
+    by_input = net.op("RESHAPE", [net.input((1, 4)), net.input((1,), None, dtype="INT32")], [net.tensor((4,))])
+    result = canonical(net, flags, larger, by_input)
+    assert types(result) == ["RESHAPE"] * 3
+    assert [r.reason for r in result.refusals] == [
+        "tensor 0 'input0' is BOOL",
+        "[1, 4] and [1, 5] have different sizes",
+        "the shape is computed at run time",
+    ]
