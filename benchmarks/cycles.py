@@ -83,7 +83,7 @@ class Row:
     data: int
     """Wait cycles for reading constants."""
     cycles: tuple[int, int]
-    """Lower and upper bound of the cycles. They are equal for cores with published timings."""
+    """Lower and upper bound of the cycles. The bounds are equal for cores with published timings."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
     """Time at the board's clock."""

@@ -66,9 +66,10 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors in a way that no change of memory contents
     reveals.
 
-    There are four such kernels. One reads missing dimensions of a shape from the stack (RuntimeShape::ReplaceWith
-    leaves them uninitialised). One reads them after a filter's shape (PopulateConvolutionQuantizationParams). One
-    reads multipliers of missing channels after its persistent buffer. One adds to missing sums after a scratch buffer.
+    There are four such kernels. One kernel reads missing dimensions of a shape from the stack
+    (RuntimeShape::ReplaceWith leaves them uninitialised). One reads them after a filter's shape
+    (PopulateConvolutionQuantizationParams). One reads multipliers of missing channels after its persistent buffer. One
+    adds to missing sums after a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements

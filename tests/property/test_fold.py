@@ -84,8 +84,8 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Yield the output of each row operator under TFLM for random and extreme inputs. The model gets all of them as
-    outputs.
+    """Yield the output of each row operator under TFLM for random and extreme inputs. The model gets all these tensors
+    as outputs.
     """
     model = read(data)
     annotated = annotation.annotate(model.graph)

@@ -26,7 +26,7 @@ class Sample:
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
     real: bool = False
-    """Whether the inputs are the user's example. Otherwise they are random."""
+    """Whether the inputs are the user's example, not random."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Explain why a model does not fit: the bytes that it needs, and the nearest alternatives, each of which was tried.
 
-An int8 interface, a streamed input and both are tried without recompute. Only the one that takes the least RAM is also
-tried with recompute. So the number of conversions is small for any model.
+An int8 interface, a streamed input and both are tried without recompute. Only the alternative with the least RAM is
+also tried with recompute. So the number of conversions is small for any model.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class About:
     arena: str
     """Size of the arena in bytes, as text."""
     real: bool
-    """Whether the stored inputs are the user's examples. Otherwise they are random."""
+    """Whether the stored inputs are the user's examples, not random."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     """Sentences about the inputs and outputs, with the functions that convert their values."""

@@ -60,7 +60,7 @@ ARITHMETIC: Mapping[str, Arithmetic] = {
     ),
     "PRELU": Arithmetic(Kind.PRELU, _prelu),
 }
-"""Arithmetic by TFLite's operator name."""
+"""Arithmetic of each elementwise operator, by its name in TFLite."""
 
 INT16: Mapping[str, Arithmetic] = {
     "ADD": Arithmetic(Kind.ADD_S16, _add_int16),

@@ -93,7 +93,9 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor of `taken` of the consecutive rows of other tensors. parts: these, with numbers of rows."""
+        """Return a tensor that consists of `taken` rows of other tensors stored one after the other. parts: the other
+        tensors with their numbers of rows.
+        """
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)

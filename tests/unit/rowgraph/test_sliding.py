@@ -82,7 +82,8 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     """
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
-    assert kept(padded(), 1) == [39, 2, 35]  # for the first rows, for the second layer, for the mean
+    # rows in the rolling buffers of the first layer, the second layer and the mean
+    assert kept(padded(), 1) == [39, 2, 35]
     annotated = pipeline.annotate(read(padded()).graph)
     assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs
 

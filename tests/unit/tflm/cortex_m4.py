@@ -3,7 +3,8 @@
 They were measured with tensorflow/tflite-micro at 90b983c2b, reference kernels, arm-none-eabi-g++ 12.2 with
 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -Os -DNDEBUG -DTF_LITE_STATIC_MEMORY, run by QEMU 7.2 on mps2-an386 with a
 16-byte aligned arena: the plain MicroInterpreter in a large arena (a multiple of 16 B), then in an arena of the third
-number of bytes, which succeeds, and in one of a byte less, which fails. The head is the recording interpreter's.
+number of bytes, which succeeds, and in one of a byte less, which fails. The bytes of the head are the recording
+interpreter's.
 """
 
 from __future__ import annotations
