@@ -9,7 +9,7 @@ from property.modules import examine
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
-SEEDS = (40, 44, 57)
+SEEDS = (40, 44, 69)
 """Seeds of networks that together cover every place of an input."""
 
 pytestmark = [
