@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model import interface
 from tflm_memopt.model.interface import Changes
-from tflm_memopt.model.names import OFFLINE_PLAN
+from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Role
@@ -63,6 +64,22 @@ def signed() -> bytes:
         )
     ]
     return net.model(y)
+
+
+def network() -> bytes:
+    net = Net(seed=1)
+    x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    y = net.add(x, net.conv2d(net.depthwise_conv2d(x), 8))
+    return net.model(net.softmax(net.fully_connected(net.pool(y, kernel=(6, 6)), 10)))
+
+
+def test_the_memory_plan_names_every_tensor() -> None:
+    for build, op_per_group in itertools.product((network, gated), (False, True)):
+        model, _ = rewritten(build(), op_per_group=op_per_group)
+        version, subgraphs, count, *offsets = offline_plan(model)
+        assert (version, subgraphs, count, len(offsets)) == (1, 1, len(model.graph.tensors), count)
+        for tensor, offset in zip(model.graph.tensors.values(), offsets, strict=True):
+            assert offset == ONLINE if tensor.constant else offset >= 0 and offset % 16 == 0
 
 
 def test_the_signature_names_the_same_tensors() -> None:
