@@ -65,7 +65,7 @@ def make_plan(annotated: AnnotatedGraph, options: ConversionOptions) -> Planned 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
     """Return the graph that is planned: regions without dead channels, packed, with the input at its place.
 
-    None: there is nothing to convert. Raises UsageError for an input that cannot be at its place.
+    Returns None if nothing can be converted. Raises UsageError for an input that cannot be at its place.
     """
     annotated, window = slide(annotated, options.input)
     graph = find_regions(annotated, fold=options.fold)

@@ -101,7 +101,7 @@ def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Call
 
 
 def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
-    """Return the plan with the copies of weights that were asked for. A saved plan has its own.
+    """Return the plan with the copies of weights that `--weights` selects. A saved plan has its own.
 
     original: bytes of the original's arena. Copies that only save time take less than that.
     """
@@ -121,8 +121,8 @@ def _no_slower(
 ) -> Converted:
     """Return `least` or, if it is slower than the original, a faster plan without recompute, if there is one.
 
-    That plan must not be slower than the original, and saves at least half as much RAM as `least`. Of several, the
-    smallest product of arena and time wins.
+    The plan must not be slower than the original, and must save at least half as much RAM as `least`.
+    The plan with the smallest product of arena and time is taken.
     """
 
     def slower(plan: by_instructions.Costed) -> bool:
