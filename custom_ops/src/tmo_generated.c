@@ -20,23 +20,10 @@ void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
   const int32_t *const bias = o->bias;
   const int32_t *const multipliers = o->multipliers;
   const int8_t *const shifts = o->shifts;
-  const uint32_t rows = o->rows;
-  const uint32_t columns = o->columns;
-  const uint32_t channels = o->channels;
-  const uint32_t filters = o->filters;
-  const int32_t zero_in = o->zero_in;
-  const int32_t zero_out = o->zero_out;
-  const int32_t low = o->low;
-  const int32_t high = o->high;
-  const int32_t scale_step = o->scale_step;
-  const int32_t bias_step = o->bias_step;
-  const int32_t next_row = o->next_row;
-  const int32_t next_column = o->next_column;
-  const int32_t apart = o->apart;
-  const int32_t offset = o->offset;
-  const int32_t row_weights = o->row_weights;
-  const int32_t tap_weights = o->tap_weights;
-  const int32_t filter_weights = o->filter_weights;
+  const uint32_t rows = o->rows, columns = o->columns, channels = o->channels, filters = o->filters;
+  const int32_t zero_in = o->zero_in, zero_out = o->zero_out, low = o->low, high = o->high, scale_step = o->scale_step,
+                bias_step = o->bias_step, next_row = o->next_row, next_column = o->next_column, apart = o->apart, offset = o->offset,
+                row_weights = o->row_weights, tap_weights = o->tap_weights, filter_weights = o->filter_weights;
   for (uint32_t k = 0, lanes; k < filters; k += lanes) {
     __asm__ volatile("vsetvli %0, %1, e32, m8, ta, ma" : "=r"(lanes) : "r"(filters - k));
     __asm__ volatile("vlse32.v v0, (%0), %1" : : "r"(&bias[(int32_t)(bias_step * k)]), "r"(4 * bias_step));
@@ -44,8 +31,8 @@ void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
         for (uint32_t c = 0; c < channels; ++c) {
-          int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)];
-          int32_t r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
+          int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)],
+                  r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
           __asm__ volatile("vlse8.v v8, (%0), %1" : : "r"(&w[(int32_t)(c + filter_weights * k + r * row_weights + s * tap_weights)]), "r"(filter_weights));
           __asm__ volatile("vsext.vf2 v12, v8" :);
           __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r3));
@@ -87,21 +74,10 @@ void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
   const int32_t *const bias = o->bias;
   const int32_t *const multipliers = o->multipliers;
   const int8_t *const shifts = o->shifts;
-  const uint32_t rows = o->rows;
-  const uint32_t columns = o->columns;
-  const uint32_t channels = o->channels;
-  const int32_t zero_in = o->zero_in;
-  const int32_t zero_out = o->zero_out;
-  const int32_t low = o->low;
-  const int32_t high = o->high;
-  const int32_t scale_step = o->scale_step;
-  const int32_t bias_step = o->bias_step;
-  const int32_t next_row = o->next_row;
-  const int32_t next_column = o->next_column;
-  const int32_t apart = o->apart;
-  const int32_t offset = o->offset;
-  const int32_t row_weights = o->row_weights;
-  const int32_t tap_weights = o->tap_weights;
+  const uint32_t rows = o->rows, columns = o->columns, channels = o->channels;
+  const int32_t zero_in = o->zero_in, zero_out = o->zero_out, low = o->low, high = o->high, scale_step = o->scale_step,
+                bias_step = o->bias_step, next_row = o->next_row, next_column = o->next_column, apart = o->apart, offset = o->offset,
+                row_weights = o->row_weights, tap_weights = o->tap_weights;
   for (uint32_t k = 0, lanes; k < channels; k += lanes) {
     __asm__ volatile("vsetvli %0, %1, e32, m8, ta, ma" : "=r"(lanes) : "r"(channels - k));
     __asm__ volatile("vlse32.v v0, (%0), %1" : : "r"(&bias[(int32_t)(bias_step * k)]), "r"(4 * bias_step));
@@ -149,17 +125,8 @@ void tmo_add_rvv(const tmo_add_operands *o) {
   const int8_t *const other = o->other;
   int8_t *const y = o->y;
   const uint32_t n = o->n;
-  const int32_t zero_a = o->zero_a;
-  const int32_t zero_b = o->zero_b;
-  const int32_t zero_out = o->zero_out;
-  const int32_t low = o->low;
-  const int32_t high = o->high;
-  const int32_t scale_a = o->scale_a;
-  const int32_t scale_b = o->scale_b;
-  const int32_t scale_out = o->scale_out;
-  const int32_t right_a = o->right_a;
-  const int32_t right_b = o->right_b;
-  const int32_t right_out = o->right_out;
+  const int32_t zero_a = o->zero_a, zero_b = o->zero_b, zero_out = o->zero_out, low = o->low, high = o->high, scale_a = o->scale_a,
+                scale_b = o->scale_b, scale_out = o->scale_out, right_a = o->right_a, right_b = o->right_b, right_out = o->right_out;
   for (uint32_t i = 0, lanes; i < n; i += lanes) {
     __asm__ volatile("vsetvli %0, %1, e32, m8, ta, ma" : "=r"(lanes) : "r"(n - i));
     __asm__ volatile("vle8.v v0, (%0)" : : "r"(&x[i]));
@@ -168,8 +135,8 @@ void tmo_add_rvv(const tmo_add_operands *o) {
     __asm__ volatile("vsll.vx v0, v0, %0" : : "r"(20));
     __asm__ volatile("vsmul.vx v0, v0, %0" : : "r"((int32_t)(scale_a)));
     __asm__ volatile("vsra.vx v8, v0, %0" : : "r"(31));
-    int32_t round_shift0_any = ((int32_t)(right_a) < 1 ? (int32_t)(right_a) : 1);
-    int32_t round_shift0_mask = (int32_t)((uint32_t)0 - (uint32_t)round_shift0_any);
+    int32_t round_shift0_any = ((int32_t)(right_a) < 1 ? (int32_t)(right_a) : 1),
+            round_shift0_mask = (int32_t)((uint32_t)0 - (uint32_t)round_shift0_any);
     __asm__ volatile("vand.vx v8, v8, %0" : : "r"(round_shift0_mask));
     __asm__ volatile("vadd.vv v0, v0, v8" :);
     __asm__ volatile("vssra.vx v0, v0, %0" : : "r"((int32_t)(right_a)));
@@ -179,16 +146,16 @@ void tmo_add_rvv(const tmo_add_operands *o) {
     __asm__ volatile("vsll.vx v8, v8, %0" : : "r"(20));
     __asm__ volatile("vsmul.vx v8, v8, %0" : : "r"((int32_t)(scale_b)));
     __asm__ volatile("vsra.vx v16, v8, %0" : : "r"(31));
-    int32_t round_shift1_any = ((int32_t)(right_b) < 1 ? (int32_t)(right_b) : 1);
-    int32_t round_shift1_mask = (int32_t)((uint32_t)0 - (uint32_t)round_shift1_any);
+    int32_t round_shift1_any = ((int32_t)(right_b) < 1 ? (int32_t)(right_b) : 1),
+            round_shift1_mask = (int32_t)((uint32_t)0 - (uint32_t)round_shift1_any);
     __asm__ volatile("vand.vx v16, v16, %0" : : "r"(round_shift1_mask));
     __asm__ volatile("vadd.vv v8, v8, v16" :);
     __asm__ volatile("vssra.vx v8, v8, %0" : : "r"((int32_t)(right_b)));
     __asm__ volatile("vadd.vv v0, v0, v8" :);
     __asm__ volatile("vsmul.vx v0, v0, %0" : : "r"((int32_t)(scale_out)));
     __asm__ volatile("vsra.vx v8, v0, %0" : : "r"(31));
-    int32_t round_shift2_any = ((int32_t)(right_out) < 1 ? (int32_t)(right_out) : 1);
-    int32_t round_shift2_mask = (int32_t)((uint32_t)0 - (uint32_t)round_shift2_any);
+    int32_t round_shift2_any = ((int32_t)(right_out) < 1 ? (int32_t)(right_out) : 1),
+            round_shift2_mask = (int32_t)((uint32_t)0 - (uint32_t)round_shift2_any);
     __asm__ volatile("vand.vx v8, v8, %0" : : "r"(round_shift2_mask));
     __asm__ volatile("vadd.vv v0, v0, v8" :);
     __asm__ volatile("vssra.vx v0, v0, %0" : : "r"((int32_t)(right_out)));
@@ -212,14 +179,8 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
   const int32_t *const bias = o->bias;
   const int32_t *const multipliers = o->multipliers;
   const int16_t *const rights = o->rights;
-  const uint32_t pixels = o->pixels;
-  const uint32_t values = o->values;
-  const uint32_t filters = o->filters;
-  const int32_t apart = o->apart;
-  const int32_t step = o->step;
-  const int32_t zero_out = o->zero_out;
-  const int32_t low = o->low;
-  const int32_t high = o->high;
+  const uint32_t pixels = o->pixels, values = o->values, filters = o->filters;
+  const int32_t apart = o->apart, step = o->step, zero_out = o->zero_out, low = o->low, high = o->high;
   uint32_t p = 0;
   for (; p + 2 <= pixels; p += 2) {
     for (uint32_t k = 0, lanes; k < filters; k += lanes) {
@@ -347,14 +308,8 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
   const int32_t *const bias = o->bias;
   const int32_t *const multipliers = o->multipliers;
   const int16_t *const rights = o->rights;
-  const uint32_t pixels = o->pixels;
-  const uint32_t values = o->values;
-  const uint32_t filters = o->filters;
-  const int32_t apart = o->apart;
-  const int32_t step = o->step;
-  const int32_t zero_out = o->zero_out;
-  const int32_t low = o->low;
-  const int32_t high = o->high;
+  const uint32_t pixels = o->pixels, values = o->values, filters = o->filters;
+  const int32_t apart = o->apart, step = o->step, zero_out = o->zero_out, low = o->low, high = o->high;
   uint32_t p = 0;
   for (; p + 4 <= pixels; p += 4) {
     for (uint32_t k = 0, lanes; k < filters; k += lanes) {
@@ -528,13 +483,8 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
   const int32_t *const bias = o->bias;
   const int32_t *const multipliers = o->multipliers;
   const int16_t *const rights = o->rights;
-  const uint32_t pixels = o->pixels;
-  const uint32_t taps = o->taps;
-  const uint32_t channels = o->channels;
-  const int32_t apart = o->apart;
-  const int32_t zero_out = o->zero_out;
-  const int32_t low = o->low;
-  const int32_t high = o->high;
+  const uint32_t pixels = o->pixels, taps = o->taps, channels = o->channels;
+  const int32_t apart = o->apart, zero_out = o->zero_out, low = o->low, high = o->high;
   uint32_t p = 0;
   for (; p + 2 <= pixels; p += 2) {
     for (uint32_t k = 0, lanes; k < channels; k += lanes) {
@@ -615,13 +565,8 @@ void tmo_windows_rvv(const tmo_windows_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
-  const uint32_t pixels = o->pixels;
-  const uint32_t rows = o->rows;
-  const uint32_t nbytes = o->nbytes;
-  const int32_t first = o->first;
-  const int32_t apart = o->apart;
-  const int32_t step = o->step;
-  const int32_t next_row = o->next_row;
+  const uint32_t pixels = o->pixels, rows = o->rows, nbytes = o->nbytes;
+  const int32_t first = o->first, apart = o->apart, step = o->step, next_row = o->next_row;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t i = 0, lanes; i < nbytes; i += lanes) {
@@ -642,33 +587,19 @@ void tmo_packed_conv_ref(const tmo_packed_conv_operands *o) {
   const int32_t *const bias = o->bias;
   const int32_t *const multipliers = o->multipliers;
   const int16_t *const rights = o->rights;
-  const uint32_t pixels = o->pixels;
-  const uint32_t values = o->values;
-  const uint32_t filters = o->filters;
-  const int32_t apart = o->apart;
-  const int32_t step = o->step;
-  const int32_t zero_out = o->zero_out;
-  const int32_t low = o->low;
-  const int32_t high = o->high;
+  const uint32_t pixels = o->pixels, values = o->values, filters = o->filters;
+  const int32_t apart = o->apart, step = o->step, zero_out = o->zero_out, low = o->low, high = o->high;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t k = 0; k < filters; ++k) {
       int32_t r1 = bias[k];
       for (uint32_t i = 0; i < values; ++i) {
-        int32_t r2 = w[(int32_t)(filters * i + k)];
-        int32_t r3 = r2;
-        int32_t r4 = x[(int32_t)(apart * p + i)];
+        int32_t r2 = w[(int32_t)(filters * i + k)], r3 = r2, r4 = x[(int32_t)(apart * p + i)];
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r3);
       }
-      int32_t r5 = multipliers[k];
-      int32_t r6 = (r1 >> 31);
-      int32_t r7 = tmo_high_scale(r1, r5);
-      int32_t r8 = (int32_t)((uint32_t)r7 + (uint32_t)r6);
-      int32_t r9 = rights[k];
-      int32_t r10 = tmo_clip16(r8, r9);
-      int32_t r11 = tmo_clip16(r10 + (int32_t)(zero_out), 0);
-      int32_t r12 = tmo_clamp(r11, INT8_MIN, INT8_MAX);
-      int32_t r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low));
-      int32_t r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
+      int32_t r5 = multipliers[k], r6 = (r1 >> 31), r7 = tmo_high_scale(r1, r5), r8 = (int32_t)((uint32_t)r7 + (uint32_t)r6),
+              r9 = rights[k], r10 = tmo_clip16(r8, r9), r11 = tmo_clip16(r10 + (int32_t)(zero_out), 0),
+              r12 = tmo_clamp(r11, INT8_MIN, INT8_MAX), r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low)),
+              r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
       y[(int32_t)(k + p * step)] = (int8_t)r14;
     }
   }
@@ -681,32 +612,19 @@ void tmo_packed_depthwise_ref(const tmo_packed_depthwise_operands *o) {
   const int32_t *const bias = o->bias;
   const int32_t *const multipliers = o->multipliers;
   const int16_t *const rights = o->rights;
-  const uint32_t pixels = o->pixels;
-  const uint32_t taps = o->taps;
-  const uint32_t channels = o->channels;
-  const int32_t apart = o->apart;
-  const int32_t zero_out = o->zero_out;
-  const int32_t low = o->low;
-  const int32_t high = o->high;
+  const uint32_t pixels = o->pixels, taps = o->taps, channels = o->channels;
+  const int32_t apart = o->apart, zero_out = o->zero_out, low = o->low, high = o->high;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t k = 0; k < channels; ++k) {
       int32_t r1 = bias[k];
       for (uint32_t t = 0; t < taps; ++t) {
-        int32_t r2 = w[(int32_t)(channels * t + k)];
-        int32_t r3 = r2;
-        int32_t r4 = x[t][(int32_t)(apart * p + k)];
+        int32_t r2 = w[(int32_t)(channels * t + k)], r3 = r2, r4 = x[t][(int32_t)(apart * p + k)];
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r3);
       }
-      int32_t r5 = multipliers[k];
-      int32_t r6 = (r1 >> 31);
-      int32_t r7 = tmo_high_scale(r1, r5);
-      int32_t r8 = (int32_t)((uint32_t)r7 + (uint32_t)r6);
-      int32_t r9 = rights[k];
-      int32_t r10 = tmo_clip16(r8, r9);
-      int32_t r11 = tmo_clip16(r10 + (int32_t)(zero_out), 0);
-      int32_t r12 = tmo_clamp(r11, INT8_MIN, INT8_MAX);
-      int32_t r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low));
-      int32_t r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
+      int32_t r5 = multipliers[k], r6 = (r1 >> 31), r7 = tmo_high_scale(r1, r5), r8 = (int32_t)((uint32_t)r7 + (uint32_t)r6),
+              r9 = rights[k], r10 = tmo_clip16(r8, r9), r11 = tmo_clip16(r10 + (int32_t)(zero_out), 0),
+              r12 = tmo_clamp(r11, INT8_MIN, INT8_MAX), r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low)),
+              r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
       y[(int32_t)(channels * p + k)] = (int8_t)r14;
     }
   }
@@ -715,13 +633,8 @@ void tmo_packed_depthwise_ref(const tmo_packed_depthwise_operands *o) {
 void tmo_windows_ref(const tmo_windows_operands *o) {
   const int8_t *const *const x = o->x;
   int8_t *const y = o->y;
-  const uint32_t pixels = o->pixels;
-  const uint32_t rows = o->rows;
-  const uint32_t nbytes = o->nbytes;
-  const int32_t first = o->first;
-  const int32_t apart = o->apart;
-  const int32_t step = o->step;
-  const int32_t next_row = o->next_row;
+  const uint32_t pixels = o->pixels, rows = o->rows, nbytes = o->nbytes;
+  const int32_t first = o->first, apart = o->apart, step = o->step, next_row = o->next_row;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t i = 0; i < nbytes; ++i) {

@@ -12,16 +12,14 @@ void tmo_equal_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
       int32_t r3 = (r1 == r2);
       y[(int32_t)(c + channels * p)] = (int8_t)r3;
     }
@@ -32,18 +30,15 @@ void tmo_not_equal_f32(const tmo_kernel *k, const tmo_window *window, int8_t *ou
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (r1 == r2);
-      int32_t r4 = (int32_t)((uint32_t)1 - (uint32_t)r3);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      int32_t r3 = (r1 == r2), r4 = (int32_t)((uint32_t)1 - (uint32_t)r3);
       y[(int32_t)(c + channels * p)] = (int8_t)r4;
     }
   }
@@ -53,16 +48,14 @@ void tmo_less_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
       int32_t r3 = (r1 < r2);
       y[(int32_t)(c + channels * p)] = (int8_t)r3;
     }
@@ -73,16 +66,14 @@ void tmo_less_equal_f32(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
       int32_t r3 = (r1 <= r2);
       y[(int32_t)(c + channels * p)] = (int8_t)r3;
     }
@@ -93,17 +84,14 @@ void tmo_equal_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (r1 == r2);
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+              r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 == r2);
       y[(int32_t)(c + channels * p)] = (int8_t)r3;
     }
   }
@@ -113,18 +101,15 @@ void tmo_not_equal_s32(const tmo_kernel *k, const tmo_window *window, int8_t *ou
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (r1 == r2);
-      int32_t r4 = (int32_t)((uint32_t)1 - (uint32_t)r3);
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+              r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 == r2),
+              r4 = (int32_t)((uint32_t)1 - (uint32_t)r3);
       y[(int32_t)(c + channels * p)] = (int8_t)r4;
     }
   }
@@ -134,17 +119,14 @@ void tmo_less_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (r1 < r2);
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+              r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 < r2);
       y[(int32_t)(c + channels * p)] = (int8_t)r3;
     }
   }
@@ -154,17 +136,14 @@ void tmo_less_equal_s32(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (r1 <= r2);
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+              r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 <= r2);
       y[(int32_t)(c + channels * p)] = (int8_t)r3;
     }
   }

@@ -15,60 +15,34 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
   const int8_t *const *const x = r->at;
   int32_t *const sums = (int32_t *)totals;
   const int8_t *const w = weights;
-  const uint32_t parts = r->parts;
-  const uint32_t count = r->count;
-  const uint32_t run = r->bytes;
-  const uint32_t filters = channels;
-  const int32_t zero_in = r->zero_point;
-  const int32_t next_at = r->next_at;
-  const int32_t stride = r->stride;
-  const int32_t next_offset = (int32_t)r->next_offset;
-  const int32_t step = (int32_t)r->step;
-  const int32_t offset = (int32_t)r->offset;
-  const int32_t filter_weights = (int32_t)r->filter;
-  const int32_t part_weights = (int32_t)r->next_row;
-  const int32_t run_weights = (int32_t)r->row;
+  const uint32_t parts = r->parts, count = r->count, run = r->bytes, filters = channels;
+  const int32_t zero_in = r->zero_point, next_at = r->next_at, stride = r->stride, next_offset = (int32_t)r->next_offset,
+                step = (int32_t)r->step, offset = (int32_t)r->offset, filter_weights = (int32_t)r->filter,
+                part_weights = (int32_t)r->next_row, run_weights = (int32_t)r->row;
   for (uint32_t p = 0; p < parts; ++p) {
     for (uint32_t n = 0; n < count; ++n) {
       uint32_t b = 0;
       for (; b + 16 <= run; b += 16) {
         const int8_t *const at0 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at0[0];
-        int32_t r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_1 = at0[step];
-        int32_t r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_2 = at0[2 * step];
-        int32_t r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_3 = at0[3 * step];
-        int32_t r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_4 = at0[4 * step];
-        int32_t r3_4 = (int32_t)((uint32_t)r2_4 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_5 = at0[5 * step];
-        int32_t r3_5 = (int32_t)((uint32_t)r2_5 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_6 = at0[6 * step];
-        int32_t r3_6 = (int32_t)((uint32_t)r2_6 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_7 = at0[7 * step];
-        int32_t r3_7 = (int32_t)((uint32_t)r2_7 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_8 = at0[8 * step];
-        int32_t r3_8 = (int32_t)((uint32_t)r2_8 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_9 = at0[9 * step];
-        int32_t r3_9 = (int32_t)((uint32_t)r2_9 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_10 = at0[10 * step];
-        int32_t r3_10 = (int32_t)((uint32_t)r2_10 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_11 = at0[11 * step];
-        int32_t r3_11 = (int32_t)((uint32_t)r2_11 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_12 = at0[12 * step];
-        int32_t r3_12 = (int32_t)((uint32_t)r2_12 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_13 = at0[13 * step];
-        int32_t r3_13 = (int32_t)((uint32_t)r2_13 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_14 = at0[14 * step];
-        int32_t r3_14 = (int32_t)((uint32_t)r2_14 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_15 = at0[15 * step];
-        int32_t r3_15 = (int32_t)((uint32_t)r2_15 - (uint32_t)(int32_t)(zero_in));
+        int32_t r2_0 = at0[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at0[step],
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at0[2 * step],
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)), r2_3 = at0[3 * step],
+                r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in)), r2_4 = at0[4 * step],
+                r3_4 = (int32_t)((uint32_t)r2_4 - (uint32_t)(int32_t)(zero_in)), r2_5 = at0[5 * step],
+                r3_5 = (int32_t)((uint32_t)r2_5 - (uint32_t)(int32_t)(zero_in)), r2_6 = at0[6 * step],
+                r3_6 = (int32_t)((uint32_t)r2_6 - (uint32_t)(int32_t)(zero_in)), r2_7 = at0[7 * step],
+                r3_7 = (int32_t)((uint32_t)r2_7 - (uint32_t)(int32_t)(zero_in)), r2_8 = at0[8 * step],
+                r3_8 = (int32_t)((uint32_t)r2_8 - (uint32_t)(int32_t)(zero_in)), r2_9 = at0[9 * step],
+                r3_9 = (int32_t)((uint32_t)r2_9 - (uint32_t)(int32_t)(zero_in)), r2_10 = at0[10 * step],
+                r3_10 = (int32_t)((uint32_t)r2_10 - (uint32_t)(int32_t)(zero_in)), r2_11 = at0[11 * step],
+                r3_11 = (int32_t)((uint32_t)r2_11 - (uint32_t)(int32_t)(zero_in)), r2_12 = at0[12 * step],
+                r3_12 = (int32_t)((uint32_t)r2_12 - (uint32_t)(int32_t)(zero_in)), r2_13 = at0[13 * step],
+                r3_13 = (int32_t)((uint32_t)r2_13 - (uint32_t)(int32_t)(zero_in)), r2_14 = at0[14 * step],
+                r3_14 = (int32_t)((uint32_t)r2_14 - (uint32_t)(int32_t)(zero_in)), r2_15 = at0[15 * step],
+                r3_15 = (int32_t)((uint32_t)r2_15 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
           const int8_t *const at1 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c];
-          int32_t r4_0 = at1[0];
+          int32_t r1 = sums[c], r4_0 = at1[0];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
           int32_t r4_1 = at1[1];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
@@ -105,18 +79,13 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
       }
       for (; b + 4 <= run; b += 4) {
         const int8_t *const at2 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at2[0];
-        int32_t r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_1 = at2[step];
-        int32_t r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_2 = at2[2 * step];
-        int32_t r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_3 = at2[3 * step];
-        int32_t r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
+        int32_t r2_0 = at2[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at2[step],
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at2[2 * step],
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)), r2_3 = at2[3 * step],
+                r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
           const int8_t *const at3 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c];
-          int32_t r4_0 = at3[0];
+          int32_t r1 = sums[c], r4_0 = at3[0];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
           int32_t r4_1 = at3[1];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
@@ -129,16 +98,12 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
       }
       for (; b + 3 <= run; b += 3) {
         const int8_t *const at4 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at4[0];
-        int32_t r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_1 = at4[step];
-        int32_t r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_2 = at4[2 * step];
-        int32_t r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
+        int32_t r2_0 = at4[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at4[step],
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at4[2 * step],
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
           const int8_t *const at5 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c];
-          int32_t r4_0 = at5[0];
+          int32_t r1 = sums[c], r4_0 = at5[0];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
           int32_t r4_1 = at5[1];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
@@ -148,11 +113,10 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
         }
       }
       for (; b < run; ++b) {
-        int32_t r2 = x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
+        int32_t r2 = x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)],
+                r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
-          int32_t r1 = sums[c];
-          int32_t r4 = w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
+          int32_t r1 = sums[c], r4 = w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r4);
           sums[c] = (int32_t)r1;
         }
@@ -165,44 +129,26 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
   const int8_t *const *const x = r->at;
   int32_t *const sums = (int32_t *)totals;
   const int8_t *const w = weights;
-  const uint32_t parts = r->parts;
-  const uint32_t count = r->count;
-  const uint32_t run = r->bytes;
-  const uint32_t filters = channels;
-  const int32_t zero_in = r->zero_point;
-  const int32_t next_at = r->next_at;
-  const int32_t stride = r->stride;
-  const int32_t next_offset = (int32_t)r->next_offset;
-  const int32_t step = (int32_t)r->step;
-  const int32_t offset = (int32_t)r->offset;
-  const int32_t filter_weights = (int32_t)r->filter;
-  const int32_t part_weights = (int32_t)r->next_row;
-  const int32_t run_weights = (int32_t)r->row;
+  const uint32_t parts = r->parts, count = r->count, run = r->bytes, filters = channels;
+  const int32_t zero_in = r->zero_point, next_at = r->next_at, stride = r->stride, next_offset = (int32_t)r->next_offset,
+                step = (int32_t)r->step, offset = (int32_t)r->offset, filter_weights = (int32_t)r->filter,
+                part_weights = (int32_t)r->next_row, run_weights = (int32_t)r->row;
   for (uint32_t p = 0; p < parts; ++p) {
     for (uint32_t n = 0; n < count; ++n) {
       uint32_t b = 0;
       for (; b + 8 <= run; b += 8) {
         const int8_t *const at0 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at0[0];
-        int32_t r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_1 = at0[step];
-        int32_t r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_2 = at0[2 * step];
-        int32_t r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_3 = at0[3 * step];
-        int32_t r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_4 = at0[4 * step];
-        int32_t r3_4 = (int32_t)((uint32_t)r2_4 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_5 = at0[5 * step];
-        int32_t r3_5 = (int32_t)((uint32_t)r2_5 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_6 = at0[6 * step];
-        int32_t r3_6 = (int32_t)((uint32_t)r2_6 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_7 = at0[7 * step];
-        int32_t r3_7 = (int32_t)((uint32_t)r2_7 - (uint32_t)(int32_t)(zero_in));
+        int32_t r2_0 = at0[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at0[step],
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at0[2 * step],
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)), r2_3 = at0[3 * step],
+                r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in)), r2_4 = at0[4 * step],
+                r3_4 = (int32_t)((uint32_t)r2_4 - (uint32_t)(int32_t)(zero_in)), r2_5 = at0[5 * step],
+                r3_5 = (int32_t)((uint32_t)r2_5 - (uint32_t)(int32_t)(zero_in)), r2_6 = at0[6 * step],
+                r3_6 = (int32_t)((uint32_t)r2_6 - (uint32_t)(int32_t)(zero_in)), r2_7 = at0[7 * step],
+                r3_7 = (int32_t)((uint32_t)r2_7 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
           const int8_t *const at1 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c];
-          int32_t r4_0 = at1[0];
+          int32_t r1 = sums[c], r4_0 = at1[0];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
           int32_t r4_1 = at1[1];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
@@ -223,18 +169,13 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
       }
       for (; b + 4 <= run; b += 4) {
         const int8_t *const at2 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at2[0];
-        int32_t r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_1 = at2[step];
-        int32_t r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_2 = at2[2 * step];
-        int32_t r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_3 = at2[3 * step];
-        int32_t r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
+        int32_t r2_0 = at2[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at2[step],
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at2[2 * step],
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)), r2_3 = at2[3 * step],
+                r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
           const int8_t *const at3 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c];
-          int32_t r4_0 = at3[0];
+          int32_t r1 = sums[c], r4_0 = at3[0];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
           int32_t r4_1 = at3[1];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
@@ -247,16 +188,12 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
       }
       for (; b + 3 <= run; b += 3) {
         const int8_t *const at4 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at4[0];
-        int32_t r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_1 = at4[step];
-        int32_t r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in));
-        int32_t r2_2 = at4[2 * step];
-        int32_t r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
+        int32_t r2_0 = at4[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at4[step],
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at4[2 * step],
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
           const int8_t *const at5 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c];
-          int32_t r4_0 = at5[0];
+          int32_t r1 = sums[c], r4_0 = at5[0];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
           int32_t r4_1 = at5[1];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
@@ -266,11 +203,10 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
         }
       }
       for (; b < run; ++b) {
-        int32_t r2 = x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
+        int32_t r2 = x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)],
+                r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
-          int32_t r1 = sums[c];
-          int32_t r4 = w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
+          int32_t r1 = sums[c], r4 = w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r4);
           sums[c] = (int32_t)r1;
         }

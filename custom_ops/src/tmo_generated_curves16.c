@@ -24,91 +24,40 @@ void tmo_logistic_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 2;
-  const int32_t multiplier = k->multipliers[0];
-  const int32_t shift = k->shifts[0];
-  int32_t r1 = (int32_t)((uint32_t)0 - (uint32_t)(int32_t)(shift));
-  int32_t r2 = (int32_t)((uint32_t)1 << r1);
-  int32_t r3 = (r2 >> 1);
-  int32_t r4 = (int32_t)((uint32_t)255 << 9);
-  int32_t r5 = (int32_t)((uint32_t)r4 - (uint32_t)1);
-  int32_t r6 = (int32_t)((uint32_t)1 << 10);
-  int32_t r7 = (r6 >> 1);
-  int32_t r8 = (int32_t)((uint32_t)r7 + (uint32_t)16777216);
+  const int32_t multiplier = k->multipliers[0], shift = k->shifts[0];
+  int32_t r1 = (int32_t)((uint32_t)0 - (uint32_t)(int32_t)(shift)), r2 = (int32_t)((uint32_t)1 << r1), r3 = (r2 >> 1),
+          r4 = (int32_t)((uint32_t)255 << 9), r5 = (int32_t)((uint32_t)r4 - (uint32_t)1), r6 = (int32_t)((uint32_t)1 << 10), r7 = (r6 >> 1),
+          r8 = (int32_t)((uint32_t)r7 + (uint32_t)16777216);
   uint32_t i = 0;
   for (; i + 2 <= n; i += 2) {
-    int32_t r9_0 = tmo_int16_at(&x[(int32_t)(2 * (i))]);
-    int32_t r10_0 = (int32_t)((uint32_t)r9_0 * (uint32_t)(int32_t)(multiplier));
-    int32_t r11_0 = (int32_t)((uint32_t)r10_0 + (uint32_t)r3);
-    int32_t r12_0 = (r11_0 >> r1);
-    int32_t r13_0 = (int32_t)((uint32_t)0 - (uint32_t)r12_0);
-    int32_t r14_0 = (r12_0 > r13_0 ? r12_0 : r13_0);
-    int32_t r15_0 = (r14_0 < r5 ? r14_0 : r5);
-    int32_t r16_0 = (r15_0 >> 9);
-    int32_t r17_0 = (int32_t)((uint32_t)1 << 9);
-    int32_t r18_0 = (int32_t)((uint32_t)r17_0 - (uint32_t)1);
-    int32_t r19_0 = (r15_0 & r18_0);
-    int32_t r20_0 = table[0 + r16_0];
-    int32_t r21_0 = table[1 + r16_0];
-    int32_t r22_0 = (int32_t)((uint32_t)r21_0 - (uint32_t)r20_0);
-    int32_t r23_0 = (int32_t)((uint32_t)r22_0 * (uint32_t)r19_0);
-    int32_t r24_0 = (int32_t)((uint32_t)r20_0 << 9);
-    int32_t r25_0 = (int32_t)((uint32_t)r24_0 + (uint32_t)r23_0);
-    int32_t r26_0 = (int32_t)((uint32_t)-1 - (uint32_t)r25_0);
-    int32_t r27_0 = (r12_0 < 0);
-    int32_t r28_0 = (r27_0 ? r26_0 : r25_0);
-    int32_t r29_0 = (int32_t)((uint32_t)r28_0 + (uint32_t)r8);
-    int32_t r30_0 = (r29_0 >> 10);
-    int32_t r31_0 = r30_0;
+    int32_t r9_0 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10_0 = (int32_t)((uint32_t)r9_0 * (uint32_t)(int32_t)(multiplier)),
+            r11_0 = (int32_t)((uint32_t)r10_0 + (uint32_t)r3), r12_0 = (r11_0 >> r1), r13_0 = (int32_t)((uint32_t)0 - (uint32_t)r12_0),
+            r14_0 = (r12_0 > r13_0 ? r12_0 : r13_0), r15_0 = (r14_0 < r5 ? r14_0 : r5), r16_0 = (r15_0 >> 9),
+            r17_0 = (int32_t)((uint32_t)1 << 9), r18_0 = (int32_t)((uint32_t)r17_0 - (uint32_t)1), r19_0 = (r15_0 & r18_0),
+            r20_0 = table[0 + r16_0], r21_0 = table[1 + r16_0], r22_0 = (int32_t)((uint32_t)r21_0 - (uint32_t)r20_0),
+            r23_0 = (int32_t)((uint32_t)r22_0 * (uint32_t)r19_0), r24_0 = (int32_t)((uint32_t)r20_0 << 9),
+            r25_0 = (int32_t)((uint32_t)r24_0 + (uint32_t)r23_0), r26_0 = (int32_t)((uint32_t)-1 - (uint32_t)r25_0), r27_0 = (r12_0 < 0),
+            r28_0 = (r27_0 ? r26_0 : r25_0), r29_0 = (int32_t)((uint32_t)r28_0 + (uint32_t)r8), r30_0 = (r29_0 >> 10), r31_0 = r30_0;
     tmo_put_int16(&y[(int32_t)(2 * (i))], r31_0);
-    int32_t r9_1 = tmo_int16_at(&x[(int32_t)(2 * (1 + i))]);
-    int32_t r10_1 = (int32_t)((uint32_t)r9_1 * (uint32_t)(int32_t)(multiplier));
-    int32_t r11_1 = (int32_t)((uint32_t)r10_1 + (uint32_t)r3);
-    int32_t r12_1 = (r11_1 >> r1);
-    int32_t r13_1 = (int32_t)((uint32_t)0 - (uint32_t)r12_1);
-    int32_t r14_1 = (r12_1 > r13_1 ? r12_1 : r13_1);
-    int32_t r15_1 = (r14_1 < r5 ? r14_1 : r5);
-    int32_t r16_1 = (r15_1 >> 9);
-    int32_t r17_1 = (int32_t)((uint32_t)1 << 9);
-    int32_t r18_1 = (int32_t)((uint32_t)r17_1 - (uint32_t)1);
-    int32_t r19_1 = (r15_1 & r18_1);
-    int32_t r20_1 = table[0 + r16_1];
-    int32_t r21_1 = table[1 + r16_1];
-    int32_t r22_1 = (int32_t)((uint32_t)r21_1 - (uint32_t)r20_1);
-    int32_t r23_1 = (int32_t)((uint32_t)r22_1 * (uint32_t)r19_1);
-    int32_t r24_1 = (int32_t)((uint32_t)r20_1 << 9);
-    int32_t r25_1 = (int32_t)((uint32_t)r24_1 + (uint32_t)r23_1);
-    int32_t r26_1 = (int32_t)((uint32_t)-1 - (uint32_t)r25_1);
-    int32_t r27_1 = (r12_1 < 0);
-    int32_t r28_1 = (r27_1 ? r26_1 : r25_1);
-    int32_t r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8);
-    int32_t r30_1 = (r29_1 >> 10);
-    int32_t r31_1 = r30_1;
+    int32_t r9_1 = tmo_int16_at(&x[(int32_t)(2 * (1 + i))]), r10_1 = (int32_t)((uint32_t)r9_1 * (uint32_t)(int32_t)(multiplier)),
+            r11_1 = (int32_t)((uint32_t)r10_1 + (uint32_t)r3), r12_1 = (r11_1 >> r1), r13_1 = (int32_t)((uint32_t)0 - (uint32_t)r12_1),
+            r14_1 = (r12_1 > r13_1 ? r12_1 : r13_1), r15_1 = (r14_1 < r5 ? r14_1 : r5), r16_1 = (r15_1 >> 9),
+            r17_1 = (int32_t)((uint32_t)1 << 9), r18_1 = (int32_t)((uint32_t)r17_1 - (uint32_t)1), r19_1 = (r15_1 & r18_1),
+            r20_1 = table[0 + r16_1], r21_1 = table[1 + r16_1], r22_1 = (int32_t)((uint32_t)r21_1 - (uint32_t)r20_1),
+            r23_1 = (int32_t)((uint32_t)r22_1 * (uint32_t)r19_1), r24_1 = (int32_t)((uint32_t)r20_1 << 9),
+            r25_1 = (int32_t)((uint32_t)r24_1 + (uint32_t)r23_1), r26_1 = (int32_t)((uint32_t)-1 - (uint32_t)r25_1), r27_1 = (r12_1 < 0),
+            r28_1 = (r27_1 ? r26_1 : r25_1), r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8), r30_1 = (r29_1 >> 10), r31_1 = r30_1;
     tmo_put_int16(&y[(int32_t)(2 * (1 + i))], r31_1);
   }
   for (; i < n; ++i) {
-    int32_t r9 = tmo_int16_at(&x[(int32_t)(2 * (i))]);
-    int32_t r10 = (int32_t)((uint32_t)r9 * (uint32_t)(int32_t)(multiplier));
-    int32_t r11 = (int32_t)((uint32_t)r10 + (uint32_t)r3);
-    int32_t r12 = (r11 >> r1);
-    int32_t r13 = (int32_t)((uint32_t)0 - (uint32_t)r12);
-    int32_t r14 = (r12 > r13 ? r12 : r13);
-    int32_t r15 = (r14 < r5 ? r14 : r5);
-    int32_t r16 = (r15 >> 9);
-    int32_t r17 = (int32_t)((uint32_t)1 << 9);
-    int32_t r18 = (int32_t)((uint32_t)r17 - (uint32_t)1);
-    int32_t r19 = (r15 & r18);
-    int32_t r20 = table[0 + r16];
-    int32_t r21 = table[1 + r16];
-    int32_t r22 = (int32_t)((uint32_t)r21 - (uint32_t)r20);
-    int32_t r23 = (int32_t)((uint32_t)r22 * (uint32_t)r19);
-    int32_t r24 = (int32_t)((uint32_t)r20 << 9);
-    int32_t r25 = (int32_t)((uint32_t)r24 + (uint32_t)r23);
-    int32_t r26 = (int32_t)((uint32_t)-1 - (uint32_t)r25);
-    int32_t r27 = (r12 < 0);
-    int32_t r28 = (r27 ? r26 : r25);
-    int32_t r29 = (int32_t)((uint32_t)r28 + (uint32_t)r8);
-    int32_t r30 = (r29 >> 10);
-    int32_t r31 = r30;
+    int32_t r9 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10 = (int32_t)((uint32_t)r9 * (uint32_t)(int32_t)(multiplier)),
+            r11 = (int32_t)((uint32_t)r10 + (uint32_t)r3), r12 = (r11 >> r1), r13 = (int32_t)((uint32_t)0 - (uint32_t)r12),
+            r14 = (r12 > r13 ? r12 : r13), r15 = (r14 < r5 ? r14 : r5), r16 = (r15 >> 9), r17 = (int32_t)((uint32_t)1 << 9),
+            r18 = (int32_t)((uint32_t)r17 - (uint32_t)1), r19 = (r15 & r18), r20 = table[0 + r16], r21 = table[1 + r16],
+            r22 = (int32_t)((uint32_t)r21 - (uint32_t)r20), r23 = (int32_t)((uint32_t)r22 * (uint32_t)r19),
+            r24 = (int32_t)((uint32_t)r20 << 9), r25 = (int32_t)((uint32_t)r24 + (uint32_t)r23),
+            r26 = (int32_t)((uint32_t)-1 - (uint32_t)r25), r27 = (r12 < 0), r28 = (r27 ? r26 : r25),
+            r29 = (int32_t)((uint32_t)r28 + (uint32_t)r8), r30 = (r29 >> 10), r31 = r30;
     tmo_put_int16(&y[(int32_t)(2 * (i))], r31);
   }
 }
@@ -131,91 +80,40 @@ void tmo_tanh_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 2;
-  const int32_t multiplier = k->multipliers[0];
-  const int32_t shift = k->shifts[0];
-  int32_t r1 = (int32_t)((uint32_t)0 - (uint32_t)(int32_t)(shift));
-  int32_t r2 = (int32_t)((uint32_t)1 << r1);
-  int32_t r3 = (r2 >> 1);
-  int32_t r4 = (int32_t)((uint32_t)255 << 8);
-  int32_t r5 = (int32_t)((uint32_t)r4 - (uint32_t)1);
-  int32_t r6 = (int32_t)((uint32_t)1 << 8);
-  int32_t r7 = (r6 >> 1);
-  int32_t r8 = (int32_t)((uint32_t)r7 + (uint32_t)0);
+  const int32_t multiplier = k->multipliers[0], shift = k->shifts[0];
+  int32_t r1 = (int32_t)((uint32_t)0 - (uint32_t)(int32_t)(shift)), r2 = (int32_t)((uint32_t)1 << r1), r3 = (r2 >> 1),
+          r4 = (int32_t)((uint32_t)255 << 8), r5 = (int32_t)((uint32_t)r4 - (uint32_t)1), r6 = (int32_t)((uint32_t)1 << 8), r7 = (r6 >> 1),
+          r8 = (int32_t)((uint32_t)r7 + (uint32_t)0);
   uint32_t i = 0;
   for (; i + 2 <= n; i += 2) {
-    int32_t r9_0 = tmo_int16_at(&x[(int32_t)(2 * (i))]);
-    int32_t r10_0 = (int32_t)((uint32_t)r9_0 * (uint32_t)(int32_t)(multiplier));
-    int32_t r11_0 = (int32_t)((uint32_t)r10_0 + (uint32_t)r3);
-    int32_t r12_0 = (r11_0 >> r1);
-    int32_t r13_0 = (int32_t)((uint32_t)0 - (uint32_t)r12_0);
-    int32_t r14_0 = (r12_0 > r13_0 ? r12_0 : r13_0);
-    int32_t r15_0 = (r14_0 < r5 ? r14_0 : r5);
-    int32_t r16_0 = (r15_0 >> 8);
-    int32_t r17_0 = (int32_t)((uint32_t)1 << 8);
-    int32_t r18_0 = (int32_t)((uint32_t)r17_0 - (uint32_t)1);
-    int32_t r19_0 = (r15_0 & r18_0);
-    int32_t r20_0 = table[0 + r16_0];
-    int32_t r21_0 = table[1 + r16_0];
-    int32_t r22_0 = (int32_t)((uint32_t)r21_0 - (uint32_t)r20_0);
-    int32_t r23_0 = (int32_t)((uint32_t)r22_0 * (uint32_t)r19_0);
-    int32_t r24_0 = (int32_t)((uint32_t)r20_0 << 8);
-    int32_t r25_0 = (int32_t)((uint32_t)r24_0 + (uint32_t)r23_0);
-    int32_t r26_0 = (int32_t)((uint32_t)-1 - (uint32_t)r25_0);
-    int32_t r27_0 = (r12_0 < 0);
-    int32_t r28_0 = (r27_0 ? r26_0 : r25_0);
-    int32_t r29_0 = (int32_t)((uint32_t)r28_0 + (uint32_t)r8);
-    int32_t r30_0 = (r29_0 >> 8);
-    int32_t r31_0 = r30_0;
+    int32_t r9_0 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10_0 = (int32_t)((uint32_t)r9_0 * (uint32_t)(int32_t)(multiplier)),
+            r11_0 = (int32_t)((uint32_t)r10_0 + (uint32_t)r3), r12_0 = (r11_0 >> r1), r13_0 = (int32_t)((uint32_t)0 - (uint32_t)r12_0),
+            r14_0 = (r12_0 > r13_0 ? r12_0 : r13_0), r15_0 = (r14_0 < r5 ? r14_0 : r5), r16_0 = (r15_0 >> 8),
+            r17_0 = (int32_t)((uint32_t)1 << 8), r18_0 = (int32_t)((uint32_t)r17_0 - (uint32_t)1), r19_0 = (r15_0 & r18_0),
+            r20_0 = table[0 + r16_0], r21_0 = table[1 + r16_0], r22_0 = (int32_t)((uint32_t)r21_0 - (uint32_t)r20_0),
+            r23_0 = (int32_t)((uint32_t)r22_0 * (uint32_t)r19_0), r24_0 = (int32_t)((uint32_t)r20_0 << 8),
+            r25_0 = (int32_t)((uint32_t)r24_0 + (uint32_t)r23_0), r26_0 = (int32_t)((uint32_t)-1 - (uint32_t)r25_0), r27_0 = (r12_0 < 0),
+            r28_0 = (r27_0 ? r26_0 : r25_0), r29_0 = (int32_t)((uint32_t)r28_0 + (uint32_t)r8), r30_0 = (r29_0 >> 8), r31_0 = r30_0;
     tmo_put_int16(&y[(int32_t)(2 * (i))], r31_0);
-    int32_t r9_1 = tmo_int16_at(&x[(int32_t)(2 * (1 + i))]);
-    int32_t r10_1 = (int32_t)((uint32_t)r9_1 * (uint32_t)(int32_t)(multiplier));
-    int32_t r11_1 = (int32_t)((uint32_t)r10_1 + (uint32_t)r3);
-    int32_t r12_1 = (r11_1 >> r1);
-    int32_t r13_1 = (int32_t)((uint32_t)0 - (uint32_t)r12_1);
-    int32_t r14_1 = (r12_1 > r13_1 ? r12_1 : r13_1);
-    int32_t r15_1 = (r14_1 < r5 ? r14_1 : r5);
-    int32_t r16_1 = (r15_1 >> 8);
-    int32_t r17_1 = (int32_t)((uint32_t)1 << 8);
-    int32_t r18_1 = (int32_t)((uint32_t)r17_1 - (uint32_t)1);
-    int32_t r19_1 = (r15_1 & r18_1);
-    int32_t r20_1 = table[0 + r16_1];
-    int32_t r21_1 = table[1 + r16_1];
-    int32_t r22_1 = (int32_t)((uint32_t)r21_1 - (uint32_t)r20_1);
-    int32_t r23_1 = (int32_t)((uint32_t)r22_1 * (uint32_t)r19_1);
-    int32_t r24_1 = (int32_t)((uint32_t)r20_1 << 8);
-    int32_t r25_1 = (int32_t)((uint32_t)r24_1 + (uint32_t)r23_1);
-    int32_t r26_1 = (int32_t)((uint32_t)-1 - (uint32_t)r25_1);
-    int32_t r27_1 = (r12_1 < 0);
-    int32_t r28_1 = (r27_1 ? r26_1 : r25_1);
-    int32_t r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8);
-    int32_t r30_1 = (r29_1 >> 8);
-    int32_t r31_1 = r30_1;
+    int32_t r9_1 = tmo_int16_at(&x[(int32_t)(2 * (1 + i))]), r10_1 = (int32_t)((uint32_t)r9_1 * (uint32_t)(int32_t)(multiplier)),
+            r11_1 = (int32_t)((uint32_t)r10_1 + (uint32_t)r3), r12_1 = (r11_1 >> r1), r13_1 = (int32_t)((uint32_t)0 - (uint32_t)r12_1),
+            r14_1 = (r12_1 > r13_1 ? r12_1 : r13_1), r15_1 = (r14_1 < r5 ? r14_1 : r5), r16_1 = (r15_1 >> 8),
+            r17_1 = (int32_t)((uint32_t)1 << 8), r18_1 = (int32_t)((uint32_t)r17_1 - (uint32_t)1), r19_1 = (r15_1 & r18_1),
+            r20_1 = table[0 + r16_1], r21_1 = table[1 + r16_1], r22_1 = (int32_t)((uint32_t)r21_1 - (uint32_t)r20_1),
+            r23_1 = (int32_t)((uint32_t)r22_1 * (uint32_t)r19_1), r24_1 = (int32_t)((uint32_t)r20_1 << 8),
+            r25_1 = (int32_t)((uint32_t)r24_1 + (uint32_t)r23_1), r26_1 = (int32_t)((uint32_t)-1 - (uint32_t)r25_1), r27_1 = (r12_1 < 0),
+            r28_1 = (r27_1 ? r26_1 : r25_1), r29_1 = (int32_t)((uint32_t)r28_1 + (uint32_t)r8), r30_1 = (r29_1 >> 8), r31_1 = r30_1;
     tmo_put_int16(&y[(int32_t)(2 * (1 + i))], r31_1);
   }
   for (; i < n; ++i) {
-    int32_t r9 = tmo_int16_at(&x[(int32_t)(2 * (i))]);
-    int32_t r10 = (int32_t)((uint32_t)r9 * (uint32_t)(int32_t)(multiplier));
-    int32_t r11 = (int32_t)((uint32_t)r10 + (uint32_t)r3);
-    int32_t r12 = (r11 >> r1);
-    int32_t r13 = (int32_t)((uint32_t)0 - (uint32_t)r12);
-    int32_t r14 = (r12 > r13 ? r12 : r13);
-    int32_t r15 = (r14 < r5 ? r14 : r5);
-    int32_t r16 = (r15 >> 8);
-    int32_t r17 = (int32_t)((uint32_t)1 << 8);
-    int32_t r18 = (int32_t)((uint32_t)r17 - (uint32_t)1);
-    int32_t r19 = (r15 & r18);
-    int32_t r20 = table[0 + r16];
-    int32_t r21 = table[1 + r16];
-    int32_t r22 = (int32_t)((uint32_t)r21 - (uint32_t)r20);
-    int32_t r23 = (int32_t)((uint32_t)r22 * (uint32_t)r19);
-    int32_t r24 = (int32_t)((uint32_t)r20 << 8);
-    int32_t r25 = (int32_t)((uint32_t)r24 + (uint32_t)r23);
-    int32_t r26 = (int32_t)((uint32_t)-1 - (uint32_t)r25);
-    int32_t r27 = (r12 < 0);
-    int32_t r28 = (r27 ? r26 : r25);
-    int32_t r29 = (int32_t)((uint32_t)r28 + (uint32_t)r8);
-    int32_t r30 = (r29 >> 8);
-    int32_t r31 = r30;
+    int32_t r9 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r10 = (int32_t)((uint32_t)r9 * (uint32_t)(int32_t)(multiplier)),
+            r11 = (int32_t)((uint32_t)r10 + (uint32_t)r3), r12 = (r11 >> r1), r13 = (int32_t)((uint32_t)0 - (uint32_t)r12),
+            r14 = (r12 > r13 ? r12 : r13), r15 = (r14 < r5 ? r14 : r5), r16 = (r15 >> 8), r17 = (int32_t)((uint32_t)1 << 8),
+            r18 = (int32_t)((uint32_t)r17 - (uint32_t)1), r19 = (r15 & r18), r20 = table[0 + r16], r21 = table[1 + r16],
+            r22 = (int32_t)((uint32_t)r21 - (uint32_t)r20), r23 = (int32_t)((uint32_t)r22 * (uint32_t)r19),
+            r24 = (int32_t)((uint32_t)r20 << 8), r25 = (int32_t)((uint32_t)r24 + (uint32_t)r23),
+            r26 = (int32_t)((uint32_t)-1 - (uint32_t)r25), r27 = (r12 < 0), r28 = (r27 ? r26 : r25),
+            r29 = (int32_t)((uint32_t)r28 + (uint32_t)r8), r30 = (r29 >> 8), r31 = r30;
     tmo_put_int16(&y[(int32_t)(2 * (i))], r31);
   }
 }
@@ -271,72 +169,39 @@ void tmo_softmax_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   int8_t *const powers = out;
-  const uint32_t rows = k->out_width;
-  const uint32_t channels = k->out_channels / 2;
-  const int32_t multiplier = k->multipliers[0];
-  const int32_t shift = k->shifts[0];
+  const uint32_t rows = k->out_width, channels = k->out_channels / 2;
+  const int32_t multiplier = k->multipliers[0], shift = k->shifts[0];
   for (uint32_t m = 0; m < rows; ++m) {
-    int32_t r1 = -32768;
-    int32_t r2 = 0;
+    int32_t r1 = -32768, r2 = 0;
     for (uint32_t h = 0; h < channels; ++h) {
       int32_t r3 = tmo_int16_at(&x[(int32_t)(2 * (channels * m + h))]);
       r1 = (r1 > r3 ? r1 : r3);
     }
     for (uint32_t i = 0; i < channels; ++i) {
-      int32_t r4 = tmo_int16_at(&x[(int32_t)(2 * (channels * m + i))]);
-      int32_t r5 = (int32_t)((uint32_t)r4 - (uint32_t)r1);
-      int32_t r6 = tmo_rescale(r5, (int32_t)(multiplier), (int32_t)(shift));
-      int32_t r7 = (int32_t)((uint32_t)r6 + (uint32_t)32767);
-      int32_t r8 = (r7 > -32768 ? r7 : -32768);
-      int32_t r9 = (r8 < 32767 ? r8 : 32767);
-      int32_t r10 = (int32_t)((uint32_t)r9 + (uint32_t)32768);
-      int32_t r11 = (r10 >> 7);
-      int32_t r12 = (int32_t)((uint32_t)1 << 7);
-      int32_t r13 = (int32_t)((uint32_t)r12 - (uint32_t)1);
-      int32_t r14 = (r10 & r13);
-      int32_t r15 = exponential[0 + r11];
-      int32_t r16 = exponential[1 + r11];
-      int32_t r17 = (int32_t)((uint32_t)r16 - (uint32_t)r15);
-      int32_t r18 = (int32_t)((uint32_t)r17 * (uint32_t)r14);
-      int32_t r19 = (int32_t)((uint32_t)r18 + (uint32_t)64);
-      int32_t r20 = (r19 >> 7);
-      int32_t r21 = (int32_t)((uint32_t)r15 + (uint32_t)r20);
+      int32_t r4 = tmo_int16_at(&x[(int32_t)(2 * (channels * m + i))]), r5 = (int32_t)((uint32_t)r4 - (uint32_t)r1),
+              r6 = tmo_rescale(r5, (int32_t)(multiplier), (int32_t)(shift)), r7 = (int32_t)((uint32_t)r6 + (uint32_t)32767),
+              r8 = (r7 > -32768 ? r7 : -32768), r9 = (r8 < 32767 ? r8 : 32767), r10 = (int32_t)((uint32_t)r9 + (uint32_t)32768),
+              r11 = (r10 >> 7), r12 = (int32_t)((uint32_t)1 << 7), r13 = (int32_t)((uint32_t)r12 - (uint32_t)1), r14 = (r10 & r13),
+              r15 = exponential[0 + r11], r16 = exponential[1 + r11], r17 = (int32_t)((uint32_t)r16 - (uint32_t)r15),
+              r18 = (int32_t)((uint32_t)r17 * (uint32_t)r14), r19 = (int32_t)((uint32_t)r18 + (uint32_t)64), r20 = (r19 >> 7),
+              r21 = (int32_t)((uint32_t)r15 + (uint32_t)r20);
       r2 = (int32_t)((uint32_t)r2 + (uint32_t)r21);
       int32_t r22 = r21;
       tmo_put_int16(&powers[(int32_t)(2 * (channels * m + i))], r22);
     }
-    int32_t r23 = tmo_zeros_above((uint32_t)r2);
-    int32_t r24 = (int32_t)((uint32_t)r23 - (uint32_t)1);
-    int32_t r25 = (int32_t)((uint32_t)r2 << r24);
-    int32_t r26 = (r25 >> 13);
-    int32_t r27 = (int32_t)((uint32_t)r26 + (uint32_t)1);
-    int32_t r28 = (r27 >> 1);
-    int32_t r29 = (int32_t)((uint32_t)r28 - (uint32_t)98304);
-    int32_t r30 = (r29 > -32768 ? r29 : -32768);
-    int32_t r31 = (r30 < 32767 ? r30 : 32767);
-    int32_t r32 = (int32_t)((uint32_t)r31 + (uint32_t)32768);
-    int32_t r33 = (r32 >> 7);
-    int32_t r34 = (int32_t)((uint32_t)1 << 7);
-    int32_t r35 = (int32_t)((uint32_t)r34 - (uint32_t)1);
-    int32_t r36 = (r32 & r35);
-    int32_t r37 = reciprocal[0 + r33];
-    int32_t r38 = reciprocal[1 + r33];
-    int32_t r39 = (int32_t)((uint32_t)r38 - (uint32_t)r37);
-    int32_t r40 = (int32_t)((uint32_t)r39 * (uint32_t)r36);
-    int32_t r41 = (int32_t)((uint32_t)r40 + (uint32_t)64);
-    int32_t r42 = (r41 >> 7);
-    int32_t r43 = (int32_t)((uint32_t)r37 + (uint32_t)r42);
-    int32_t r44 = (int32_t)((uint32_t)31 - (uint32_t)r23);
-    int32_t r45 = (int32_t)((uint32_t)r44 - (uint32_t)1);
-    int32_t r46 = (int32_t)((uint32_t)1 << r45);
+    int32_t r23 = tmo_zeros_above((uint32_t)r2), r24 = (int32_t)((uint32_t)r23 - (uint32_t)1), r25 = (int32_t)((uint32_t)r2 << r24),
+            r26 = (r25 >> 13), r27 = (int32_t)((uint32_t)r26 + (uint32_t)1), r28 = (r27 >> 1),
+            r29 = (int32_t)((uint32_t)r28 - (uint32_t)98304), r30 = (r29 > -32768 ? r29 : -32768), r31 = (r30 < 32767 ? r30 : 32767),
+            r32 = (int32_t)((uint32_t)r31 + (uint32_t)32768), r33 = (r32 >> 7), r34 = (int32_t)((uint32_t)1 << 7),
+            r35 = (int32_t)((uint32_t)r34 - (uint32_t)1), r36 = (r32 & r35), r37 = reciprocal[0 + r33], r38 = reciprocal[1 + r33],
+            r39 = (int32_t)((uint32_t)r38 - (uint32_t)r37), r40 = (int32_t)((uint32_t)r39 * (uint32_t)r36),
+            r41 = (int32_t)((uint32_t)r40 + (uint32_t)64), r42 = (r41 >> 7), r43 = (int32_t)((uint32_t)r37 + (uint32_t)r42),
+            r44 = (int32_t)((uint32_t)31 - (uint32_t)r23), r45 = (int32_t)((uint32_t)r44 - (uint32_t)1),
+            r46 = (int32_t)((uint32_t)1 << r45);
     for (uint32_t j = 0; j < channels; ++j) {
-      int32_t r47 = tmo_int16_at(&powers[(int32_t)(2 * (channels * m + j))]);
-      int32_t r48 = (int32_t)((uint32_t)r47 * (uint32_t)r43);
-      int32_t r49 = (int32_t)((uint32_t)r48 + (uint32_t)r46);
-      int32_t r50 = (r49 >> r44);
-      int32_t r51 = (r50 > 0 ? r50 : 0);
-      int32_t r52 = (r51 < 32767 ? r51 : 32767);
-      int32_t r53 = r52;
+      int32_t r47 = tmo_int16_at(&powers[(int32_t)(2 * (channels * m + j))]), r48 = (int32_t)((uint32_t)r47 * (uint32_t)r43),
+              r49 = (int32_t)((uint32_t)r48 + (uint32_t)r46), r50 = (r49 >> r44), r51 = (r50 > 0 ? r50 : 0),
+              r52 = (r51 < 32767 ? r51 : 32767), r53 = r52;
       tmo_put_int16(&y[(int32_t)(2 * (channels * m + j))], r53);
     }
   }

@@ -15,55 +15,30 @@ void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t 
   const int8_t *const *const x = window->pixels;
   int32_t *const sums = (int32_t *)totals;
   const int8_t *const w = k->weights + tmo_first_tap(k, window) + to;
-  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u;
-  const uint32_t columns = window->columns;
-  const uint32_t channels = n;
-  const int32_t zero_in = k->op->input_zero_point[0];
-  const int32_t next_row = k->op->tile == 0 ? 1 : window->columns;
-  const int32_t next_column = k->op->tile == 0 ? 0 : 1;
-  const int32_t apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels) : 0;
-  const int32_t offset = (int32_t)(window->offset + from);
-  const int32_t row_weights = (int32_t)(k->op->kernel_w * k->tap_step);
-  const int32_t tap_weights = (int32_t)k->tap_step;
+  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u,
+                 columns = window->columns, channels = n;
+  const int32_t zero_in = k->op->input_zero_point[0], next_row = k->op->tile == 0 ? 1 : window->columns,
+                next_column = k->op->tile == 0 ? 0 : 1, apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels) : 0,
+                offset = (int32_t)(window->offset + from), row_weights = (int32_t)(k->op->kernel_w * k->tap_step),
+                tap_weights = (int32_t)k->tap_step;
   uint32_t c = 0;
   for (; c + 8 <= channels; c += 8) {
     const int32_t *const at0 = &sums[c];
-    int32_t r1_0 = at0[0];
-    int32_t r1_1 = at0[1];
-    int32_t r1_2 = at0[2];
-    int32_t r1_3 = at0[3];
-    int32_t r1_4 = at0[4];
-    int32_t r1_5 = at0[5];
-    int32_t r1_6 = at0[6];
-    int32_t r1_7 = at0[7];
+    int32_t r1_0 = at0[0], r1_1 = at0[1], r1_2 = at0[2], r1_3 = at0[3], r1_4 = at0[4], r1_5 = at0[5], r1_6 = at0[6], r1_7 = at0[7];
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
         const int8_t *const at1 = &x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)];
         const int8_t *const at2 = &w[(int32_t)(c + r * row_weights + s * tap_weights)];
-        int32_t r2_0 = at1[0];
-        int32_t r2_1 = at1[1];
-        int32_t r2_2 = at1[2];
-        int32_t r2_3 = at1[3];
-        int32_t r2_4 = at1[4];
-        int32_t r2_5 = at1[5];
-        int32_t r2_6 = at1[6];
-        int32_t r2_7 = at1[7];
-        int32_t r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_4 = (int32_t)((uint32_t)r2_4 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_5 = (int32_t)((uint32_t)r2_5 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_6 = (int32_t)((uint32_t)r2_6 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_7 = (int32_t)((uint32_t)r2_7 - (uint32_t)(int32_t)(zero_in));
-        int32_t r4_0 = at2[0];
-        int32_t r4_1 = at2[1];
-        int32_t r4_2 = at2[2];
-        int32_t r4_3 = at2[3];
-        int32_t r4_4 = at2[4];
-        int32_t r4_5 = at2[5];
-        int32_t r4_6 = at2[6];
-        int32_t r4_7 = at2[7];
+        int32_t r2_0 = at1[0], r2_1 = at1[1], r2_2 = at1[2], r2_3 = at1[3], r2_4 = at1[4], r2_5 = at1[5], r2_6 = at1[6], r2_7 = at1[7],
+                r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)),
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)),
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)),
+                r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in)),
+                r3_4 = (int32_t)((uint32_t)r2_4 - (uint32_t)(int32_t)(zero_in)),
+                r3_5 = (int32_t)((uint32_t)r2_5 - (uint32_t)(int32_t)(zero_in)),
+                r3_6 = (int32_t)((uint32_t)r2_6 - (uint32_t)(int32_t)(zero_in)),
+                r3_7 = (int32_t)((uint32_t)r2_7 - (uint32_t)(int32_t)(zero_in)), r4_0 = at2[0], r4_1 = at2[1], r4_2 = at2[2], r4_3 = at2[3],
+                r4_4 = at2[4], r4_5 = at2[5], r4_6 = at2[6], r4_7 = at2[7];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0 * (uint32_t)r4_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1 * (uint32_t)r4_1);
         r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2 * (uint32_t)r4_2);
@@ -85,26 +60,15 @@ void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t 
   }
   for (; c + 4 <= channels; c += 4) {
     const int32_t *const at3 = &sums[c];
-    int32_t r1_0 = at3[0];
-    int32_t r1_1 = at3[1];
-    int32_t r1_2 = at3[2];
-    int32_t r1_3 = at3[3];
+    int32_t r1_0 = at3[0], r1_1 = at3[1], r1_2 = at3[2], r1_3 = at3[3];
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
         const int8_t *const at4 = &x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)];
         const int8_t *const at5 = &w[(int32_t)(c + r * row_weights + s * tap_weights)];
-        int32_t r2_0 = at4[0];
-        int32_t r2_1 = at4[1];
-        int32_t r2_2 = at4[2];
-        int32_t r2_3 = at4[3];
-        int32_t r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
-        int32_t r4_0 = at5[0];
-        int32_t r4_1 = at5[1];
-        int32_t r4_2 = at5[2];
-        int32_t r4_3 = at5[3];
+        int32_t r2_0 = at4[0], r2_1 = at4[1], r2_2 = at4[2], r2_3 = at4[3], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)),
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)),
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)),
+                r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in)), r4_0 = at5[0], r4_1 = at5[1], r4_2 = at5[2], r4_3 = at5[3];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0 * (uint32_t)r4_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1 * (uint32_t)r4_1);
         r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2 * (uint32_t)r4_2);
@@ -120,9 +84,8 @@ void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t 
     int32_t r1 = sums[c];
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
-        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)];
-        int32_t r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r4 = w[(int32_t)(c + r * row_weights + s * tap_weights)];
+        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)],
+                r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in)), r4 = w[(int32_t)(c + r * row_weights + s * tap_weights)];
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r4);
       }
     }
@@ -134,39 +97,24 @@ void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t 
   const int8_t *const *const x = window->pixels;
   int32_t *const sums = (int32_t *)totals;
   const int8_t *const w = k->weights + tmo_first_tap(k, window) + to;
-  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u;
-  const uint32_t columns = window->columns;
-  const uint32_t channels = n;
-  const int32_t zero_in = k->op->input_zero_point[0];
-  const int32_t next_row = k->op->tile == 0 ? 1 : window->columns;
-  const int32_t next_column = k->op->tile == 0 ? 0 : 1;
-  const int32_t apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels) : 0;
-  const int32_t offset = (int32_t)(window->offset + from);
-  const int32_t row_weights = (int32_t)(k->op->kernel_w * k->tap_step);
-  const int32_t tap_weights = (int32_t)k->tap_step;
+  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u,
+                 columns = window->columns, channels = n;
+  const int32_t zero_in = k->op->input_zero_point[0], next_row = k->op->tile == 0 ? 1 : window->columns,
+                next_column = k->op->tile == 0 ? 0 : 1, apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels) : 0,
+                offset = (int32_t)(window->offset + from), row_weights = (int32_t)(k->op->kernel_w * k->tap_step),
+                tap_weights = (int32_t)k->tap_step;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
     const int32_t *const at0 = &sums[c];
-    int32_t r1_0 = at0[0];
-    int32_t r1_1 = at0[1];
-    int32_t r1_2 = at0[2];
-    int32_t r1_3 = at0[3];
+    int32_t r1_0 = at0[0], r1_1 = at0[1], r1_2 = at0[2], r1_3 = at0[3];
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
         const int8_t *const at1 = &x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)];
         const int8_t *const at2 = &w[(int32_t)(c + r * row_weights + s * tap_weights)];
-        int32_t r2_0 = at1[0];
-        int32_t r2_1 = at1[1];
-        int32_t r2_2 = at1[2];
-        int32_t r2_3 = at1[3];
-        int32_t r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
-        int32_t r4_0 = at2[0];
-        int32_t r4_1 = at2[1];
-        int32_t r4_2 = at2[2];
-        int32_t r4_3 = at2[3];
+        int32_t r2_0 = at1[0], r2_1 = at1[1], r2_2 = at1[2], r2_3 = at1[3], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)),
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)),
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)),
+                r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in)), r4_0 = at2[0], r4_1 = at2[1], r4_2 = at2[2], r4_3 = at2[3];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0 * (uint32_t)r4_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1 * (uint32_t)r4_1);
         r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2 * (uint32_t)r4_2);
@@ -182,9 +130,8 @@ void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t 
     int32_t r1 = sums[c];
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
-        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)];
-        int32_t r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r4 = w[(int32_t)(c + r * row_weights + s * tap_weights)];
+        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)],
+                r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in)), r4 = w[(int32_t)(c + r * row_weights + s * tap_weights)];
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r4);
       }
     }
@@ -197,28 +144,21 @@ void tmo_depthwise_repeated(const tmo_kernel *k, const tmo_window *window, uint3
   const int8_t *const *const x = window->pixels;
   int32_t *const sums = (int32_t *)totals;
   const int8_t *const w = k->weights + tmo_first_tap(k, window) + to;
-  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u;
-  const uint32_t columns = window->columns;
-  const uint32_t channels = n;
-  const int32_t zero_in = k->op->input_zero_point[0];
-  const int32_t next_row = k->op->tile == 0 ? 1 : window->columns;
-  const int32_t next_column = k->op->tile == 0 ? 0 : 1;
-  const int32_t apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels) : 0;
-  const int32_t offset = (int32_t)(window->offset + from);
-  const int32_t row_weights = (int32_t)(k->op->kernel_w * k->tap_step);
-  const int32_t tap_weights = (int32_t)k->tap_step;
+  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u,
+                 columns = window->columns, channels = n;
+  const int32_t zero_in = k->op->input_zero_point[0], next_row = k->op->tile == 0 ? 1 : window->columns,
+                next_column = k->op->tile == 0 ? 0 : 1, apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels) : 0,
+                offset = (int32_t)(window->offset + from), row_weights = (int32_t)(k->op->kernel_w * k->tap_step),
+                tap_weights = (int32_t)k->tap_step;
   uint32_t c = 0;
   for (; c + 2 <= channels; c += 2) {
     const int32_t *const at0 = &sums[c];
-    int32_t r1_0 = at0[0];
-    int32_t r1_1 = at0[1];
+    int32_t r1_0 = at0[0], r1_1 = at0[1];
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
         const int8_t *const at1 = &w[(int32_t)(c + r * row_weights + s * tap_weights)];
-        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + offset)];
-        int32_t r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r4_0 = at1[0];
-        int32_t r4_1 = at1[1];
+        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + offset)],
+                r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in)), r4_0 = at1[0], r4_1 = at1[1];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3 * (uint32_t)r4_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3 * (uint32_t)r4_1);
       }
@@ -230,9 +170,8 @@ void tmo_depthwise_repeated(const tmo_kernel *k, const tmo_window *window, uint3
     int32_t r1 = sums[c];
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
-        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + offset)];
-        int32_t r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
-        int32_t r4 = w[(int32_t)(c + r * row_weights + s * tap_weights)];
+        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + offset)],
+                r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in)), r4 = w[(int32_t)(c + r * row_weights + s * tap_weights)];
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r4);
       }
     }

@@ -12,23 +12,17 @@ void tmo_add_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t low = tmo_float_low(k->op);
-  const int32_t high = tmo_float_high(k->op);
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
-  float r1 = tmo_as_float((int32_t)(low));
-  float r2 = tmo_as_float((int32_t)(high));
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t low = tmo_float_low(k->op), high = tmo_float_high(k->op), x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4),
+                x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r3 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r4 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r5 = (r3 + r4);
-      float r6 = (r5 < r1 ? r1 : r5);
-      float r7 = (r2 < r6 ? r2 : r6);
+      float r3 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r4 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r5 = (r3 + r4), r6 = (r5 < r1 ? r1 : r5),
+            r7 = (r2 < r6 ? r2 : r6);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r7);
     }
   }
@@ -38,23 +32,17 @@ void tmo_subtract_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t low = tmo_float_low(k->op);
-  const int32_t high = tmo_float_high(k->op);
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
-  float r1 = tmo_as_float((int32_t)(low));
-  float r2 = tmo_as_float((int32_t)(high));
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t low = tmo_float_low(k->op), high = tmo_float_high(k->op), x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4),
+                x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r3 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r4 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r5 = (r3 - r4);
-      float r6 = (r5 < r1 ? r1 : r5);
-      float r7 = (r2 < r6 ? r2 : r6);
+      float r3 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r4 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r5 = (r3 - r4), r6 = (r5 < r1 ? r1 : r5),
+            r7 = (r2 < r6 ? r2 : r6);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r7);
     }
   }
@@ -64,23 +52,17 @@ void tmo_multiply_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t low = tmo_float_low(k->op);
-  const int32_t high = tmo_float_high(k->op);
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
-  float r1 = tmo_as_float((int32_t)(low));
-  float r2 = tmo_as_float((int32_t)(high));
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t low = tmo_float_low(k->op), high = tmo_float_high(k->op), x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4),
+                x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r3 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r4 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r5 = (r3 * r4);
-      float r6 = (r5 < r1 ? r1 : r5);
-      float r7 = (r2 < r6 ? r2 : r6);
+      float r3 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r4 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r5 = (r3 * r4), r6 = (r5 < r1 ? r1 : r5),
+            r7 = (r2 < r6 ? r2 : r6);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r7);
     }
   }
@@ -90,17 +72,14 @@ void tmo_maximum_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r3 = (r2 < r1 ? r1 : r2);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r2 < r1 ? r1 : r2);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r3);
     }
   }
@@ -110,17 +89,14 @@ void tmo_minimum_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r3 = (r1 < r2 ? r1 : r2);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 < r2 ? r1 : r2);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r3);
     }
   }
@@ -130,18 +106,14 @@ void tmo_square_difference_f32(const tmo_kernel *k, const tmo_window *window, in
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r3 = (r1 - r2);
-      float r4 = (r3 * r3);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 - r2), r4 = (r3 * r3);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r4);
     }
   }
@@ -151,18 +123,14 @@ void tmo_prelu_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r3 = (r1 * r2);
-      float r4 = tmo_as_float(0);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 * r2), r4 = tmo_as_float(0);
       int32_t r5 = (r4 <= r1);
       float r6 = (r5 ? r1 : r3);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r6);
@@ -174,18 +142,14 @@ void tmo_leaky_relu_f32(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r3 = (r1 * r2);
-      float r4 = tmo_as_float(0);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 * r2), r4 = tmo_as_float(0);
       int32_t r5 = (r4 < r1);
       float r6 = (r5 ? r1 : r3);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r6);
@@ -197,23 +161,17 @@ void tmo_divide_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t low = tmo_float_low(k->op);
-  const int32_t high = tmo_float_high(k->op);
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
-  float r1 = tmo_as_float((int32_t)(low));
-  float r2 = tmo_as_float((int32_t)(high));
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t low = tmo_float_low(k->op), high = tmo_float_high(k->op), x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4),
+                x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r3 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r4 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r5 = (r3 / r4);
-      float r6 = (r5 < r1 ? r1 : r5);
-      float r7 = (r2 < r6 ? r2 : r6);
+      float r3 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r4 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r5 = (r3 / r4), r6 = (r5 < r1 ? r1 : r5),
+            r7 = (r2 < r6 ? r2 : r6);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r7);
     }
   }
@@ -223,17 +181,14 @@ void tmo_floor_divide_f32(const tmo_kernel *k, const tmo_window *window, int8_t 
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r3 = tmo_floor_divide(r1, r2);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = tmo_floor_divide(r1, r2);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r3);
     }
   }
@@ -243,17 +198,14 @@ void tmo_floor_modulo_f32(const tmo_kernel *k, const tmo_window *window, int8_t 
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      float r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      float r3 = tmo_floor_modulo(r1, r2);
+      float r1 = tmo_float32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+            r2 = tmo_float32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = tmo_floor_modulo(r1, r2);
       tmo_put_float32(&y[(int32_t)(4 * (c + channels * p))], r3);
     }
   }

@@ -12,14 +12,10 @@ void tmo_clamp_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
-  const int32_t low = tmo_float_low(k->op);
-  const int32_t high = tmo_float_high(k->op);
-  float r1 = tmo_as_float((int32_t)(low));
-  float r2 = tmo_as_float((int32_t)(high));
+  const int32_t low = tmo_float_low(k->op), high = tmo_float_high(k->op);
+  float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   for (uint32_t i = 0; i < n; ++i) {
-    float r3 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r4 = (r3 < r1 ? r1 : r3);
-    float r5 = (r2 < r4 ? r2 : r4);
+    float r3 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r4 = (r3 < r1 ? r1 : r3), r5 = (r2 < r4 ? r2 : r4);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r5);
   }
 }
@@ -28,18 +24,11 @@ void tmo_logistic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
-  float r1 = tmo_as_float(1099232207);
-  float r2 = tmo_as_float(-1055916032);
-  float r3 = tmo_as_float(1065353216);
+  float r1 = tmo_as_float(1099232207), r2 = tmo_as_float(-1055916032), r3 = tmo_as_float(1065353216);
   for (uint32_t i = 0; i < n; ++i) {
     float r4 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
     int32_t r5 = (r4 < r2);
-    float r6 = (-r4);
-    float r7 = (r5 ? r4 : r6);
-    float r8 = expf(r7);
-    float r9 = (r3 + r8);
-    float r10 = (r3 / r9);
-    float r11 = (r5 ? r8 : r10);
+    float r6 = (-r4), r7 = (r5 ? r4 : r6), r8 = expf(r7), r9 = (r3 + r8), r10 = (r3 / r9), r11 = (r5 ? r8 : r10);
     int32_t r12 = (r1 < r4);
     float r13 = (r12 ? r3 : r11);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r13);
@@ -51,8 +40,7 @@ void tmo_tanh_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = tanhf(r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = tanhf(r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -63,8 +51,7 @@ void tmo_elu_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t n = k->out_width * k->out_channels / 4;
   float r1 = tmo_as_float(0);
   for (uint32_t i = 0; i < n; ++i) {
-    float r2 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r3 = expm1f(r2);
+    float r2 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r3 = expm1f(r2);
     int32_t r4 = (r2 < r1);
     float r5 = (r4 ? r3 : r2);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r5);
@@ -75,16 +62,10 @@ void tmo_hard_swish_f32(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
-  float r1 = tmo_as_float(0);
-  float r2 = tmo_as_float(1077936128);
-  float r3 = tmo_as_float(1086324736);
+  float r1 = tmo_as_float(0), r2 = tmo_as_float(1077936128), r3 = tmo_as_float(1086324736);
   for (uint32_t i = 0; i < n; ++i) {
-    float r4 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r5 = (r4 + r2);
-    float r6 = (r1 < r5 ? r5 : r1);
-    float r7 = (r6 < r3 ? r6 : r3);
-    float r8 = (r4 * r7);
-    float r9 = (r8 / r3);
+    float r4 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r5 = (r4 + r2), r6 = (r1 < r5 ? r5 : r1), r7 = (r6 < r3 ? r6 : r3), r8 = (r4 * r7),
+          r9 = (r8 / r3);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r9);
   }
 }
@@ -94,8 +75,7 @@ void tmo_abs_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = fabsf(r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = fabsf(r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -105,8 +85,7 @@ void tmo_negative_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = (-r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = (-r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -116,8 +95,7 @@ void tmo_square_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = (r1 * r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = (r1 * r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -127,8 +105,7 @@ void tmo_root_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = sqrtf(r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = sqrtf(r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -139,9 +116,7 @@ void tmo_reciprocal_root_f32(const tmo_kernel *k, const tmo_window *window, int8
   const uint32_t n = k->out_width * k->out_channels / 4;
   float r1 = tmo_as_float(1065353216);
   for (uint32_t i = 0; i < n; ++i) {
-    float r2 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r3 = sqrtf(r2);
-    float r4 = (r1 / r3);
+    float r2 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r3 = sqrtf(r2), r4 = (r1 / r3);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r4);
   }
 }
@@ -151,8 +126,7 @@ void tmo_exponential_f32(const tmo_kernel *k, const tmo_window *window, int8_t *
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = expf(r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = expf(r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -162,8 +136,7 @@ void tmo_logarithm_f32(const tmo_kernel *k, const tmo_window *window, int8_t *ou
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = logf(r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = logf(r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -173,8 +146,7 @@ void tmo_floor_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = floorf(r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = floorf(r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -184,8 +156,7 @@ void tmo_ceiling_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = ceilf(r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = ceilf(r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -195,8 +166,7 @@ void tmo_rounded_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   int8_t *const y = out;
   const uint32_t n = k->out_width * k->out_channels / 4;
   for (uint32_t i = 0; i < n; ++i) {
-    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
-    float r2 = tmo_round(r1);
+    float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]), r2 = tmo_round(r1);
     tmo_put_float32(&y[(int32_t)(4 * (i))], r2);
   }
 }
@@ -227,28 +197,22 @@ void tmo_softmax_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   int8_t *const powers = out;
-  const uint32_t rows = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
+  const uint32_t rows = k->out_width, channels = k->out_channels / 4;
   const int32_t beta = k->op->beta_bits;
   float r1 = tmo_as_float((int32_t)(beta));
   for (uint32_t m = 0; m < rows; ++m) {
-    float r2 = tmo_as_float(-8388609);
-    float r3 = tmo_as_float(0);
+    float r2 = tmo_as_float(-8388609), r3 = tmo_as_float(0);
     for (uint32_t h = 0; h < channels; ++h) {
       float r4 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + h))]);
       r2 = (r2 < r4 ? r4 : r2);
     }
     for (uint32_t i = 0; i < channels; ++i) {
-      float r5 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + i))]);
-      float r6 = (r5 - r2);
-      float r7 = (r6 * r1);
-      float r8 = expf(r7);
+      float r5 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + i))]), r6 = (r5 - r2), r7 = (r6 * r1), r8 = expf(r7);
       tmo_put_float32(&powers[(int32_t)(4 * (channels * m + i))], r8);
       r3 = (r3 + r8);
     }
     for (uint32_t j = 0; j < channels; ++j) {
-      float r9 = tmo_float32_at(&powers[(int32_t)(4 * (channels * m + j))]);
-      float r10 = (r9 / r3);
+      float r9 = tmo_float32_at(&powers[(int32_t)(4 * (channels * m + j))]), r10 = (r9 / r3);
       tmo_put_float32(&y[(int32_t)(4 * (channels * m + j))], r10);
     }
   }
@@ -257,26 +221,20 @@ void tmo_softmax_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out)
 void tmo_log_softmax_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
-  const uint32_t rows = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
+  const uint32_t rows = k->out_width, channels = k->out_channels / 4;
   for (uint32_t m = 0; m < rows; ++m) {
-    float r1 = tmo_as_float(-8388609);
-    float r2 = tmo_as_float(0);
+    float r1 = tmo_as_float(-8388609), r2 = tmo_as_float(0);
     for (uint32_t h = 0; h < channels; ++h) {
       float r3 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + h))]);
       r1 = (r1 < r3 ? r3 : r1);
     }
     for (uint32_t i = 0; i < channels; ++i) {
-      float r4 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + i))]);
-      float r5 = (r4 - r1);
-      float r6 = expf(r5);
+      float r4 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + i))]), r5 = (r4 - r1), r6 = expf(r5);
       r2 = (r2 + r6);
     }
     float r7 = logf(r2);
     for (uint32_t j = 0; j < channels; ++j) {
-      float r8 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + j))]);
-      float r9 = (r8 - r1);
-      float r10 = (r9 - r7);
+      float r8 = tmo_float32_at(&x[(int32_t)(4 * (channels * m + j))]), r9 = (r8 - r1), r10 = (r9 - r7);
       tmo_put_float32(&y[(int32_t)(4 * (channels * m + j))], r10);
     }
   }

@@ -12,16 +12,14 @@ void tmo_batch_matmul_row_f32(const tmo_kernel *k, const tmo_window *window, int
   const int8_t *const left = window->pixels[0];
   const int8_t *const *const right = window->pixels + 1;
   int8_t *const y = out;
-  const uint32_t depth = k->in_channels / 4;
-  const uint32_t columns = k->out_channels / 4;
-  const int32_t down = !k->op->transposed;
-  const int32_t across = k->op->transposed;
+  const uint32_t depth = k->in_channels / 4, columns = k->out_channels / 4;
+  const int32_t down = !k->op->transposed, across = k->op->transposed;
   for (uint32_t m = 0; m < 1; ++m) {
     for (uint32_t n = 0; n < columns; ++n) {
       float r1 = tmo_as_float(0);
       for (uint32_t i = 0; i < depth; ++i) {
-        float r2 = tmo_float32_at(&left[(int32_t)(4 * (depth * m + i))]);
-        float r3 = tmo_float32_at(&right[across * n + down * i][(int32_t)(4 * (across * i + down * n))]);
+        float r2 = tmo_float32_at(&left[(int32_t)(4 * (depth * m + i))]),
+              r3 = tmo_float32_at(&right[across * n + down * i][(int32_t)(4 * (across * i + down * n))]);
         r1 = r1 + r2 * r3;
       }
       tmo_put_float32(&y[(int32_t)(4 * (columns * m + n))], r1);
@@ -35,37 +33,24 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   const float *const w = (const float *)(const void *)k->weights + tmo_first_tap(k, window);
   const float *const bias = (const float *)(const void *)(k->bias ? k->bias : (const int32_t[1]){0});
   int8_t *const sums = (int8_t *)(k->sums ? k->sums + i / 4 : NULL);
-  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u;
-  const uint32_t columns = window->columns;
-  const uint32_t channels = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? 1u : k->in_channels / 4;
-  const uint32_t groups = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? k->in_channels / 4 : 1u;
-  const uint32_t each = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? k->out_channels / k->in_channels : k->out_channels / 4;
-  const int32_t bias_step = k->bias ? 1 : 0;
-  const int32_t next_row = k->op->tile == 0 ? 1 : window->columns;
-  const int32_t next_column = k->op->tile == 0 ? 0 : 1;
-  const int32_t apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 4) : 0;
-  const int32_t offset = (int32_t)(window->offset / 4);
-  const int32_t filter_weights = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? 1 : (int32_t)(k->op->kernel_h * k->op->kernel_w * k->tap_step);
-  const int32_t row_weights = (int32_t)(k->op->kernel_w * k->tap_step);
-  const int32_t tap_weights = (int32_t)k->tap_step;
-  const int32_t low = tmo_float_low(k->op);
-  const int32_t high = tmo_float_high(k->op);
-  const int32_t first = k->first;
-  const int32_t last = k->last;
-  float r1 = tmo_as_float((int32_t)(low));
-  float r2 = tmo_as_float((int32_t)(high));
+  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u,
+                 columns = window->columns, channels = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? 1u : k->in_channels / 4,
+                 groups = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? k->in_channels / 4 : 1u,
+                 each = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? k->out_channels / k->in_channels : k->out_channels / 4;
+  const int32_t bias_step = k->bias ? 1 : 0, next_row = k->op->tile == 0 ? 1 : window->columns, next_column = k->op->tile == 0 ? 0 : 1,
+                apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 4) : 0, offset = (int32_t)(window->offset / 4),
+                filter_weights = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) ? 1 : (int32_t)(k->op->kernel_h * k->op->kernel_w * k->tap_step),
+                row_weights = (int32_t)(k->op->kernel_w * k->tap_step), tap_weights = (int32_t)k->tap_step, low = tmo_float_low(k->op),
+                high = tmo_float_high(k->op), first = k->first, last = k->last;
+  float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   for (uint32_t g = 0; g < groups; ++g) {
     uint32_t j = 0;
     for (; j + 4 <= each; j += 4) {
-      float r3_0 = tmo_as_float(0);
-      float r3_1 = tmo_as_float(0);
-      float r3_2 = tmo_as_float(0);
-      float r3_3 = tmo_as_float(0);
+      float r3_0 = tmo_as_float(0), r3_1 = tmo_as_float(0), r3_2 = tmo_as_float(0), r3_3 = tmo_as_float(0);
       if ((uint32_t)((int32_t)(first)) < 1) {
-        float r4_0 = tmo_float32_at(&sums[(int32_t)(4 * (each * g + j))]);
-        float r4_1 = tmo_float32_at(&sums[(int32_t)(4 * (1 + each * g + j))]);
-        float r4_2 = tmo_float32_at(&sums[(int32_t)(4 * (2 + each * g + j))]);
-        float r4_3 = tmo_float32_at(&sums[(int32_t)(4 * (3 + each * g + j))]);
+        float r4_0 = tmo_float32_at(&sums[(int32_t)(4 * (each * g + j))]), r4_1 = tmo_float32_at(&sums[(int32_t)(4 * (1 + each * g + j))]),
+              r4_2 = tmo_float32_at(&sums[(int32_t)(4 * (2 + each * g + j))]),
+              r4_3 = tmo_float32_at(&sums[(int32_t)(4 * (3 + each * g + j))]);
         r3_0 = r4_0;
         r3_1 = r4_1;
         r3_2 = r4_2;
@@ -75,11 +60,8 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
         for (uint32_t s = 0; s < columns; ++s) {
           for (uint32_t c = 0; c < channels; ++c) {
             const float *const at0 = &w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
-            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]);
-            float r6_0 = at0[0];
-            float r6_1 = at0[filter_weights];
-            float r6_2 = at0[2 * filter_weights];
-            float r6_3 = at0[3 * filter_weights];
+            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]), r6_0 = at0[0],
+                  r6_1 = at0[filter_weights], r6_2 = at0[2 * filter_weights], r6_3 = at0[3 * filter_weights];
             r3_0 = r3_0 + r5 * r6_0;
             r3_1 = r3_1 + r5 * r6_1;
             r3_2 = r3_2 + r5 * r6_2;
@@ -88,10 +70,7 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
         }
       }
       const float *const at1 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
-      float r7_0 = at1[0];
-      float r7_1 = at1[bias_step];
-      float r7_2 = at1[2 * bias_step];
-      float r7_3 = at1[3 * bias_step];
+      float r7_0 = at1[0], r7_1 = at1[bias_step], r7_2 = at1[2 * bias_step], r7_3 = at1[3 * bias_step];
       if ((uint32_t)((int32_t)(last)) < 1) {
         tmo_put_float32(&sums[(int32_t)(4 * (each * g + j))], r3_0);
         tmo_put_float32(&sums[(int32_t)(4 * (1 + each * g + j))], r3_1);
@@ -99,18 +78,10 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
         tmo_put_float32(&sums[(int32_t)(4 * (3 + each * g + j))], r3_3);
       }
       if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-        float r8_0 = (r3_0 + r7_0);
-        float r8_1 = (r3_1 + r7_1);
-        float r8_2 = (r3_2 + r7_2);
-        float r8_3 = (r3_3 + r7_3);
-        float r9_0 = (r8_0 < r1 ? r1 : r8_0);
-        float r9_1 = (r8_1 < r1 ? r1 : r8_1);
-        float r9_2 = (r8_2 < r1 ? r1 : r8_2);
-        float r9_3 = (r8_3 < r1 ? r1 : r8_3);
-        float r10_0 = (r2 < r9_0 ? r2 : r9_0);
-        float r10_1 = (r2 < r9_1 ? r2 : r9_1);
-        float r10_2 = (r2 < r9_2 ? r2 : r9_2);
-        float r10_3 = (r2 < r9_3 ? r2 : r9_3);
+        float r8_0 = (r3_0 + r7_0), r8_1 = (r3_1 + r7_1), r8_2 = (r3_2 + r7_2), r8_3 = (r3_3 + r7_3), r9_0 = (r8_0 < r1 ? r1 : r8_0),
+              r9_1 = (r8_1 < r1 ? r1 : r8_1), r9_2 = (r8_2 < r1 ? r1 : r8_2), r9_3 = (r8_3 < r1 ? r1 : r8_3),
+              r10_0 = (r2 < r9_0 ? r2 : r9_0), r10_1 = (r2 < r9_1 ? r2 : r9_1), r10_2 = (r2 < r9_2 ? r2 : r9_2),
+              r10_3 = (r2 < r9_3 ? r2 : r9_3);
         tmo_put_float32(&y[(int32_t)(4 * (each * g + j))], r10_0);
         tmo_put_float32(&y[(int32_t)(4 * (1 + each * g + j))], r10_1);
         tmo_put_float32(&y[(int32_t)(4 * (2 + each * g + j))], r10_2);
@@ -126,8 +97,8 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
       for (uint32_t r = 0; r < rows; ++r) {
         for (uint32_t s = 0; s < columns; ++s) {
           for (uint32_t c = 0; c < channels; ++c) {
-            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]);
-            float r6 = w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
+            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]),
+                  r6 = w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
             r3 = r3 + r5 * r6;
           }
         }
@@ -137,9 +108,7 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
         tmo_put_float32(&sums[(int32_t)(4 * (each * g + j))], r3);
       }
       if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-        float r8 = (r3 + r7);
-        float r9 = (r8 < r1 ? r1 : r8);
-        float r10 = (r2 < r9 ? r2 : r9);
+        float r8 = (r3 + r7), r9 = (r8 < r1 ? r1 : r8), r10 = (r2 < r9 ? r2 : r9);
         tmo_put_float32(&y[(int32_t)(4 * (each * g + j))], r10);
       }
     }
@@ -152,36 +121,20 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
   const float *const w = (const float *)(const void *)weights;
   const float *const bias = (const float *)(const void *)(k->bias ? k->bias : (const int32_t[1]){0});
   int8_t *const sums = (int8_t *)k->sums;
-  const uint32_t rows = r->count;
-  const uint32_t columns = r->parts;
-  const uint32_t channels = r->bytes;
-  const uint32_t each = k->out_channels / 4;
-  const int32_t bias_step = k->bias ? 1 : 0;
-  const int32_t next_row = r->stride;
-  const int32_t next_column = r->next_at;
-  const int32_t apart = (int32_t)r->next_offset;
-  const int32_t offset = (int32_t)r->offset;
-  const int32_t filter_weights = (int32_t)r->filter;
-  const int32_t row_weights = (int32_t)r->row;
-  const int32_t tap_weights = (int32_t)r->next_row;
-  const int32_t low = tmo_float_low(k->op);
-  const int32_t high = tmo_float_high(k->op);
-  const int32_t first = k->first;
-  const int32_t last = k->last;
-  float r1 = tmo_as_float((int32_t)(low));
-  float r2 = tmo_as_float((int32_t)(high));
+  const uint32_t rows = r->count, columns = r->parts, channels = r->bytes, each = k->out_channels / 4;
+  const int32_t bias_step = k->bias ? 1 : 0, next_row = r->stride, next_column = r->next_at, apart = (int32_t)r->next_offset,
+                offset = (int32_t)r->offset, filter_weights = (int32_t)r->filter, row_weights = (int32_t)r->row,
+                tap_weights = (int32_t)r->next_row, low = tmo_float_low(k->op), high = tmo_float_high(k->op), first = k->first,
+                last = k->last;
+  float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   for (uint32_t g = 0; g < 1; ++g) {
     uint32_t j = 0;
     for (; j + 4 <= each; j += 4) {
-      float r3_0 = tmo_as_float(0);
-      float r3_1 = tmo_as_float(0);
-      float r3_2 = tmo_as_float(0);
-      float r3_3 = tmo_as_float(0);
+      float r3_0 = tmo_as_float(0), r3_1 = tmo_as_float(0), r3_2 = tmo_as_float(0), r3_3 = tmo_as_float(0);
       if ((uint32_t)((int32_t)(first)) < 1) {
-        float r4_0 = tmo_float32_at(&sums[(int32_t)(4 * (each * g + j))]);
-        float r4_1 = tmo_float32_at(&sums[(int32_t)(4 * (1 + each * g + j))]);
-        float r4_2 = tmo_float32_at(&sums[(int32_t)(4 * (2 + each * g + j))]);
-        float r4_3 = tmo_float32_at(&sums[(int32_t)(4 * (3 + each * g + j))]);
+        float r4_0 = tmo_float32_at(&sums[(int32_t)(4 * (each * g + j))]), r4_1 = tmo_float32_at(&sums[(int32_t)(4 * (1 + each * g + j))]),
+              r4_2 = tmo_float32_at(&sums[(int32_t)(4 * (2 + each * g + j))]),
+              r4_3 = tmo_float32_at(&sums[(int32_t)(4 * (3 + each * g + j))]);
         r3_0 = r4_0;
         r3_1 = r4_1;
         r3_2 = r4_2;
@@ -191,11 +144,8 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
         for (uint32_t s = 0; s < columns; ++s) {
           for (uint32_t c = 0; c < channels; ++c) {
             const float *const at0 = &w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
-            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]);
-            float r6_0 = at0[0];
-            float r6_1 = at0[filter_weights];
-            float r6_2 = at0[2 * filter_weights];
-            float r6_3 = at0[3 * filter_weights];
+            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]), r6_0 = at0[0],
+                  r6_1 = at0[filter_weights], r6_2 = at0[2 * filter_weights], r6_3 = at0[3 * filter_weights];
             r3_0 = r3_0 + r5 * r6_0;
             r3_1 = r3_1 + r5 * r6_1;
             r3_2 = r3_2 + r5 * r6_2;
@@ -204,10 +154,7 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
         }
       }
       const float *const at1 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
-      float r7_0 = at1[0];
-      float r7_1 = at1[bias_step];
-      float r7_2 = at1[2 * bias_step];
-      float r7_3 = at1[3 * bias_step];
+      float r7_0 = at1[0], r7_1 = at1[bias_step], r7_2 = at1[2 * bias_step], r7_3 = at1[3 * bias_step];
       if ((uint32_t)((int32_t)(last)) < 1) {
         tmo_put_float32(&sums[(int32_t)(4 * (each * g + j))], r3_0);
         tmo_put_float32(&sums[(int32_t)(4 * (1 + each * g + j))], r3_1);
@@ -215,18 +162,10 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
         tmo_put_float32(&sums[(int32_t)(4 * (3 + each * g + j))], r3_3);
       }
       if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-        float r8_0 = (r3_0 + r7_0);
-        float r8_1 = (r3_1 + r7_1);
-        float r8_2 = (r3_2 + r7_2);
-        float r8_3 = (r3_3 + r7_3);
-        float r9_0 = (r8_0 < r1 ? r1 : r8_0);
-        float r9_1 = (r8_1 < r1 ? r1 : r8_1);
-        float r9_2 = (r8_2 < r1 ? r1 : r8_2);
-        float r9_3 = (r8_3 < r1 ? r1 : r8_3);
-        float r10_0 = (r2 < r9_0 ? r2 : r9_0);
-        float r10_1 = (r2 < r9_1 ? r2 : r9_1);
-        float r10_2 = (r2 < r9_2 ? r2 : r9_2);
-        float r10_3 = (r2 < r9_3 ? r2 : r9_3);
+        float r8_0 = (r3_0 + r7_0), r8_1 = (r3_1 + r7_1), r8_2 = (r3_2 + r7_2), r8_3 = (r3_3 + r7_3), r9_0 = (r8_0 < r1 ? r1 : r8_0),
+              r9_1 = (r8_1 < r1 ? r1 : r8_1), r9_2 = (r8_2 < r1 ? r1 : r8_2), r9_3 = (r8_3 < r1 ? r1 : r8_3),
+              r10_0 = (r2 < r9_0 ? r2 : r9_0), r10_1 = (r2 < r9_1 ? r2 : r9_1), r10_2 = (r2 < r9_2 ? r2 : r9_2),
+              r10_3 = (r2 < r9_3 ? r2 : r9_3);
         tmo_put_float32(&y[(int32_t)(4 * (each * g + j))], r10_0);
         tmo_put_float32(&y[(int32_t)(4 * (1 + each * g + j))], r10_1);
         tmo_put_float32(&y[(int32_t)(4 * (2 + each * g + j))], r10_2);
@@ -242,8 +181,8 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
       for (uint32_t r = 0; r < rows; ++r) {
         for (uint32_t s = 0; s < columns; ++s) {
           for (uint32_t c = 0; c < channels; ++c) {
-            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]);
-            float r6 = w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
+            float r5 = tmo_float32_at(&x[next_column * s + next_row * r][(int32_t)(4 * (apart * s + c + g + offset))]),
+                  r6 = w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
             r3 = r3 + r5 * r6;
           }
         }
@@ -253,9 +192,7 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
         tmo_put_float32(&sums[(int32_t)(4 * (each * g + j))], r3);
       }
       if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-        float r8 = (r3 + r7);
-        float r9 = (r8 < r1 ? r1 : r8);
-        float r10 = (r2 < r9 ? r2 : r9);
+        float r8 = (r3 + r7), r9 = (r8 < r1 ? r1 : r8), r10 = (r2 < r9 ? r2 : r9);
         tmo_put_float32(&y[(int32_t)(4 * (each * g + j))], r10);
       }
     }
@@ -266,28 +203,16 @@ static TMO_ALWAYS_INLINE void extreme_pool_f32(const tmo_kernel *k, const tmo_wi
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int8_t *const sums = (int8_t *)(k->sums ? k->sums + i / 4 : NULL);
-  const uint32_t pointers = window->count;
-  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t offset = (int32_t)(window->offset / 4);
-  const int32_t low = tmo_float_low(k->op);
-  const int32_t high = tmo_float_high(k->op);
-  const int32_t first = k->first;
-  const int32_t last = k->last;
-  float r1 = tmo_as_float((int32_t)(sign));
-  float r2 = tmo_as_float((int32_t)(low));
-  float r3 = tmo_as_float((int32_t)(high));
+  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 4;
+  const int32_t offset = (int32_t)(window->offset / 4), low = tmo_float_low(k->op), high = tmo_float_high(k->op), first = k->first,
+                last = k->last;
+  float r1 = tmo_as_float((int32_t)(sign)), r2 = tmo_as_float((int32_t)(low)), r3 = tmo_as_float((int32_t)(high));
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
-    float r4_0 = tmo_as_float(-8388609);
-    float r4_1 = tmo_as_float(-8388609);
-    float r4_2 = tmo_as_float(-8388609);
-    float r4_3 = tmo_as_float(-8388609);
+    float r4_0 = tmo_as_float(-8388609), r4_1 = tmo_as_float(-8388609), r4_2 = tmo_as_float(-8388609), r4_3 = tmo_as_float(-8388609);
     if ((uint32_t)((int32_t)(first)) < 1) {
-      float r5_0 = tmo_float32_at(&sums[(int32_t)(4 * (c))]);
-      float r5_1 = tmo_float32_at(&sums[(int32_t)(4 * (1 + c))]);
-      float r5_2 = tmo_float32_at(&sums[(int32_t)(4 * (2 + c))]);
-      float r5_3 = tmo_float32_at(&sums[(int32_t)(4 * (3 + c))]);
+      float r5_0 = tmo_float32_at(&sums[(int32_t)(4 * (c))]), r5_1 = tmo_float32_at(&sums[(int32_t)(4 * (1 + c))]),
+            r5_2 = tmo_float32_at(&sums[(int32_t)(4 * (2 + c))]), r5_3 = tmo_float32_at(&sums[(int32_t)(4 * (3 + c))]);
       r4_0 = r5_0;
       r4_1 = r5_1;
       r4_2 = r5_2;
@@ -295,14 +220,11 @@ static TMO_ALWAYS_INLINE void extreme_pool_f32(const tmo_kernel *k, const tmo_wi
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        float r6_0 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]);
-        float r6_1 = tmo_float32_at(&x[p][(int32_t)(4 * (1 + c + channels * t + offset))]);
-        float r6_2 = tmo_float32_at(&x[p][(int32_t)(4 * (2 + c + channels * t + offset))]);
-        float r6_3 = tmo_float32_at(&x[p][(int32_t)(4 * (3 + c + channels * t + offset))]);
-        float r7_0 = (r6_0 * r1);
-        float r7_1 = (r6_1 * r1);
-        float r7_2 = (r6_2 * r1);
-        float r7_3 = (r6_3 * r1);
+        float r6_0 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]),
+              r6_1 = tmo_float32_at(&x[p][(int32_t)(4 * (1 + c + channels * t + offset))]),
+              r6_2 = tmo_float32_at(&x[p][(int32_t)(4 * (2 + c + channels * t + offset))]),
+              r6_3 = tmo_float32_at(&x[p][(int32_t)(4 * (3 + c + channels * t + offset))]), r7_0 = (r6_0 * r1), r7_1 = (r6_1 * r1),
+              r7_2 = (r6_2 * r1), r7_3 = (r6_3 * r1);
         r4_0 = (r4_0 < r7_0 ? r7_0 : r4_0);
         r4_1 = (r4_1 < r7_1 ? r7_1 : r4_1);
         r4_2 = (r4_2 < r7_2 ? r7_2 : r4_2);
@@ -316,18 +238,9 @@ static TMO_ALWAYS_INLINE void extreme_pool_f32(const tmo_kernel *k, const tmo_wi
       tmo_put_float32(&sums[(int32_t)(4 * (3 + c))], r4_3);
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      float r8_0 = (r4_0 * r1);
-      float r8_1 = (r4_1 * r1);
-      float r8_2 = (r4_2 * r1);
-      float r8_3 = (r4_3 * r1);
-      float r9_0 = (r8_0 < r2 ? r2 : r8_0);
-      float r9_1 = (r8_1 < r2 ? r2 : r8_1);
-      float r9_2 = (r8_2 < r2 ? r2 : r8_2);
-      float r9_3 = (r8_3 < r2 ? r2 : r8_3);
-      float r10_0 = (r3 < r9_0 ? r3 : r9_0);
-      float r10_1 = (r3 < r9_1 ? r3 : r9_1);
-      float r10_2 = (r3 < r9_2 ? r3 : r9_2);
-      float r10_3 = (r3 < r9_3 ? r3 : r9_3);
+      float r8_0 = (r4_0 * r1), r8_1 = (r4_1 * r1), r8_2 = (r4_2 * r1), r8_3 = (r4_3 * r1), r9_0 = (r8_0 < r2 ? r2 : r8_0),
+            r9_1 = (r8_1 < r2 ? r2 : r8_1), r9_2 = (r8_2 < r2 ? r2 : r8_2), r9_3 = (r8_3 < r2 ? r2 : r8_3), r10_0 = (r3 < r9_0 ? r3 : r9_0),
+            r10_1 = (r3 < r9_1 ? r3 : r9_1), r10_2 = (r3 < r9_2 ? r3 : r9_2), r10_3 = (r3 < r9_3 ? r3 : r9_3);
       tmo_put_float32(&y[(int32_t)(4 * (c))], r10_0);
       tmo_put_float32(&y[(int32_t)(4 * (1 + c))], r10_1);
       tmo_put_float32(&y[(int32_t)(4 * (2 + c))], r10_2);
@@ -342,8 +255,7 @@ static TMO_ALWAYS_INLINE void extreme_pool_f32(const tmo_kernel *k, const tmo_wi
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        float r6 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]);
-        float r7 = (r6 * r1);
+        float r6 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]), r7 = (r6 * r1);
         r4 = (r4 < r7 ? r7 : r4);
       }
     }
@@ -351,9 +263,7 @@ static TMO_ALWAYS_INLINE void extreme_pool_f32(const tmo_kernel *k, const tmo_wi
       tmo_put_float32(&sums[(int32_t)(4 * (c))], r4);
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      float r8 = (r4 * r1);
-      float r9 = (r8 < r2 ? r2 : r8);
-      float r10 = (r3 < r9 ? r3 : r9);
+      float r8 = (r4 * r1), r9 = (r8 < r2 ? r2 : r8), r10 = (r3 < r9 ? r3 : r9);
       tmo_put_float32(&y[(int32_t)(4 * (c))], r10);
     }
   }
@@ -367,29 +277,17 @@ void tmo_average_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int8_t *const sums = (int8_t *)(k->sums ? k->sums + i / 4 : NULL);
-  const uint32_t area = tmo_float_divisor(k->op, window->area);
-  const uint32_t pointers = window->count;
-  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t offset = (int32_t)(window->offset / 4);
-  const int32_t low = tmo_float_low(k->op);
-  const int32_t high = tmo_float_high(k->op);
-  const int32_t first = k->first;
-  const int32_t last = k->last;
-  float r1 = (float)(int32_t)(area);
-  float r2 = tmo_as_float((int32_t)(low));
-  float r3 = tmo_as_float((int32_t)(high));
+  const uint32_t area = tmo_float_divisor(k->op, window->area), pointers = window->count, run = k->op->tile == 0 ? window->columns : 1,
+                 channels = k->out_channels / 4;
+  const int32_t offset = (int32_t)(window->offset / 4), low = tmo_float_low(k->op), high = tmo_float_high(k->op), first = k->first,
+                last = k->last;
+  float r1 = (float)(int32_t)(area), r2 = tmo_as_float((int32_t)(low)), r3 = tmo_as_float((int32_t)(high));
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
-    float r4_0 = tmo_as_float(0);
-    float r4_1 = tmo_as_float(0);
-    float r4_2 = tmo_as_float(0);
-    float r4_3 = tmo_as_float(0);
+    float r4_0 = tmo_as_float(0), r4_1 = tmo_as_float(0), r4_2 = tmo_as_float(0), r4_3 = tmo_as_float(0);
     if ((uint32_t)((int32_t)(first)) < 1) {
-      float r5_0 = tmo_float32_at(&sums[(int32_t)(4 * (c))]);
-      float r5_1 = tmo_float32_at(&sums[(int32_t)(4 * (1 + c))]);
-      float r5_2 = tmo_float32_at(&sums[(int32_t)(4 * (2 + c))]);
-      float r5_3 = tmo_float32_at(&sums[(int32_t)(4 * (3 + c))]);
+      float r5_0 = tmo_float32_at(&sums[(int32_t)(4 * (c))]), r5_1 = tmo_float32_at(&sums[(int32_t)(4 * (1 + c))]),
+            r5_2 = tmo_float32_at(&sums[(int32_t)(4 * (2 + c))]), r5_3 = tmo_float32_at(&sums[(int32_t)(4 * (3 + c))]);
       r4_0 = r5_0;
       r4_1 = r5_1;
       r4_2 = r5_2;
@@ -397,10 +295,10 @@ void tmo_average_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        float r6_0 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]);
-        float r6_1 = tmo_float32_at(&x[p][(int32_t)(4 * (1 + c + channels * t + offset))]);
-        float r6_2 = tmo_float32_at(&x[p][(int32_t)(4 * (2 + c + channels * t + offset))]);
-        float r6_3 = tmo_float32_at(&x[p][(int32_t)(4 * (3 + c + channels * t + offset))]);
+        float r6_0 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]),
+              r6_1 = tmo_float32_at(&x[p][(int32_t)(4 * (1 + c + channels * t + offset))]),
+              r6_2 = tmo_float32_at(&x[p][(int32_t)(4 * (2 + c + channels * t + offset))]),
+              r6_3 = tmo_float32_at(&x[p][(int32_t)(4 * (3 + c + channels * t + offset))]);
         r4_0 = (r4_0 + r6_0);
         r4_1 = (r4_1 + r6_1);
         r4_2 = (r4_2 + r6_2);
@@ -414,18 +312,9 @@ void tmo_average_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_
       tmo_put_float32(&sums[(int32_t)(4 * (3 + c))], r4_3);
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      float r7_0 = (r4_0 / r1);
-      float r7_1 = (r4_1 / r1);
-      float r7_2 = (r4_2 / r1);
-      float r7_3 = (r4_3 / r1);
-      float r8_0 = (r7_0 < r2 ? r2 : r7_0);
-      float r8_1 = (r7_1 < r2 ? r2 : r7_1);
-      float r8_2 = (r7_2 < r2 ? r2 : r7_2);
-      float r8_3 = (r7_3 < r2 ? r2 : r7_3);
-      float r9_0 = (r3 < r8_0 ? r3 : r8_0);
-      float r9_1 = (r3 < r8_1 ? r3 : r8_1);
-      float r9_2 = (r3 < r8_2 ? r3 : r8_2);
-      float r9_3 = (r3 < r8_3 ? r3 : r8_3);
+      float r7_0 = (r4_0 / r1), r7_1 = (r4_1 / r1), r7_2 = (r4_2 / r1), r7_3 = (r4_3 / r1), r8_0 = (r7_0 < r2 ? r2 : r7_0),
+            r8_1 = (r7_1 < r2 ? r2 : r7_1), r8_2 = (r7_2 < r2 ? r2 : r7_2), r8_3 = (r7_3 < r2 ? r2 : r7_3), r9_0 = (r3 < r8_0 ? r3 : r8_0),
+            r9_1 = (r3 < r8_1 ? r3 : r8_1), r9_2 = (r3 < r8_2 ? r3 : r8_2), r9_3 = (r3 < r8_3 ? r3 : r8_3);
       tmo_put_float32(&y[(int32_t)(4 * (c))], r9_0);
       tmo_put_float32(&y[(int32_t)(4 * (1 + c))], r9_1);
       tmo_put_float32(&y[(int32_t)(4 * (2 + c))], r9_2);
@@ -448,9 +337,7 @@ void tmo_average_pool_f32(const tmo_kernel *k, const tmo_window *window, uint32_
       tmo_put_float32(&sums[(int32_t)(4 * (c))], r4);
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      float r7 = (r4 / r1);
-      float r8 = (r7 < r2 ? r2 : r7);
-      float r9 = (r3 < r8 ? r3 : r8);
+      float r7 = (r4 / r1), r8 = (r7 < r2 ? r2 : r7), r9 = (r3 < r8 ? r3 : r8);
       tmo_put_float32(&y[(int32_t)(4 * (c))], r9);
     }
   }

@@ -10,17 +10,14 @@ void tmo_add_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (int32_t)((uint32_t)r1 + (uint32_t)r2);
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+              r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (int32_t)((uint32_t)r1 + (uint32_t)r2);
       tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
     }
   }
@@ -30,17 +27,14 @@ void tmo_subtract_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (int32_t)((uint32_t)r1 - (uint32_t)r2);
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+              r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (int32_t)((uint32_t)r1 - (uint32_t)r2);
       tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
     }
   }
@@ -50,17 +44,14 @@ void tmo_multiply_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (int32_t)((uint32_t)r1 * (uint32_t)r2);
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+              r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (int32_t)((uint32_t)r1 * (uint32_t)r2);
       tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
     }
   }
@@ -70,17 +61,14 @@ void tmo_maximum_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (r1 > r2 ? r1 : r2);
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+              r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 > r2 ? r1 : r2);
       tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
     }
   }
@@ -90,17 +78,14 @@ void tmo_minimum_s32(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
   int8_t *const y = out;
-  const uint32_t pixels = k->out_width;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4);
-  const int32_t x_channel = (int32_t)k->channel_step[tmo_first_operand(k)];
-  const int32_t other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4);
-  const int32_t other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
+  const uint32_t pixels = k->out_width, channels = k->out_channels / 4;
+  const int32_t x_pixel = (int32_t)(k->pixel_step[tmo_first_operand(k)] / 4), x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)(k->pixel_step[1 - tmo_first_operand(k)] / 4),
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]);
-      int32_t r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]);
-      int32_t r3 = (r1 < r2 ? r1 : r2);
+      int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (c * x_channel + p * x_pixel))]),
+              r2 = tmo_int32_at(&other[(int32_t)(4 * (c * other_channel + other_pixel * p))]), r3 = (r1 < r2 ? r1 : r2);
       tmo_put_int32(&y[(int32_t)(4 * (c + channels * p))], r3);
     }
   }

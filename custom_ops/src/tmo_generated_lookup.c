@@ -12,8 +12,7 @@ void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const table = k->weights;
   const uint32_t n = k->out_width * k->out_channels;
   for (uint32_t i = 0; i < n; ++i) {
-    int32_t r1 = x[i];
-    int32_t r2 = table[128 + r1];
+    int32_t r1 = x[i], r2 = table[128 + r1];
     y[i] = (int8_t)r2;
   }
 }

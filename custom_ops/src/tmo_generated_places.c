@@ -13,38 +13,21 @@ static TMO_ALWAYS_INLINE void place_int8(const tmo_kernel *k, const tmo_window *
   int8_t *const y = out + i;
   int32_t *const values = k->sums ? k->sums + i / 2 : NULL;
   int32_t *const places = k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL;
-  const uint32_t pointers = window->count;
-  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t offset = (int32_t)window->offset;
-  const int32_t before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column);
-  const int32_t first = k->first;
-  const int32_t last = k->last;
+  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 4;
+  const int32_t offset = (int32_t)window->offset, before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column),
+                first = k->first, last = k->last;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
-    int32_t r1_0 = 0;
-    int32_t r1_1 = 0;
-    int32_t r1_2 = 0;
-    int32_t r1_3 = 0;
-    int32_t r2_0 = 0;
-    int32_t r2_1 = 0;
-    int32_t r2_2 = 0;
-    int32_t r2_3 = 0;
+    int32_t r1_0 = 0, r1_1 = 0, r1_2 = 0, r1_3 = 0, r2_0 = 0, r2_1 = 0, r2_2 = 0, r2_3 = 0;
     if ((uint32_t)((int32_t)(first)) < 1) {
       const int32_t *const at0 = &values[c];
       const int32_t *const at1 = &places[c];
-      int32_t r3_0 = at0[0];
-      int32_t r3_1 = at0[1];
-      int32_t r3_2 = at0[2];
-      int32_t r3_3 = at0[3];
+      int32_t r3_0 = at0[0], r3_1 = at0[1], r3_2 = at0[2], r3_3 = at0[3];
       r1_0 = r3_0;
       r1_1 = r3_1;
       r1_2 = r3_2;
       r1_3 = r3_3;
-      int32_t r4_0 = at1[0];
-      int32_t r4_1 = at1[1];
-      int32_t r4_2 = at1[2];
-      int32_t r4_3 = at1[3];
+      int32_t r4_0 = at1[0], r4_1 = at1[1], r4_2 = at1[2], r4_3 = at1[3];
       r2_0 = r4_0;
       r2_1 = r4_1;
       r2_2 = r4_2;
@@ -52,10 +35,7 @@ static TMO_ALWAYS_INLINE void place_int8(const tmo_kernel *k, const tmo_window *
     }
     if ((uint32_t)((int32_t)(before)) < pointers) {
       const int8_t *const at2 = &x[0][(int32_t)(c + offset)];
-      int32_t r5_0 = at2[0];
-      int32_t r5_1 = at2[1];
-      int32_t r5_2 = at2[2];
-      int32_t r5_3 = at2[3];
+      int32_t r5_0 = at2[0], r5_1 = at2[1], r5_2 = at2[2], r5_3 = at2[3];
       r1_0 = (int32_t)((uint32_t)r5_0 * (uint32_t)(int32_t)(sign));
       r1_1 = (int32_t)((uint32_t)r5_1 * (uint32_t)(int32_t)(sign));
       r1_2 = (int32_t)((uint32_t)r5_2 * (uint32_t)(int32_t)(sign));
@@ -64,18 +44,10 @@ static TMO_ALWAYS_INLINE void place_int8(const tmo_kernel *k, const tmo_window *
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
         const int8_t *const at3 = &x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r6_0 = at3[0];
-        int32_t r6_1 = at3[1];
-        int32_t r6_2 = at3[2];
-        int32_t r6_3 = at3[3];
-        int32_t r7_0 = (int32_t)((uint32_t)r6_0 * (uint32_t)(int32_t)(sign));
-        int32_t r7_1 = (int32_t)((uint32_t)r6_1 * (uint32_t)(int32_t)(sign));
-        int32_t r7_2 = (int32_t)((uint32_t)r6_2 * (uint32_t)(int32_t)(sign));
-        int32_t r7_3 = (int32_t)((uint32_t)r6_3 * (uint32_t)(int32_t)(sign));
-        int32_t r8_0 = (r1_0 < r7_0);
-        int32_t r8_1 = (r1_1 < r7_1);
-        int32_t r8_2 = (r1_2 < r7_2);
-        int32_t r8_3 = (r1_3 < r7_3);
+        int32_t r6_0 = at3[0], r6_1 = at3[1], r6_2 = at3[2], r6_3 = at3[3], r7_0 = (int32_t)((uint32_t)r6_0 * (uint32_t)(int32_t)(sign)),
+                r7_1 = (int32_t)((uint32_t)r6_1 * (uint32_t)(int32_t)(sign)), r7_2 = (int32_t)((uint32_t)r6_2 * (uint32_t)(int32_t)(sign)),
+                r7_3 = (int32_t)((uint32_t)r6_3 * (uint32_t)(int32_t)(sign)), r8_0 = (r1_0 < r7_0), r8_1 = (r1_1 < r7_1),
+                r8_2 = (r1_2 < r7_2), r8_3 = (r1_3 < r7_3);
         r2_0 = (r8_0 ? (int32_t)(before + p * run + t) : r2_0);
         r2_1 = (r8_1 ? (int32_t)(before + p * run + t) : r2_1);
         r2_2 = (r8_2 ? (int32_t)(before + p * run + t) : r2_2);
@@ -104,8 +76,7 @@ static TMO_ALWAYS_INLINE void place_int8(const tmo_kernel *k, const tmo_window *
     }
   }
   for (; c < channels; ++c) {
-    int32_t r1 = 0;
-    int32_t r2 = 0;
+    int32_t r1 = 0, r2 = 0;
     if ((uint32_t)((int32_t)(first)) < 1) {
       int32_t r3 = values[c];
       r1 = r3;
@@ -118,9 +89,7 @@ static TMO_ALWAYS_INLINE void place_int8(const tmo_kernel *k, const tmo_window *
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        int32_t r6 = x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r7 = (int32_t)((uint32_t)r6 * (uint32_t)(int32_t)(sign));
-        int32_t r8 = (r1 < r7);
+        int32_t r6 = x[p][(int32_t)(c + channels * t + offset)], r7 = (int32_t)((uint32_t)r6 * (uint32_t)(int32_t)(sign)), r8 = (r1 < r7);
         r2 = (r8 ? (int32_t)(before + p * run + t) : r2);
         r1 = (r8 ? r7 : r1);
       }
@@ -144,48 +113,31 @@ static TMO_ALWAYS_INLINE void place_float32(const tmo_kernel *k, const tmo_windo
   int8_t *const y = out + i;
   int8_t *const values = (int8_t *)(k->sums ? k->sums + i / 2 : NULL);
   int32_t *const places = k->sums ? k->sums + i / 2 + k->out_channels / 4 : NULL;
-  const uint32_t pointers = window->count;
-  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
-  const uint32_t channels = k->out_channels / 4;
-  const int32_t offset = (int32_t)(window->offset / 4);
-  const int32_t before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column);
-  const int32_t first = k->first;
-  const int32_t last = k->last;
+  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels / 4;
+  const int32_t offset = (int32_t)(window->offset / 4),
+                before = (int32_t)((uint32_t)window->first_row * k->op->kernel_w + window->first_column), first = k->first, last = k->last;
   float r1 = tmo_as_float((int32_t)(sign));
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
-    float r2_0 = (float)0;
-    float r2_1 = (float)0;
-    float r2_2 = (float)0;
-    float r2_3 = (float)0;
-    int32_t r3_0 = 0;
-    int32_t r3_1 = 0;
-    int32_t r3_2 = 0;
-    int32_t r3_3 = 0;
+    float r2_0 = (float)0, r2_1 = (float)0, r2_2 = (float)0, r2_3 = (float)0;
+    int32_t r3_0 = 0, r3_1 = 0, r3_2 = 0, r3_3 = 0;
     if ((uint32_t)((int32_t)(first)) < 1) {
       const int32_t *const at0 = &places[c];
-      float r4_0 = tmo_float32_at(&values[(int32_t)(4 * (c))]);
-      float r4_1 = tmo_float32_at(&values[(int32_t)(4 * (1 + c))]);
-      float r4_2 = tmo_float32_at(&values[(int32_t)(4 * (2 + c))]);
-      float r4_3 = tmo_float32_at(&values[(int32_t)(4 * (3 + c))]);
+      float r4_0 = tmo_float32_at(&values[(int32_t)(4 * (c))]), r4_1 = tmo_float32_at(&values[(int32_t)(4 * (1 + c))]),
+            r4_2 = tmo_float32_at(&values[(int32_t)(4 * (2 + c))]), r4_3 = tmo_float32_at(&values[(int32_t)(4 * (3 + c))]);
       r2_0 = r4_0;
       r2_1 = r4_1;
       r2_2 = r4_2;
       r2_3 = r4_3;
-      int32_t r5_0 = at0[0];
-      int32_t r5_1 = at0[1];
-      int32_t r5_2 = at0[2];
-      int32_t r5_3 = at0[3];
+      int32_t r5_0 = at0[0], r5_1 = at0[1], r5_2 = at0[2], r5_3 = at0[3];
       r3_0 = r5_0;
       r3_1 = r5_1;
       r3_2 = r5_2;
       r3_3 = r5_3;
     }
     if ((uint32_t)((int32_t)(before)) < pointers) {
-      float r6_0 = tmo_float32_at(&x[0][(int32_t)(4 * (c + offset))]);
-      float r6_1 = tmo_float32_at(&x[0][(int32_t)(4 * (1 + c + offset))]);
-      float r6_2 = tmo_float32_at(&x[0][(int32_t)(4 * (2 + c + offset))]);
-      float r6_3 = tmo_float32_at(&x[0][(int32_t)(4 * (3 + c + offset))]);
+      float r6_0 = tmo_float32_at(&x[0][(int32_t)(4 * (c + offset))]), r6_1 = tmo_float32_at(&x[0][(int32_t)(4 * (1 + c + offset))]),
+            r6_2 = tmo_float32_at(&x[0][(int32_t)(4 * (2 + c + offset))]), r6_3 = tmo_float32_at(&x[0][(int32_t)(4 * (3 + c + offset))]);
       r2_0 = (r6_0 * r1);
       r2_1 = (r6_1 * r1);
       r2_2 = (r6_2 * r1);
@@ -193,18 +145,12 @@ static TMO_ALWAYS_INLINE void place_float32(const tmo_kernel *k, const tmo_windo
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        float r7_0 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]);
-        float r7_1 = tmo_float32_at(&x[p][(int32_t)(4 * (1 + c + channels * t + offset))]);
-        float r7_2 = tmo_float32_at(&x[p][(int32_t)(4 * (2 + c + channels * t + offset))]);
-        float r7_3 = tmo_float32_at(&x[p][(int32_t)(4 * (3 + c + channels * t + offset))]);
-        float r8_0 = (r7_0 * r1);
-        float r8_1 = (r7_1 * r1);
-        float r8_2 = (r7_2 * r1);
-        float r8_3 = (r7_3 * r1);
-        int32_t r9_0 = (r2_0 < r8_0);
-        int32_t r9_1 = (r2_1 < r8_1);
-        int32_t r9_2 = (r2_2 < r8_2);
-        int32_t r9_3 = (r2_3 < r8_3);
+        float r7_0 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]),
+              r7_1 = tmo_float32_at(&x[p][(int32_t)(4 * (1 + c + channels * t + offset))]),
+              r7_2 = tmo_float32_at(&x[p][(int32_t)(4 * (2 + c + channels * t + offset))]),
+              r7_3 = tmo_float32_at(&x[p][(int32_t)(4 * (3 + c + channels * t + offset))]), r8_0 = (r7_0 * r1), r8_1 = (r7_1 * r1),
+              r8_2 = (r7_2 * r1), r8_3 = (r7_3 * r1);
+        int32_t r9_0 = (r2_0 < r8_0), r9_1 = (r2_1 < r8_1), r9_2 = (r2_2 < r8_2), r9_3 = (r2_3 < r8_3);
         r3_0 = (r9_0 ? (int32_t)(before + p * run + t) : r3_0);
         r3_1 = (r9_1 ? (int32_t)(before + p * run + t) : r3_1);
         r3_2 = (r9_2 ? (int32_t)(before + p * run + t) : r3_2);
@@ -247,8 +193,7 @@ static TMO_ALWAYS_INLINE void place_float32(const tmo_kernel *k, const tmo_windo
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        float r7 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]);
-        float r8 = (r7 * r1);
+        float r7 = tmo_float32_at(&x[p][(int32_t)(4 * (c + channels * t + offset))]), r8 = (r7 * r1);
         int32_t r9 = (r2 < r8);
         r3 = (r9 ? (int32_t)(before + p * run + t) : r3);
         r2 = (r9 ? r8 : r2);

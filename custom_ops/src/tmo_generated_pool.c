@@ -10,27 +10,15 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int32_t *const sums = k->sums ? k->sums + i : NULL;
-  const uint32_t pointers = window->count;
-  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
-  const uint32_t channels = k->out_channels;
-  const int32_t sign = k->op->smallest ? -1 : 1;
-  const int32_t offset = (int32_t)window->offset;
-  const int32_t first = k->first && (window->pixels || !k->last);
-  const int32_t last = k->last;
-  const int32_t low = k->op->act_min;
-  const int32_t high = k->op->act_max;
+  const uint32_t pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels;
+  const int32_t sign = k->op->smallest ? -1 : 1, offset = (int32_t)window->offset, first = k->first && (window->pixels || !k->last),
+                last = k->last, low = k->op->act_min, high = k->op->act_max;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
-    int32_t r1_0 = -129;
-    int32_t r1_1 = -129;
-    int32_t r1_2 = -129;
-    int32_t r1_3 = -129;
+    int32_t r1_0 = -129, r1_1 = -129, r1_2 = -129, r1_3 = -129;
     if ((uint32_t)((int32_t)(first)) < 1) {
       const int32_t *const at0 = &sums[c];
-      int32_t r2_0 = at0[0];
-      int32_t r2_1 = at0[1];
-      int32_t r2_2 = at0[2];
-      int32_t r2_3 = at0[3];
+      int32_t r2_0 = at0[0], r2_1 = at0[1], r2_2 = at0[2], r2_3 = at0[3];
       r1_0 = r2_0;
       r1_1 = r2_1;
       r1_2 = r2_2;
@@ -39,14 +27,9 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
         const int8_t *const at1 = &x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r3_0 = at1[0];
-        int32_t r3_1 = at1[1];
-        int32_t r3_2 = at1[2];
-        int32_t r3_3 = at1[3];
-        int32_t r4_0 = (int32_t)((uint32_t)r3_0 * (uint32_t)(int32_t)(sign));
-        int32_t r4_1 = (int32_t)((uint32_t)r3_1 * (uint32_t)(int32_t)(sign));
-        int32_t r4_2 = (int32_t)((uint32_t)r3_2 * (uint32_t)(int32_t)(sign));
-        int32_t r4_3 = (int32_t)((uint32_t)r3_3 * (uint32_t)(int32_t)(sign));
+        int32_t r3_0 = at1[0], r3_1 = at1[1], r3_2 = at1[2], r3_3 = at1[3], r4_0 = (int32_t)((uint32_t)r3_0 * (uint32_t)(int32_t)(sign)),
+                r4_1 = (int32_t)((uint32_t)r3_1 * (uint32_t)(int32_t)(sign)), r4_2 = (int32_t)((uint32_t)r3_2 * (uint32_t)(int32_t)(sign)),
+                r4_3 = (int32_t)((uint32_t)r3_3 * (uint32_t)(int32_t)(sign));
         r1_0 = (r1_0 > r4_0 ? r1_0 : r4_0);
         r1_1 = (r1_1 > r4_1 ? r1_1 : r4_1);
         r1_2 = (r1_2 > r4_2 ? r1_2 : r4_2);
@@ -60,22 +43,13 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
       sums[(int32_t)(3 + c)] = (int32_t)r1_3;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      int32_t r5_0 = (int32_t)((uint32_t)r1_0 * (uint32_t)(int32_t)(sign));
-      int32_t r5_1 = (int32_t)((uint32_t)r1_1 * (uint32_t)(int32_t)(sign));
-      int32_t r5_2 = (int32_t)((uint32_t)r1_2 * (uint32_t)(int32_t)(sign));
-      int32_t r5_3 = (int32_t)((uint32_t)r1_3 * (uint32_t)(int32_t)(sign));
-      int32_t r6_0 = (r5_0 > (int32_t)(low) ? r5_0 : (int32_t)(low));
-      int32_t r6_1 = (r5_1 > (int32_t)(low) ? r5_1 : (int32_t)(low));
-      int32_t r6_2 = (r5_2 > (int32_t)(low) ? r5_2 : (int32_t)(low));
-      int32_t r6_3 = (r5_3 > (int32_t)(low) ? r5_3 : (int32_t)(low));
-      int32_t r7_0 = (r6_0 < (int32_t)(high) ? r6_0 : (int32_t)(high));
-      int32_t r7_1 = (r6_1 < (int32_t)(high) ? r6_1 : (int32_t)(high));
-      int32_t r7_2 = (r6_2 < (int32_t)(high) ? r6_2 : (int32_t)(high));
-      int32_t r7_3 = (r6_3 < (int32_t)(high) ? r6_3 : (int32_t)(high));
-      int32_t r8_0 = r7_0;
-      int32_t r8_1 = r7_1;
-      int32_t r8_2 = r7_2;
-      int32_t r8_3 = r7_3;
+      int32_t r5_0 = (int32_t)((uint32_t)r1_0 * (uint32_t)(int32_t)(sign)), r5_1 = (int32_t)((uint32_t)r1_1 * (uint32_t)(int32_t)(sign)),
+              r5_2 = (int32_t)((uint32_t)r1_2 * (uint32_t)(int32_t)(sign)), r5_3 = (int32_t)((uint32_t)r1_3 * (uint32_t)(int32_t)(sign)),
+              r6_0 = (r5_0 > (int32_t)(low) ? r5_0 : (int32_t)(low)), r6_1 = (r5_1 > (int32_t)(low) ? r5_1 : (int32_t)(low)),
+              r6_2 = (r5_2 > (int32_t)(low) ? r5_2 : (int32_t)(low)), r6_3 = (r5_3 > (int32_t)(low) ? r5_3 : (int32_t)(low)),
+              r7_0 = (r6_0 < (int32_t)(high) ? r6_0 : (int32_t)(high)), r7_1 = (r6_1 < (int32_t)(high) ? r6_1 : (int32_t)(high)),
+              r7_2 = (r6_2 < (int32_t)(high) ? r6_2 : (int32_t)(high)), r7_3 = (r6_3 < (int32_t)(high) ? r6_3 : (int32_t)(high)),
+              r8_0 = r7_0, r8_1 = r7_1, r8_2 = r7_2, r8_3 = r7_3;
       y[c] = (int8_t)r8_0;
       y[(int32_t)(1 + c)] = (int8_t)r8_1;
       y[(int32_t)(2 + c)] = (int8_t)r8_2;
@@ -90,8 +64,7 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        int32_t r3 = x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r4 = (int32_t)((uint32_t)r3 * (uint32_t)(int32_t)(sign));
+        int32_t r3 = x[p][(int32_t)(c + channels * t + offset)], r4 = (int32_t)((uint32_t)r3 * (uint32_t)(int32_t)(sign));
         r1 = (r1 > r4 ? r1 : r4);
       }
     }
@@ -99,10 +72,8 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
       sums[c] = (int32_t)r1;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      int32_t r5 = (int32_t)((uint32_t)r1 * (uint32_t)(int32_t)(sign));
-      int32_t r6 = (r5 > (int32_t)(low) ? r5 : (int32_t)(low));
-      int32_t r7 = (r6 < (int32_t)(high) ? r6 : (int32_t)(high));
-      int32_t r8 = r7;
+      int32_t r5 = (int32_t)((uint32_t)r1 * (uint32_t)(int32_t)(sign)), r6 = (r5 > (int32_t)(low) ? r5 : (int32_t)(low)),
+              r7 = (r6 < (int32_t)(high) ? r6 : (int32_t)(high)), r8 = r7;
       y[c] = (int8_t)r8;
     }
   }
@@ -112,27 +83,15 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int32_t *const sums = k->sums ? k->sums + i : NULL;
-  const uint32_t area = window->area;
-  const uint32_t pointers = window->count;
-  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
-  const uint32_t channels = k->out_channels;
-  const int32_t offset = (int32_t)window->offset;
-  const int32_t first = k->first && (window->pixels || !k->last);
-  const int32_t last = k->last;
-  const int32_t low = k->op->act_min;
-  const int32_t high = k->op->act_max;
+  const uint32_t area = window->area, pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels;
+  const int32_t offset = (int32_t)window->offset, first = k->first && (window->pixels || !k->last), last = k->last, low = k->op->act_min,
+                high = k->op->act_max;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
-    int32_t r1_0 = 0;
-    int32_t r1_1 = 0;
-    int32_t r1_2 = 0;
-    int32_t r1_3 = 0;
+    int32_t r1_0 = 0, r1_1 = 0, r1_2 = 0, r1_3 = 0;
     if ((uint32_t)((int32_t)(first)) < 1) {
       const int32_t *const at0 = &sums[c];
-      int32_t r2_0 = at0[0];
-      int32_t r2_1 = at0[1];
-      int32_t r2_2 = at0[2];
-      int32_t r2_3 = at0[3];
+      int32_t r2_0 = at0[0], r2_1 = at0[1], r2_2 = at0[2], r2_3 = at0[3];
       r1_0 = r2_0;
       r1_1 = r2_1;
       r1_2 = r2_2;
@@ -141,10 +100,7 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
         const int8_t *const at1 = &x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r3_0 = at1[0];
-        int32_t r3_1 = at1[1];
-        int32_t r3_2 = at1[2];
-        int32_t r3_3 = at1[3];
+        int32_t r3_0 = at1[0], r3_1 = at1[1], r3_2 = at1[2], r3_3 = at1[3];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
         r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);
@@ -158,22 +114,13 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
       sums[(int32_t)(3 + c)] = (int32_t)r1_3;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      int32_t r4_0 = tmo_divide_rounded(r1_0, (int32_t)(area));
-      int32_t r4_1 = tmo_divide_rounded(r1_1, (int32_t)(area));
-      int32_t r4_2 = tmo_divide_rounded(r1_2, (int32_t)(area));
-      int32_t r4_3 = tmo_divide_rounded(r1_3, (int32_t)(area));
-      int32_t r5_0 = (r4_0 > (int32_t)(low) ? r4_0 : (int32_t)(low));
-      int32_t r5_1 = (r4_1 > (int32_t)(low) ? r4_1 : (int32_t)(low));
-      int32_t r5_2 = (r4_2 > (int32_t)(low) ? r4_2 : (int32_t)(low));
-      int32_t r5_3 = (r4_3 > (int32_t)(low) ? r4_3 : (int32_t)(low));
-      int32_t r6_0 = (r5_0 < (int32_t)(high) ? r5_0 : (int32_t)(high));
-      int32_t r6_1 = (r5_1 < (int32_t)(high) ? r5_1 : (int32_t)(high));
-      int32_t r6_2 = (r5_2 < (int32_t)(high) ? r5_2 : (int32_t)(high));
-      int32_t r6_3 = (r5_3 < (int32_t)(high) ? r5_3 : (int32_t)(high));
-      int32_t r7_0 = r6_0;
-      int32_t r7_1 = r6_1;
-      int32_t r7_2 = r6_2;
-      int32_t r7_3 = r6_3;
+      int32_t r4_0 = tmo_divide_rounded(r1_0, (int32_t)(area)), r4_1 = tmo_divide_rounded(r1_1, (int32_t)(area)),
+              r4_2 = tmo_divide_rounded(r1_2, (int32_t)(area)), r4_3 = tmo_divide_rounded(r1_3, (int32_t)(area)),
+              r5_0 = (r4_0 > (int32_t)(low) ? r4_0 : (int32_t)(low)), r5_1 = (r4_1 > (int32_t)(low) ? r4_1 : (int32_t)(low)),
+              r5_2 = (r4_2 > (int32_t)(low) ? r4_2 : (int32_t)(low)), r5_3 = (r4_3 > (int32_t)(low) ? r4_3 : (int32_t)(low)),
+              r6_0 = (r5_0 < (int32_t)(high) ? r5_0 : (int32_t)(high)), r6_1 = (r5_1 < (int32_t)(high) ? r5_1 : (int32_t)(high)),
+              r6_2 = (r5_2 < (int32_t)(high) ? r5_2 : (int32_t)(high)), r6_3 = (r5_3 < (int32_t)(high) ? r5_3 : (int32_t)(high)),
+              r7_0 = r6_0, r7_1 = r6_1, r7_2 = r6_2, r7_3 = r6_3;
       y[c] = (int8_t)r7_0;
       y[(int32_t)(1 + c)] = (int8_t)r7_1;
       y[(int32_t)(2 + c)] = (int8_t)r7_2;
@@ -196,10 +143,8 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
       sums[c] = (int32_t)r1;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      int32_t r4 = tmo_divide_rounded(r1, (int32_t)(area));
-      int32_t r5 = (r4 > (int32_t)(low) ? r4 : (int32_t)(low));
-      int32_t r6 = (r5 < (int32_t)(high) ? r5 : (int32_t)(high));
-      int32_t r7 = r6;
+      int32_t r4 = tmo_divide_rounded(r1, (int32_t)(area)), r5 = (r4 > (int32_t)(low) ? r4 : (int32_t)(low)),
+              r6 = (r5 < (int32_t)(high) ? r5 : (int32_t)(high)), r7 = r6;
       y[c] = (int8_t)r7;
     }
   }
@@ -209,31 +154,16 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
   const int8_t *const *const x = window->pixels;
   int8_t *const y = out + i;
   int32_t *const sums = k->sums ? k->sums + i : NULL;
-  const uint32_t area = window->area;
-  const uint32_t pointers = window->count;
-  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
-  const uint32_t channels = k->out_channels;
-  const int32_t zero_in = k->op->input_zero_point[0];
-  const int32_t multiplier = k->multipliers[0];
-  const int32_t shift = k->shifts[0];
-  const int32_t zero_out = k->op->output_zero_point;
-  const int32_t offset = (int32_t)window->offset;
-  const int32_t first = k->first && (window->pixels || !k->last);
-  const int32_t last = k->last;
-  const int32_t low = k->op->act_min;
-  const int32_t high = k->op->act_max;
+  const uint32_t area = window->area, pointers = window->count, run = k->op->tile == 0 ? window->columns : 1, channels = k->out_channels;
+  const int32_t zero_in = k->op->input_zero_point[0], multiplier = k->multipliers[0], shift = k->shifts[0],
+                zero_out = k->op->output_zero_point, offset = (int32_t)window->offset, first = k->first && (window->pixels || !k->last),
+                last = k->last, low = k->op->act_min, high = k->op->act_max;
   uint32_t c = 0;
   for (; c + 4 <= channels; c += 4) {
-    int32_t r1_0 = 0;
-    int32_t r1_1 = 0;
-    int32_t r1_2 = 0;
-    int32_t r1_3 = 0;
+    int32_t r1_0 = 0, r1_1 = 0, r1_2 = 0, r1_3 = 0;
     if ((uint32_t)((int32_t)(first)) < 1) {
       const int32_t *const at0 = &sums[c];
-      int32_t r2_0 = at0[0];
-      int32_t r2_1 = at0[1];
-      int32_t r2_2 = at0[2];
-      int32_t r2_3 = at0[3];
+      int32_t r2_0 = at0[0], r2_1 = at0[1], r2_2 = at0[2], r2_3 = at0[3];
       r1_0 = r2_0;
       r1_1 = r2_1;
       r1_2 = r2_2;
@@ -242,10 +172,7 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
         const int8_t *const at1 = &x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r3_0 = at1[0];
-        int32_t r3_1 = at1[1];
-        int32_t r3_2 = at1[2];
-        int32_t r3_3 = at1[3];
+        int32_t r3_0 = at1[0], r3_1 = at1[1], r3_2 = at1[2], r3_3 = at1[3];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
         r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);
@@ -259,30 +186,22 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
       sums[(int32_t)(3 + c)] = (int32_t)r1_3;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      int32_t r4_0 = (int32_t)((uint32_t)r1_0 - (uint32_t)(int32_t)(area * zero_in));
-      int32_t r4_1 = (int32_t)((uint32_t)r1_1 - (uint32_t)(int32_t)(area * zero_in));
-      int32_t r4_2 = (int32_t)((uint32_t)r1_2 - (uint32_t)(int32_t)(area * zero_in));
-      int32_t r4_3 = (int32_t)((uint32_t)r1_3 - (uint32_t)(int32_t)(area * zero_in));
-      int32_t r5_0 = tmo_rescale(r4_0, (int32_t)(multiplier), (int32_t)(shift));
-      int32_t r5_1 = tmo_rescale(r4_1, (int32_t)(multiplier), (int32_t)(shift));
-      int32_t r5_2 = tmo_rescale(r4_2, (int32_t)(multiplier), (int32_t)(shift));
-      int32_t r5_3 = tmo_rescale(r4_3, (int32_t)(multiplier), (int32_t)(shift));
-      int32_t r6_0 = (int32_t)((uint32_t)r5_0 + (uint32_t)(int32_t)(zero_out));
-      int32_t r6_1 = (int32_t)((uint32_t)r5_1 + (uint32_t)(int32_t)(zero_out));
-      int32_t r6_2 = (int32_t)((uint32_t)r5_2 + (uint32_t)(int32_t)(zero_out));
-      int32_t r6_3 = (int32_t)((uint32_t)r5_3 + (uint32_t)(int32_t)(zero_out));
-      int32_t r7_0 = (r6_0 > (int32_t)(low) ? r6_0 : (int32_t)(low));
-      int32_t r7_1 = (r6_1 > (int32_t)(low) ? r6_1 : (int32_t)(low));
-      int32_t r7_2 = (r6_2 > (int32_t)(low) ? r6_2 : (int32_t)(low));
-      int32_t r7_3 = (r6_3 > (int32_t)(low) ? r6_3 : (int32_t)(low));
-      int32_t r8_0 = (r7_0 < (int32_t)(high) ? r7_0 : (int32_t)(high));
-      int32_t r8_1 = (r7_1 < (int32_t)(high) ? r7_1 : (int32_t)(high));
-      int32_t r8_2 = (r7_2 < (int32_t)(high) ? r7_2 : (int32_t)(high));
-      int32_t r8_3 = (r7_3 < (int32_t)(high) ? r7_3 : (int32_t)(high));
-      int32_t r9_0 = r8_0;
-      int32_t r9_1 = r8_1;
-      int32_t r9_2 = r8_2;
-      int32_t r9_3 = r8_3;
+      int32_t r4_0 = (int32_t)((uint32_t)r1_0 - (uint32_t)(int32_t)(area * zero_in)),
+              r4_1 = (int32_t)((uint32_t)r1_1 - (uint32_t)(int32_t)(area * zero_in)),
+              r4_2 = (int32_t)((uint32_t)r1_2 - (uint32_t)(int32_t)(area * zero_in)),
+              r4_3 = (int32_t)((uint32_t)r1_3 - (uint32_t)(int32_t)(area * zero_in)),
+              r5_0 = tmo_rescale(r4_0, (int32_t)(multiplier), (int32_t)(shift)),
+              r5_1 = tmo_rescale(r4_1, (int32_t)(multiplier), (int32_t)(shift)),
+              r5_2 = tmo_rescale(r4_2, (int32_t)(multiplier), (int32_t)(shift)),
+              r5_3 = tmo_rescale(r4_3, (int32_t)(multiplier), (int32_t)(shift)),
+              r6_0 = (int32_t)((uint32_t)r5_0 + (uint32_t)(int32_t)(zero_out)),
+              r6_1 = (int32_t)((uint32_t)r5_1 + (uint32_t)(int32_t)(zero_out)),
+              r6_2 = (int32_t)((uint32_t)r5_2 + (uint32_t)(int32_t)(zero_out)),
+              r6_3 = (int32_t)((uint32_t)r5_3 + (uint32_t)(int32_t)(zero_out)), r7_0 = (r6_0 > (int32_t)(low) ? r6_0 : (int32_t)(low)),
+              r7_1 = (r6_1 > (int32_t)(low) ? r6_1 : (int32_t)(low)), r7_2 = (r6_2 > (int32_t)(low) ? r6_2 : (int32_t)(low)),
+              r7_3 = (r6_3 > (int32_t)(low) ? r6_3 : (int32_t)(low)), r8_0 = (r7_0 < (int32_t)(high) ? r7_0 : (int32_t)(high)),
+              r8_1 = (r7_1 < (int32_t)(high) ? r7_1 : (int32_t)(high)), r8_2 = (r7_2 < (int32_t)(high) ? r7_2 : (int32_t)(high)),
+              r8_3 = (r7_3 < (int32_t)(high) ? r7_3 : (int32_t)(high)), r9_0 = r8_0, r9_1 = r8_1, r9_2 = r8_2, r9_3 = r8_3;
       y[c] = (int8_t)r9_0;
       y[(int32_t)(1 + c)] = (int8_t)r9_1;
       y[(int32_t)(2 + c)] = (int8_t)r9_2;
@@ -305,12 +224,9 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
       sums[c] = (int32_t)r1;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
-      int32_t r4 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(area * zero_in));
-      int32_t r5 = tmo_rescale(r4, (int32_t)(multiplier), (int32_t)(shift));
-      int32_t r6 = (int32_t)((uint32_t)r5 + (uint32_t)(int32_t)(zero_out));
-      int32_t r7 = (r6 > (int32_t)(low) ? r6 : (int32_t)(low));
-      int32_t r8 = (r7 < (int32_t)(high) ? r7 : (int32_t)(high));
-      int32_t r9 = r8;
+      int32_t r4 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(area * zero_in)),
+              r5 = tmo_rescale(r4, (int32_t)(multiplier), (int32_t)(shift)), r6 = (int32_t)((uint32_t)r5 + (uint32_t)(int32_t)(zero_out)),
+              r7 = (r6 > (int32_t)(low) ? r6 : (int32_t)(low)), r8 = (r7 < (int32_t)(high) ? r7 : (int32_t)(high)), r9 = r8;
       y[c] = (int8_t)r9;
     }
   }

@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.instructions import Instruction, InstructionTable, PackedUnit, VectorUnit, shape_of
@@ -75,7 +75,25 @@ def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
     """Return the body of a function. Raises KernelError for unsupported statements."""
     writer = Writer(table)
     writer.body(for_target(kernel, table).body)
-    return writer.lines
+    return joined(writer.lines)
+
+
+def joined(lines: Sequence[str]) -> list[str]:
+    """Join adjacent declarations of one type, as `int32_t a = x[0], b = -a;`."""
+    text: list[str] = []
+    for begins, run in groupby(lines, lambda line: (found := DECLARATION.match(line)) and found[0]):
+        if begins is None:
+            text += run
+            continue
+        whole = [line.removeprefix(begins).replace(" ", "\0") for line in run]  # wraps between declarations only
+        rows = textwrap.wrap(", ".join(whole).replace(";,", ","), WIDTH - len(begins), break_long_words=False)
+        text += [row.replace("\0", " ") for row in (begins + rows[0], *(" " * len(begins) + row for row in rows[1:]))]
+    return text
+
+
+DECLARATION = re.compile(r" *(?:const )?u?(?:int\d+_t|float) (?=\w+ = .*;$)")
+WIDTH = 140
+"""Columns of the C that is wrapped."""
 
 
 def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
@@ -100,10 +118,10 @@ def library_function(
     begins = [table.begins] if table.begins else []
     for own in (t for t in kernel.tensors if t.values):
         values = f"static const {own.type.c} {own.name}[] = {{{', '.join(map(str, own.values))}}};"
-        begins += textwrap.wrap(values, 140, subsequent_indent="  ")
+        begins += textwrap.wrap(values, WIDTH, subsequent_indent="  ")
     used = {name: kind for name, kind in named.items() if re.search(rf"\b{name}\b", body) and given(name) != name}
     begins += [f"{kind} {name} = {given(name)};" for name, kind in used.items()]
-    whole = "\n".join([*(f"  {line}" for line in begins), body, *([f"  {ends}"] if ends else [])])
+    whole = "\n".join([*joined([f"  {line}" for line in begins]), body, *([f"  {ends}"] if ends else [])])
     return f"{head} {{\n{whole}\n}}\n"
 
 
