@@ -13,7 +13,6 @@ import argparse
 import functools
 import json
 import math
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import operator_models
+import tables
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import unseen
@@ -126,7 +126,13 @@ def fit(core: str, families: Families, *, show: bool) -> dict[str, Any]:
             figures = f"{np.median(np.abs(off)):6.1%} {min(off):+7.1%} {max(off):+7.1%}"
             print(f"{core} {kernel:44} {len(each):4} {figures} {kernels[kernel]}")
     invoke, operator = around(families)
-    return {"invoke": round(invoke), "operator": round(operator, 1), "kernels": kernels, "high": 0.0, "low": 0.0}
+    return {
+        "invoke": round(invoke),
+        "operator": round(operator, 1),
+        "kernels": tables.by_kind(kernels),
+        "high": 0.0,
+        "low": 0.0,
+    }
 
 
 def rounded_up(share: float) -> float:
@@ -135,11 +141,8 @@ def rounded_up(share: float) -> float:
 
 
 def _write(whole: Mapping[str, Any]) -> None:
-    """Write the JSON with a line for each kernel."""
-    text = json.dumps(whole, indent=1)
-    TABLE.write_text(
-        re.sub(r"\{\s+([^{}]*?)\s+\}", lambda m: f"{{{' '.join(m[1].split())}}}", text) + "\n", encoding="utf-8"
-    )
+    """Write the JSON with a line for each kind of kernel."""
+    TABLE.write_text(tables.json_lines(whole, 4) + "\n", encoding="utf-8")
     builtin_cost.builtins.cache_clear()
 
 

@@ -21,7 +21,6 @@ import math
 import os
 import pickle
 import random
-import re
 import struct
 import sys
 import tempfile
@@ -47,7 +46,7 @@ from property.oracle import convert
 
 import tflm_memopt
 from tflm_memopt.analysis import costs
-from tflm_memopt.analysis.costs import AMOUNTS, Work, estimate
+from tflm_memopt.analysis.costs import AMOUNTS, Work, by_amount, by_kernel, estimate
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.ops.packing import TARGETS
@@ -264,9 +263,22 @@ def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:
 
 
 def written(whole: Mapping[str, Any]) -> str:
-    """Return costs.json with a line for each kernel."""
-    text = json.dumps({"library": tflm_memopt.__version__, "amounts": AMOUNTS, **whole}, indent=1)
-    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+    """Return costs.json with a line for each kind of kernel."""
+    cores = {}
+    for core, found in whole.items():
+        costs_of = {kernel: _not_zero(each) for kernel, each in found["kernels"].items()}
+        cores[core] = {**found, "kernels": tables.by_kind(costs_of)}
+    return tables.json_lines({"library": tflm_memopt.__version__, "cores": cores}, 4) + "\n"
+
+
+def _not_zero(each: Sequence[float]) -> dict[str, float]:
+    return {amount: cost for amount, cost in zip(AMOUNTS, each, strict=True) if cost}
+
+
+def stored(path: Path) -> dict[str, Any]:
+    """Return the tables by core of a file that written() made, or none if there is no file."""
+    cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"] if path.exists() else {}
+    return {core: {**found, "kernels": by_amount(by_kernel(found["kernels"]))} for core, found in cores.items()}
 
 
 def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
@@ -296,17 +308,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if args.update:
             tables.require(args.update, "costs")
-        old = json.loads(args.output.read_text()) if args.output.exists() else {"cores": {}}
+        old = stored(args.output)
         if args.missing:
             seeds = [seed for seed in range(args.networks) if fit_networks.is_rare(seed)]
-            found = old["cores"] | _with_missing(old["cores"], _fits(chosen, seeds, args.jobs, old["cores"]))
+            found = old | _with_missing(old, _fits(chosen, seeds, args.jobs, old))
         else:
-            fits = old["cores"] if args.keep else _fits(chosen, seeds_of(args.networks), args.jobs)
+            fits = old if args.keep else _fits(chosen, seeds_of(args.networks), args.jobs)
             for name, fit in fits.items():
-                fit["kernels"] = _with_undrawn(fit["kernels"], old["cores"].get(name, fit)["kernels"])
-            found = old["cores"] | _with_errors(chosen, fits, args.held_out)
+                fit["kernels"] = _with_undrawn(fit["kernels"], old.get(name, fit)["kernels"])
+            found = old | _with_errors(chosen, fits, args.held_out)
         ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
-        args.output.write_text(written({"cores": ordered}))
+        args.output.write_text(written(ordered))
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
     print(table(ordered))

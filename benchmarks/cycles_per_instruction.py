@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-import re
 import sys
 import tempfile
 from collections import defaultdict
@@ -23,6 +22,7 @@ from typing import Any
 import costs
 import cycles
 import cycles_trace
+import tables
 from cycles_rules import M0, M0_PLUS, M3, M4, Pipeline
 from cycles_trace import Run
 
@@ -131,9 +131,8 @@ def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> R
 
 
 def written(whole: Mapping[str, Any]) -> str:
-    """Return the JSON with a line for each kernel."""
-    text = json.dumps(whole, indent=1)
-    return re.sub(r"\[\s+([^\[\]{}\"]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+    """Return the JSON with a line for each kind of kernel."""
+    return tables.json_lines(whole, 4) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -156,10 +155,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             samples = plans(core.target, args.models, args.networks)
             found[core.known_as] = {
                 "flashes": [flash.key for flash in waits],
-                "cmsis_nn": cmsis_nn(name, waits),
-                "kernels": rates(core, samples, waits),
+                "cmsis_nn": tables.by_kind(cmsis_nn(name, waits)),
+                "kernels": tables.by_kind(rates(core, samples, waits)),
             }
-            print(f"{core.known_as}: {found[core.known_as]['kernels']['']}", file=sys.stderr)
+            print(f"{core.known_as}: {found[core.known_as]['kernels']['']['']}", file=sys.stderr)
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
     error = {"least": round(min(1, *off), 3), "most": round(max(1, *off), 3)}

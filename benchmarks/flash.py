@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import tables
 from size import image
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -159,8 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             known["library"][core.known_as] = of_library(core)
     except (OSError, RuntimeError) as error:
         parser.error(str(error))
-    text = re.sub(r"\{\s+([^{}]*?)\s+\}", lambda m: f"{{{' '.join(m[1].split())}}}", json.dumps(known, indent=1))
-    args.write.write_text(text + "\n", encoding="utf-8")
+    args.write.write_text(tables.json_lines(known, 2) + "\n", encoding="utf-8")
     return 0
 
 

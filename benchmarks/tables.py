@@ -11,6 +11,7 @@ skipped and listed. benchmarks/published.py defines the tables.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -18,10 +19,12 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from published import Table
+
+T = TypeVar("T")
 
 
 def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1) -> str:
@@ -35,6 +38,38 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
     titles = list(titles)
     rule = ["---" if i < left else "---:" for i in range(len(titles))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (titles, rule, *rows))
+
+
+def json_lines(document: object, depth: int, indent: str = "\n") -> str:
+    r"""JSON in which objects and lists down to a depth have a line for each value, unless they hold plain values only.
+
+    >>> print(json_lines({"source": {"n": 1}, "rows": [{"a": 1}, {"a": 2}]}, 2))
+    {
+     "source": {"n": 1},
+     "rows": [
+      {"a": 1},
+      {"a": 2}
+     ]
+    }
+    """
+    values = document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()
+    if not depth or not any(isinstance(one, (dict, list)) for one in values):
+        return json.dumps(document)
+    inner = indent + " "
+    rows = [json_lines(one, depth - 1, inner) for one in values]
+    if isinstance(document, dict):
+        rows = [f"{json.dumps(name)}: {row}" for name, row in zip(document, rows, strict=True)]
+    begin, end = "{}" if isinstance(document, dict) else "[]"
+    return f"{begin}{inner}{f',{inner}'.join(rows)}{indent}{end}"
+
+
+def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
+    """Values of kernels by kind and way of computing, which tflm_memopt.analysis.costs.by_kernel() joins again."""
+    nested: dict[str, dict[str, T]] = {}
+    for kernel, each in kernels.items():
+        kind, _, way = kernel.partition(" ")
+        nested.setdefault(kind, {})[way] = each
+    return nested
 
 
 def updated(text: str, name: str, table: str, of: str = "") -> str:

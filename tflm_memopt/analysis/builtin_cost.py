@@ -14,6 +14,7 @@ from functools import cache
 from importlib import resources
 
 from tflm_memopt.analysis.builtin_work import kernel_work
+from tflm_memopt.analysis.costs import by_kernel
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
@@ -114,4 +115,6 @@ def builtins(core: str) -> Builtins | None:
     """Return the costs on a core, or None if nothing was counted there."""
     text = resources.files("tflm_memopt.analysis").joinpath("builtin_costs.json").read_text(encoding="utf-8")
     found = json.loads(text)["cores"].get(LIKE.get(core, core))
-    return Builtins(**found, dsp=core not in WITHOUT_DSP) if found else None
+    if not found:
+        return None
+    return Builtins(**found | {"kernels": by_kernel(found["kernels"])}, dsp=core not in WITHOUT_DSP)

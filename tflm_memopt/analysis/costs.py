@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import resources
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.packing import family
@@ -147,11 +147,27 @@ def counted(kernels: Costs, work: Iterable[Work]) -> bool:
 def tables() -> Mapping[str, Table]:
     """Return the tables by core."""
     text = resources.files("tflm_memopt.analysis").joinpath("costs.json").read_text(encoding="utf-8")
-    found = {core: Table(core=core, **values) for core, values in json.loads(text)["cores"].items()}
+    found = {
+        core: Table(core=core, **values | {"kernels": by_amount(by_kernel(values["kernels"]))})
+        for core, values in json.loads(text)["cores"].items()
+    }
     return {
         core: replace(table, kernels={**table.kernels, **_messages(core), **_own(table.kernels)})
         for core, table in found.items()
     }
+
+
+T = TypeVar("T")
+
+
+def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
+    """Return values by kernel, such as "CONV tiles", from values by kind and way, such as "CONV" and "tiles"."""
+    return {f"{kind} {way}".strip(): each for kind, ways in nested.items() for way, each in ways.items()}
+
+
+def by_amount(kernels: Mapping[str, Mapping[str, float]]) -> dict[str, list[float]]:
+    """Return the costs of each kernel in the order of AMOUNTS. Amounts without costs are not stored."""
+    return {kernel: [each.get(name, 0.0) for name in AMOUNTS] for kernel, each in kernels.items()}
 
 
 def _own(measured: Costs) -> Costs:

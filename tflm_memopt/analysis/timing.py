@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from tflm_memopt.analysis.costs import Work, counted, estimate, tables
+from tflm_memopt.analysis.costs import Work, by_kernel, counted, estimate, tables
 from tflm_memopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
         low, high = waits[some[0]] if certain else 0.0, max(waits[n] for n in some)
         return error[0] * (least + low), error[1] * (most + high)
 
-    kernels, cmsis_nn = ({name: span(each) for name, each in found[of].items()} for of in ("kernels", "cmsis_nn"))
-    return Rates(kernels, cmsis_nn)
+    return Rates(*({name: span(each) for name, each in by_kernel(found[of]).items()} for of in ("kernels", "cmsis_nn")))
 
 
 def timings(core: str) -> tuple[str, ...]:
