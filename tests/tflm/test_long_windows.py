@@ -6,8 +6,11 @@ import random
 
 import pytest
 from models import Net
+from property.floats import in_float, inputs_of, same_floats
+from property.oracle import convert, original, rewritten, run
 
 import tflm_memopt
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Builtin
 
@@ -69,3 +72,19 @@ def test_raw_audio_takes_little_more_than_its_samples(stride: int) -> None:
     assert result.report.arena.head < 4000 + 1_500
     assert read(result.model).graph.ops[0].options["custom_code"] == "TMO_REGION"
     assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
+
+
+@pytest.mark.parametrize(("kernel", "stride", "padding"), [(80, 4, "SAME"), (128, 16, "VALID"), (240, 160, "SAME")])
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_windows_of_float32(kernel: int, stride: int, padding: str, depthwise: bool) -> None:
+    """An infinite sample changes only the windows that read it."""
+    net = Net()
+    x, options = net.input((1, 1, 1000, 2)), {"kernel": (1, kernel), "stride": (1, stride), "padding": padding}
+    x = net.depthwise_conv2d(x, multiplier=2, **options) if depthwise else net.conv2d(x, 3, **options)
+    data = in_float(net.model(net.conv2d(x, 4, kernel=(1, 3))), 1)
+    made = convert(data, ConversionOptions(seconds=0))
+    assert made is not None
+    assert not [step for step in made[1].plan.steps if isinstance(step, Builtin)]
+    before, after = original(data), rewritten(made[0])
+    for inputs in inputs_of(data, 1):
+        same_floats(run(before, inputs, 1)[0], run(after, inputs, 1)[0], f"{kernel} {stride} {padding}")

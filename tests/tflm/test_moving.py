@@ -86,7 +86,7 @@ def test_mirror_pad(shape: Shape, height: Pair, width: Pair, depth: Pair, reflec
 
 
 @EXAMPLES
-@given(shape=shapes, axis=st.integers(1, 3), others=st.lists(st.integers(1, 4), max_size=3), negative=st.booleans(),
+@given(shape=shapes, axis=st.integers(1, 3), others=st.lists(st.integers(1, 4), max_size=6), negative=st.booleans(),
        streamed=st.booleans(), dtype=types)  # fmt: skip
 def test_concatenation(shape: Shape, axis: int, others: list[int], negative: bool, streamed: bool, dtype: str) -> None:
     net = Net(activations=dtype)
@@ -121,7 +121,8 @@ def test_split(shape: Shape, axis: int, count: int, form: str, streamed: bool, d
 @pytest.mark.slow
 @EXAMPLES
 @example((1, 1, 2, 1), 3, 1, True, "INT8")  # an iteration must not wait for an operand that it does not read
-@given(shape=shapes, count=st.integers(1, 3), axis=st.integers(1, 3), streamed=st.booleans(), dtype=types)
+@example((1, 3, 2, 2), 9, 1, True, "INT8")  # more tensors than an operator reads
+@given(shape=shapes, count=st.integers(1, 9), axis=st.integers(1, 3), streamed=st.booleans(), dtype=types)
 def test_pack(shape: Shape, count: int, axis: int, streamed: bool, dtype: str) -> None:
     net = Net(activations=dtype)
     xs = [net.reshape(image(net, shape, streamed=streamed), shape[1:]) for _ in range(count)]

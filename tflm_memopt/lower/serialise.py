@@ -169,7 +169,7 @@ def _shapes_of_kind(r: np.void, tensors: tuple[ProgramTensor, ...]) -> Shapes:
         shapes[own] = (1,)
     elif traits.constants.value:
         shapes["weights"] = tuple(sizes[axis] for axis in traits.constants.value)
-        if traits.slides and traits.reads == FLOAT_BYTES:
+        if traits.biased and traits.reads == FLOAT_BYTES:
             shapes["weights"] = (*shapes["weights"][:-1], FLOAT_BYTES * shapes["weights"][-1])
     if r["flags"] & Flags.NIBBLES:
         shapes["weights"] = (-(-math.prod(shapes["weights"]) // 2),)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from conftest import thinned
 from models import Net
+from moving import transpose_conv
+from property.floats import in_float
 from unit.command import partly_dead
 
 import tflm_memopt
@@ -40,8 +42,18 @@ def network() -> bytes:
     return net.model(net.softmax(net.fully_connected(y, 14)))
 
 
+@cache
+def floats() -> bytes:
+    """Return a float32 model with filters of every kind."""
+    net = Net(2)
+    x = net.depthwise_conv2d(net.conv2d(net.input((1, 8, 8, 3)), 8, kernel=(3, 3), stride=(2, 2)))
+    y = transpose_conv(net, net.conv2d(x, 4), 8, kernel=(3, 3), stride=(2, 2))
+    return in_float(net.model(net.fully_connected(net.mean(y, (1, 2), keep=False), 5)), 1)
+
+
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     **{target: (network, {"target": target}) for target in ("generic", "cortex-m4", "cortex-m55", "rv32-v")},
+    "float32": (floats, {}),
     "two cores": (network, {"cores": 2, "target": "cortex-m33"}),
     "groups": (network, {"op_per": "group"}),
     "dead channels": (partly_dead, {}),
@@ -99,6 +111,11 @@ def test_every_flipped_bit_is_found(name: str) -> None:
                 if not compare_programs([unpack(one) for one in others], form).different:
                     missed.append(f"{what}, byte {byte}")
     assert missed == []
+
+
+def test_every_float32_filter_has_its_counterpart() -> None:
+    found = compared(*converted("float32"))
+    assert (found.equal, found.unknown, found.different) == (5, 0, ())
 
 
 @pytest.mark.slow

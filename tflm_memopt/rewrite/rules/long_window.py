@@ -4,13 +4,14 @@ A window along one axis reads `kernel` samples for each output, and its next out
 The rewrite stores `outputs * stride` samples in a row. A window then has fewer rows and a stride of one, and yields
 `outputs` outputs. Each of these outputs has a filter of its own, which is shifted by `stride` samples from the previous
 one. Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples of a row as channels,
-DEPTHWISE_CONV_2D as pixels. A pool has no weights, so its rows are chosen such that windows consist of whole rows.
+DEPTHWISE_CONV_2D as pixels. A pool has no weights, and a weight of zero does not remove an infinite float32 sample, so
+their rows are chosen such that windows consist of whole rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext, Span
 from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, has
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
 
 MOST_OUTPUTS = 64
 """Limit of the number of outputs per row, by which the bytes of the filters are multiplied."""
@@ -74,7 +75,7 @@ def long_window(graph: Graph, op: Op) -> LongWindow | None:
     filter_ = source if pools else graph.tensors[op.inputs[1]]
     if any(len(t.shape) != 4 for t in (source, filter_, output)) or source.shape[0] != 1:
         return None
-    if not pools and (filter_.data is None or filter_.dtype != "INT8"):
+    if not pools and (filter_.data is None or filter_.dtype not in ("INT8", "FLOAT32")):
         return None
     context = OperatorContext(graph, op)
     spans, axes = context.spans(), (source.shape[1:3], context.kernel(), context.strides(), context.dilations())
@@ -89,7 +90,7 @@ def long_window(graph: Graph, op: Op) -> LongWindow | None:
 def check(graph: Graph, ops: Ops) -> str | None:
     (op,) = ops
     long = long_window(graph, op)
-    form = None if long is None else form_of(op, long)
+    form = None if long is None else form_of(graph, op, long)
     if long is None or form is None:
         return f"its window has no form of at most {MAX_KERNEL_H} rows"
     extended, made = _rewritten(graph, op, long, form)
@@ -100,57 +101,28 @@ def check(graph: Graph, ops: Ops) -> str | None:
 def rewrite(graph: Graph, ops: Ops) -> Graph:
     (op,) = ops
     long = long_window(graph, op)
-    form = None if long is None else form_of(op, long)
+    form = None if long is None else form_of(graph, op, long)
     if long is None or form is None:
         raise ValueError("this is not a long window along one axis")
     extended, made = _rewritten(graph, op, long, form)
     return replace(extended, ops=tuple(n for o in graph.ops for n in (made if o.index == op.index else (o,))))
 
 
-def form_of(op: Op, long: LongWindow) -> _Form | None:
+def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
     """Return the form with the fewest outputs per row whose window fits the height limit, or None if there is none."""
-    if op.type in POOLS:
+    if op.type in POOLS or graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
-        if samples is None or long.along.before or long.along.after:
+        if samples is None or ((long.along.before or long.along.after) and not _ignores_zeros(graph, op)):
             return None
         return _Form(1, samples, long.kernel // samples, long.stride // samples)
     outputs = next((n for n in range(1, MOST_OUTPUTS + 1) if long.rows(n) <= MAX_KERNEL_H), None)
     return None if outputs is None else _Form(outputs, outputs * long.stride, long.rows(outputs), 1)
 
 
-@dataclass
-class NewOps:
-    """Tensors and operators that replace an operator."""
-
-    op: Op
-    tensors: dict[TensorId, Tensor]
-    index: int
-    """The highest operator index in use."""
-    ops: list[Op] = field(default_factory=list)
-
-    def put(self, like: Tensor, shape: tuple[int, ...], **changes: Any) -> TensorId:
-        tensor = max(self.tensors) + 1
-        self.tensors[tensor] = replace(like, id=tensor, name=f"{like.name}/rows", shape=shape, **changes)
-        return tensor
-
-    def integers(self, values: Sequence[Any]) -> TensorId:
-        data = np.array(values, np.int32)
-        like = replace(self.tensors[self.op.inputs[0]], dtype="INT32", quantization=None)
-        return self.put(like, data.shape, data=data)
-
-    def add(self, kind: str, inputs: Sequence[TensorId], output: TensorId, **options: Any) -> TensorId:
-        self.index += 1
-        self.ops.append(Op(self.index, kind, tuple(inputs), (output,), options, sources=self.op.stands_for))
-        return output
-
-    def shaped(self, x: TensorId, *shape: int) -> TensorId:
-        return self.add("RESHAPE", [x], self.put(self.tensors[x], shape))
-
-    def first(self, x: TensorId, *shape: int) -> TensorId:
-        """Return the first elements of a tensor along each axis."""
-        begin, size = self.integers([0] * len(shape)), self.integers(shape)
-        return self.add("SLICE", [x, begin, size], self.put(self.tensors[x], shape))
+def _ignores_zeros(graph: Graph, op: Op) -> bool:
+    """Return whether samples of zero do not change the result."""
+    return op.type in WEIGHTED and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
 
 
 def _rewritten(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[Graph, Ops]:
@@ -209,21 +181,21 @@ def _constants(
             yield tensor, data, _repeated(tensor, form.outputs, each=not summed)
 
 
-def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[np.int8]:
+def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
     """Return the filters for the outputs of a row, each shifted by `stride` samples from the one before: [outputs * O,
     window, 1, C].
     """
-    samples = np.asarray(filter_.data, np.int8).reshape(filter_.shape[0], long.kernel, long.channels)
-    made = np.zeros((form.outputs, len(samples), form.window * form.samples, long.channels), np.int8)
+    samples = np.asarray(filter_.data).reshape(filter_.shape[0], long.kernel, long.channels)
+    made = np.zeros((form.outputs, len(samples), form.window * form.samples, long.channels), samples.dtype)
     for n, one in enumerate(made):
         one[:, n * long.stride : n * long.stride + long.kernel] = samples
     return made.reshape(form.outputs * len(samples), form.window, 1, -1)
 
 
-def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[np.int8]:
+def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
     """Return the filters for the outputs of a row of DEPTHWISE_CONV_2D: [1, window, samples, O * outputs]."""
-    samples = np.asarray(filter_.data, np.int8).reshape(long.kernel, -1)
-    made = np.zeros((form.window * form.samples, samples.shape[1], form.outputs), np.int8)
+    samples = np.asarray(filter_.data).reshape(long.kernel, -1)
+    made = np.zeros((form.window * form.samples, samples.shape[1], form.outputs), samples.dtype)
     for n in range(form.outputs):
         made[n * long.stride : n * long.stride + long.kernel, :, n] = samples
     return made.reshape(1, form.window, form.samples, -1)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.ops.context import EXPLICIT_PADDING, Span
-from tflm_memopt.rewrite.rules.long_window import POOLS, LongWindow, NewOps, form_of, long_window
-from tflm_memopt.rewrite.rules.rule import Ops, Rule
+from tflm_memopt.rewrite.rules.long_window import POOLS, LongWindow, form_of, long_window
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
 
 MOST_CLIPPED = 16
 """Limit of the number of clipped windows, since each has its own operators in the program."""
@@ -46,7 +46,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
     if len(clipped) > MOST_CLIPPED:
         return f"{len(clipped)} of its windows are clipped, at most {MOST_CLIPPED}"
     inner = [part for part in parts if part.windows > 1]
-    if long is None or any(form_of(op, replace(long, along=Span(p.windows, 0, 0))) is None for p in inner):
+    if long is None or any(form_of(graph, op, replace(long, along=Span(p.windows, 0, 0))) is None for p in inner):
         return f"its window has no form of at most {MAX_KERNEL_H} rows"
     return None
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor
+import numpy as np
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
 
 Ops = tuple[Op, ...]
 
@@ -18,6 +20,40 @@ class Rule(NamedTuple):
     match: Callable[[Graph, Op], Ops | None]
     check: Callable[[Graph, Ops], str | None]
     rewrite: Callable[[Graph, Ops], Graph]
+
+
+@dataclass
+class NewOps:
+    """Tensors and operators that replace an operator."""
+
+    op: Op
+    tensors: dict[TensorId, Tensor]
+    index: int
+    """The highest operator index in use."""
+    ops: list[Op] = field(default_factory=list)
+
+    def put(self, like: Tensor, shape: tuple[int, ...], **changes: Any) -> TensorId:
+        tensor = max(self.tensors) + 1
+        self.tensors[tensor] = replace(like, id=tensor, name=f"{like.name}/rows", shape=shape, **changes)
+        return tensor
+
+    def integers(self, values: Sequence[Any]) -> TensorId:
+        data = np.array(values, np.int32)
+        like = replace(self.tensors[self.op.inputs[0]], dtype="INT32", quantization=None)
+        return self.put(like, data.shape, data=data)
+
+    def add(self, kind: str, inputs: Sequence[TensorId], output: TensorId, **options: Any) -> TensorId:
+        self.index += 1
+        self.ops.append(Op(self.index, kind, tuple(inputs), (output,), options, sources=self.op.stands_for))
+        return output
+
+    def shaped(self, x: TensorId, *shape: int) -> TensorId:
+        return self.add("RESHAPE", [x], self.put(self.tensors[x], shape))
+
+    def first(self, x: TensorId, *shape: int) -> TensorId:
+        """Return the first elements of a tensor along each axis."""
+        begin, size = self.integers([0] * len(shape)), self.integers(shape)
+        return self.add("SLICE", [x, begin, size], self.put(self.tensors[x], shape))
 
 
 def has(op: Op, k: int) -> bool:

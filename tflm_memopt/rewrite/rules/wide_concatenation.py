@@ -1,26 +1,31 @@
-"""Splits a CONCATENATION of many tensors into a chain of smaller ones."""
+"""Splits a CONCATENATION or PACK of many tensors into a chain of smaller CONCATENATIONs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from tflm_memopt.format.limits import MAX_INPUTS
-from tflm_memopt.model.graph import ABSENT, Graph, Op
+from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    wide = op.type == "CONCATENATION" and len(op.inputs) > MAX_INPUTS
+    wide = op.type in ("CONCATENATION", "PACK") and len(op.inputs) > MAX_INPUTS
     return (op,) if wide and ABSENT not in op.inputs else None
 
 
 def check(graph: Graph, ops: Ops) -> str | None:
     (op,) = ops
+    fault = _fault(graph, op) if op.type == "PACK" else None
+    if fault is not None:
+        return fault
     extended, chain = _chained(graph, op)
     for part in chain:
-        reason = refusal(OperatorContext(extended, part))
+        reason = refusal(OperatorContext(extended, part)) if part.type == "CONCATENATION" else None
         if reason is not None:
             return f"it cannot be made row by row: {reason}"
     return None
@@ -32,26 +37,47 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
     return replace_ops(extended, {op.index: chain})
 
 
+def _fault(graph: Graph, op: Op) -> str | None:
+    """Return why the output of a PACK is not its inputs side by side, or None."""
+    shapes, output = {graph.tensors[t].shape for t in op.inputs}, graph.tensors[op.outputs[0]].shape
+    axis, count = (int(op.options.get(name, 0)) for name in ("axis", "valuesCount"))
+    if count != len(op.inputs) or not -len(output) <= axis < len(output):
+        return f"it packs {count} of {len(op.inputs)} inputs along axis {axis}"
+    axis %= len(output)
+    packed = output[:axis] + output[axis + 1 :]
+    return None if shapes == {packed} and output[axis] == count else f"its output has shape {list(output)}"
+
+
 def _chained(graph: Graph, op: Op) -> tuple[Graph, Ops]:
     """Return the graph with tensors for intermediate results, and the chain. Its last operator has the old index."""
-    shapes = [graph.tensors[t].shape for t in op.inputs]
-    axis = int(op.options.get("axis", 0))
-    tensors, chain = dict(graph.tensors), list[Op]()
-    joined, rest = op.inputs[:1], op.inputs[1:]
+    made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
+    inputs, axis = op.inputs, int(op.options.get("axis", 0))
+    if op.type == "PACK":
+        axis %= len(graph.tensors[op.outputs[0]].shape)
+        inputs = tuple(_thick(made, t, axis) for t in op.inputs)
+    shapes = [made.tensors[t].shape for t in inputs]
+    joined, rest = inputs[0], inputs[1:]
     while rest:
         taken, rest = rest[: MAX_INPUTS - 1], rest[MAX_INPUTS - 1 :]
-        done = len(op.inputs) - len(rest)
-        index, output = op.index, op.outputs[0]
+        output = op.outputs[0]
         if rest:
-            index, output = max(o.index for o in (*graph.ops, *chain)) + 1, max(tensors) + 1
             sizes = list(shapes[0])
             if -len(sizes) <= axis < len(sizes):
-                sizes[axis] = sum(s[axis] for s in shapes[:done] if len(s) == len(sizes))
-            result = graph.tensors[op.outputs[0]]
-            tensors[output] = replace(result, id=output, name=f"{result.name}_{done}", shape=tuple(sizes))
-        chain.append(replace(op, index=index, inputs=(*joined, *taken), outputs=(output,), sources=op.stands_for))
-        joined = (output,)
-    return replace(graph, tensors=tensors), tuple(chain)
+                sizes[axis] = sum(s[axis] for s in shapes[: len(inputs) - len(rest)] if len(s) == len(sizes))
+            output = made.put(graph.tensors[output], tuple(sizes))
+        options = {"fusedActivationFunction": "NONE", **op.options, "axis": axis}
+        joined = made.add("CONCATENATION", (joined, *taken), output, **options)
+    made.ops[-1] = replace(made.ops[-1], index=op.index)
+    return replace(graph, tensors=made.tensors), tuple(made.ops)
+
+
+def _thick(made: NewOps, tensor: TensorId, axis: int) -> TensorId:
+    """Return the tensor with a new dimension of 1."""
+    old = made.tensors[tensor]
+    shape = (*old.shape[:axis], 1, *old.shape[axis:])
+    if old.data is None:
+        return made.shaped(tensor, *shape)
+    return made.put(old, shape, data=np.asarray(old.data).reshape(shape))
 
 
 RULE = Rule("wide-concatenation", match, check, rewrite)
