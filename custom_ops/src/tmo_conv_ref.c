@@ -102,19 +102,36 @@ void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, cons
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
-/* Whether conv_small() computes a pixel: the bytes under its window fit on the stack, and gathering them costs less than it saves. The
- * limit is lower for bytes in whole rows, which form few runs anyway. */
-static bool is_small(const tmo_kernel *k) {
-  const uint32_t bytes = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->in_channels;
-  const bool by_row = tmo_reads_rows(k);
-  const bool fits = bytes <= (by_row ? TMO_GATHERED_ROWS_BYTES : TMO_GATHERED_BYTES) && k->out_channels >= (by_row ? TMO_MANY_CHANNELS : TMO_SOME_CHANNELS);
-  return (bytes <= TMO_FEW_BYTES || fits) && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
-}
-
 /* Whether the window reads only the bytes of one pixel, or of one row of pixels. */
 static TMO_ALWAYS_INLINE bool is_in_place(const tmo_kernel *k, const tmo_window *v) {
   const bool whole = k->op->kernel_h == 1 && v->count == 1 && v->columns == k->op->kernel_w;
-  return whole && (v->columns == 1 || (tmo_reads_rows(k) && k->op->dilation_w == 1)) && k->tap_step == k->in_channels && tmo_dsp_makes_outputs(k);
+  return whole && (v->columns == 1 || (tmo_reads_rows(k) && k->op->dilation_w == 1)) && k->tap_step == k->in_channels && tmo_makes_fours(k);
+}
+
+#endif
+
+/* Computes the outputs i, i + 1, ... of a pixel from runs of bytes, `some` channels at once. w: weights of the first run; sums: `some` of them. */
+static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *w, uint32_t i, int8_t *out, uint32_t some, uint32_t *sums) {
+  for (uint32_t oc = 0; oc < k->out_channels; oc += some, w += some * r->filter) {
+    const uint32_t left = k->out_channels - oc, n = left < some ? left : some;
+    tmo_begin_sums(k, sums, n, oc, i + oc);
+    add_products(r, w, n, sums);
+    tmo_end_sums(k, sums, n, oc, i + oc, out);
+  }
+}
+
+enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
+
+/* Whether conv_small() computes a pixel: its window has several runs of bytes, they fit on the stack, and gathering them costs less than
+ * it saves. For the DSP extension, the limit is lower for bytes in whole rows, which form few runs. */
+static bool is_small(const tmo_kernel *k) {
+  const tmo_op *op = k->op;
+  const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
+  const bool by_row = tmo_reads_rows(k);
+  const bool is_run = op->kernel_h == 1 && (op->kernel_w == 1 || (by_row && op->dilation_w == 1));
+  const bool fits = TMO_CORE_DSP && bytes <= (by_row ? TMO_GATHERED_ROWS_BYTES : TMO_GATHERED_BYTES) &&
+                    k->out_channels >= (by_row ? TMO_MANY_CHANNELS : TMO_SOME_CHANNELS);
+  return (bytes <= TMO_FEW_BYTES || fits) && !is_run && k->tap_step == k->in_channels && tmo_makes_fours(k);
 }
 
 /* Copies n runs of `bytes` bytes, each at `offset` from its pointer, to places `step` bytes apart. */
@@ -151,15 +168,15 @@ static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window
   }
 }
 
-/* Computes one output pixel from gathered bytes. Up to three bytes at the zero point precede them, so that all bytes are multiplied in
- * fours. They add nothing, so the weights read for them, which precede the operator's, do not matter. */
-TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+/* Computes one output pixel from gathered bytes. For the DSP extension, up to three bytes at the zero point precede them, so that all bytes
+ * are multiplied in fours. They add nothing, so the weights read for them, which precede the operator's, do not matter. */
+TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
   const uint32_t rows = v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns);
   const bool whole = rows == op->kernel_h && v->columns == op->kernel_w;
-  int8_t gathered[TMO_GATHERED_BYTES];
-  const uint32_t before = op->weights >= 4 && !tmo_copies_weights(op) ? (0 - filter) % 4 : 0;
+  int8_t gathered[MOST_GATHERED];
+  const uint32_t before = TMO_CORE_DSP && op->weights >= 4 && !tmo_copies_weights(op) ? (0 - filter) % 4 : 0;
   if (whole) {
     const uint32_t four = (uint8_t)op->input_zero_point[0] * 0x01010101u;
     memcpy(gathered, &four, sizeof four);
@@ -167,28 +184,29 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, i
     memset(gathered, op->input_zero_point[0], before + filter);
   }
   collect_taps(k, v, rows, gathered + before);
-  tmo_dsp_conv_run(k, gathered, before + filter, k->weights - before, out);
-}
-
+#if TMO_CORE_DSP
+  tmo_dsp_conv_run(k, gathered, before + filter, k->weights - before, out + i);
+#else
+  enum { SOME = FILTERS < 16 ? FILTERS : 16 }; /* the stack also holds the gathered bytes */
+  uint32_t sums[SOME];
+  const int8_t *const at = gathered;
+  const tmo_runs r = {&at, 0, 1, 1, 0, 0, 0, 0, filter, 1, 0, filter, op->input_zero_point[0]};
+  conv_runs(k, &r, k->weights, i, out, SOME, sums);
 #endif
+}
 
 /* Computes one output pixel, whose channels are outputs i, i + 1, ... */
 TMO_OWN_FRAME static void conv_large(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const tmo_runs r = find_runs(k, v);
 #if TMO_CORE_DSP
-  if ((uint32_t)r.parts * r.count == 1 && r.step == 1 && tmo_dsp_makes_outputs(k)) {
+  if ((uint32_t)r.parts * r.count == 1 && r.step == 1 && tmo_makes_fours(k)) {
     tmo_dsp_conv_run(k, r.at[0] + r.offset, r.bytes, w, out + i);
     return;
   }
 #endif
-  for (uint32_t oc = 0; oc < k->out_channels; oc += FILTERS, w += FILTERS * r.filter) {
-    const uint32_t left = k->out_channels - oc, n = left < FILTERS ? left : FILTERS;
-    uint32_t sums[FILTERS];
-    tmo_begin_sums(k, sums, n, oc, i + oc);
-    add_products(&r, w, n, sums);
-    tmo_end_sums(k, sums, n, oc, i + oc, out);
-  }
+  uint32_t sums[FILTERS];
+  conv_runs(k, &r, w, i, out, FILTERS, sums);
 }
 
 static void conv_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
@@ -220,12 +238,12 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
     tmo_dsp_conv_run(k, v->pixels[0] + v->offset, k->op->kernel_w * k->in_channels, k->weights, out + i);
     return;
   }
+#endif
   if (is_small(k)) {
-    conv_small(k, v, out + i);
+    conv_small(k, v, i, out);
     return;
   }
-  if (!tmo_has_part(TMO_PART_CONV_SUMS)) return;
-#endif
+  if (TMO_CORE_DSP && !tmo_has_part(TMO_PART_CONV_SUMS)) return;
   conv_large(k, v, i, out);
 }
 

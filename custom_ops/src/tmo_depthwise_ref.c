@@ -49,7 +49,7 @@ static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
   }
   if (tmo_depthwise_vectors(k, v, i, out)) return;
 #if TMO_CORE_DSP
-  if (tmo_dsp_makes_outputs(k) && k->in_channels == k->out_channels) {
+  if (tmo_makes_fours(k) && k->in_channels == k->out_channels) {
     depthwise_outputs(k, v, out + i);
     return;
   }

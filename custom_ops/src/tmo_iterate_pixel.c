@@ -161,7 +161,7 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
 /* Whether an unpacked operator's kernel takes whole input rows as well as pixels. */
 static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) {
 #if TMO_CORE_DSP
-  if (op->kind == TMO_OP_DEPTHWISE) return k->in_channels == k->out_channels && tmo_dsp_makes_outputs(k);
+  if (op->kind == TMO_OP_DEPTHWISE) return k->in_channels == k->out_channels && tmo_makes_fours(k);
 #else
   (void)k;
 #endif
@@ -191,7 +191,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   k.shifts = (const int8_t *)tmo_constant(program, op->shifts);
   k.sums = NULL;
 #if TMO_CORE_DSP
-  if (tmo_is_kind(op, TMO_OP_CONV) && (uint32_t)op->kernel_h * op->kernel_w * w.rows.count * w.columns.count == 1 && !tmo_has_nibbles(op) && tmo_dsp_makes_outputs(&k)) {
+  if (tmo_is_kind(op, TMO_OP_CONV) && (uint32_t)op->kernel_h * op->kernel_w * w.rows.count * w.columns.count == 1 && !tmo_has_nibbles(op) && tmo_makes_fours(&k)) {
     const int8_t *const pixel = pixel_of(run, in, w.rows.start, w.columns.start);
     tmo_dsp_conv_run(&k, pixel, k.in_channels, k.weights, pixel_of(run, out, run->unit.row, run->unit.tile));
     return TMO_OK;

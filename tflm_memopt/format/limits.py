@@ -70,7 +70,7 @@ GATHERED_BYTES = 200
 GATHERED_ROWS_BYTES = 144
 """Maximum number of bytes of a window in whole rows that CONV gathers on cores with the DSP extension."""
 FEW_BYTES = 80
-"""Maximum number of bytes of a window that CONV gathers there for any number of output channels."""
+"""Maximum number of bytes of a window that CONV gathers on all cores, for any number of output channels."""
 SOME_CHANNELS = 8
 """Minimum number of output channels for which CONV gathers larger windows."""
 MANY_CHANNELS = 16

@@ -40,19 +40,24 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return the result of tmo_dsp_makes_outputs(): whether the DSP extension computes the outputs of four channels at
-    once. complete: iterations compute outputs instead of sums.
+    """Return the result of tmo_makes_fours(): whether a call completes the outputs of at least four channels. complete:
+    iterations compute outputs instead of sums.
     """
     return complete and biased and out_channels >= LEAST_DEPTH
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether an unpacked convolution that computes four channels at once gathers the bytes of a window for the
-    DSP extension (conv_small() of tmo_conv_ref.c). rows: whether it reads whole rows.
+    """Return whether an unpacked convolution that completes four channels gathers the bytes of a window for the DSP
+    extension, if they are not adjacent (conv_small() of tmo_conv_ref.c). rows: whether it reads whole rows.
     """
     most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
-    nbytes = window.kernel_h * window.kernel_w * in_channels
-    return nbytes <= FEW_BYTES or (nbytes <= most and out_channels >= least)
+    small = window.kernel_h * window.kernel_w * in_channels <= most and out_channels >= least
+    return small or gathers_everywhere(window, in_channels)
+
+
+def gathers_everywhere(window: Window, in_channels: int) -> bool:
+    """Return whether such a convolution gathers the bytes of a window on all cores."""
+    return window.kernel_h * window.kernel_w * in_channels <= FEW_BYTES
 
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:

@@ -44,7 +44,7 @@
 #define TMO_BLOCK_PIXELS 6 /* Number of adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once from 3x3 taps. */
 #define TMO_GATHERED_BYTES 200 /* Maximum number of bytes of a window that CONV gathers on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144 /* Maximum number of bytes of a window in whole rows that CONV gathers on cores with the DSP extension. */
-#define TMO_FEW_BYTES 80 /* Maximum number of bytes of a window that CONV gathers there for any number of output channels. */
+#define TMO_FEW_BYTES 80 /* Maximum number of bytes of a window that CONV gathers on all cores, for any number of output channels. */
 #define TMO_SOME_CHANNELS 8 /* Minimum number of output channels for which CONV gathers larger windows. */
 #define TMO_MANY_CHANNELS 16 /* Minimum number of output channels for which CONV gathers larger windows in whole rows. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's first byte. */

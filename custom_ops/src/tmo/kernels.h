@@ -203,6 +203,9 @@ TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v,
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
+/* Whether a call completes the outputs of at least four channels, which tmo_dsp_outputs() computes at once. */
+static inline bool tmo_makes_fours(const tmo_kernel *k) { return k->sums == NULL && k->bias != NULL && k->out_channels >= 4; }
+
 /* Adds the products of runs with the weights of several channels to the sums of these channels. */
 typedef void tmo_add_runs_of_bytes(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
 TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
@@ -237,9 +240,6 @@ typedef struct {
 } tmo_dsp_window_job;
 
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
-
-/* Whether tmo_dsp_outputs() computes the outputs of a pixel. */
-static inline bool tmo_dsp_makes_outputs(const tmo_kernel *k) { return k->sums == NULL && k->bias != NULL && k->out_channels >= 4; }
 
 /* Computes a pixel of a convolution from one run of bytes. w: weights of the first channel. */
 TMO_LINKAGE void tmo_dsp_conv_run(const tmo_kernel *k, const int8_t *x, uint32_t bytes, const int8_t *w, int8_t *out);

@@ -21,17 +21,18 @@ SUMS_AT_ONCE = 32
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_ref.c, which processes runs of contiguous bytes for each channel, eight or four bytes at once. The
-    DSP extension computes four channels from each byte.
+    """Model tmo_conv_ref.c, which processes runs of contiguous bytes for each channel, eight or four bytes at once, and
+    gathers the bytes of small windows before. The DSP extension computes four channels from each byte.
     """
-    done = _runs(w, done)
     if not w.makes_fours:
-        return in_fours(done, w.out_channels)
+        return in_fours(_runs(w, done), w.out_channels)
     window, c = w.op.window, w.in_channels
+    in_rows = w.reads_rows and window.dilation_w == 1
+    is_run = window.kernel_h == 1 and (window.kernel_w == 1 or in_rows)
+    done = _runs(w, done, gathered=not is_run and kernel_choice.gathers_everywhere(window, c))
     fours, odd = -(-w.out_channels // 4), w.pixels * (w.out_channels % 4 > 0)
     done = replace(done, odd=odd, batches=w.pixels * fours)
-    in_rows = w.reads_rows and window.dilation_w == 1
-    if window.kernel_h == 1 and (window.kernel_w == 1 or in_rows):  # the window is read in place
+    if is_run:  # the window is read in place
         return named(replace(done, weights=w.over(w.wide * c // QUAD) * fours * 16), "direct")
     if kernel_choice.gathers(window, c, w.out_channels, rows=w.reads_rows):
         values = w.wide * c if in_rows else np.array([c])
@@ -53,12 +54,15 @@ def in_fours(done: Work, channels: int) -> Work:
     )
 
 
-def _runs(w: Windows, done: Work) -> Work:
-    """Return the work of computing each channel from runs of contiguous bytes."""
-    c = w.in_channels
-    if c > 1 and (not w.in_one_piece or w.op.window.dilation_w > 1):
-        runs, pieces = w.taps, w.taps * int(_pieces(np.array([c]))[0])
-        quads, singles = w.taps * (c // 8 + c % 8 // 4), w.taps * (c % 4)
+def _runs(w: Windows, done: Work, *, gathered: bool = False) -> Work:
+    """Return the work of computing each channel from runs of contiguous bytes. gathered: whether the bytes of a window
+    are one run.
+    """
+    c, window = w.in_channels, w.op.window
+    if gathered or (c > 1 and (not w.in_one_piece or window.dilation_w > 1)):
+        runs, size = (w.pixels, window.kernel_h * window.kernel_w * c) if gathered else (w.taps, c)
+        pieces = runs * int(_pieces(np.array([size]))[0])
+        quads, singles = runs * (size // 8 + size % 8 // 4), runs * (size % 4)
     else:
         values = w.wide * c
         runs, pieces = w.row_windows, w.over(_pieces(values))
