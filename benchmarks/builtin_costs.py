@@ -36,9 +36,7 @@ COUNTED = HERE / "builtin_counted.json"
 NETWORKS = HERE.parent / "tests/cores/unseen.json"
 TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 CARE = 0.75
-"""Weighting of the fit. 0 minimizes absolute errors, and 1 relative errors. Between them, large operators count
-more.
-"""
+"""Weighting of the fit. 0 minimizes absolute errors, and 1 relative errors. Between them, large ones count more."""
 DIGITS = 4
 """Number of digits of a coefficient."""
 

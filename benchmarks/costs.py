@@ -66,9 +66,7 @@ KEPT = ROOT / "build/costs"
 DIGITS = 4
 """Number of digits of a coefficient."""
 CARE = 0.75
-"""Weighting of the fit. 0 minimizes absolute errors, and 1 relative errors. Between them, large operators count
-more.
-"""
+"""Weighting of the fit. 0 minimizes absolute errors, and 1 relative errors. Between them, large ones count more."""
 MORE = 4
 """Number of networks after which one more is drawn, from the families of fit_networks.py for rare kernels."""
 EFFORT = 0.01
@@ -376,9 +374,7 @@ def _counted(
 
 
 def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
-    """Return the digest of the machine code that determines the counts of a core: kernels and executor,
-    without names.
-    """
+    """Return the digest of the machine code that a core's counts depend on: kernels and executor, without names."""
     files = [path for path in sources(library) if not set(path.stem.split("_")) & NOT_COUNTED]
     command = [f"{core.prefix}gcc", *compile_flags(core, library)]
     with tempfile.TemporaryDirectory() as folder:

@@ -87,9 +87,7 @@ class Drawn:
         )  # type: ignore[arg-type]
 
     def inverted(self) -> None:
-        """Add an inverted residual: expand, depthwise, perhaps a gate, project, and a shortcut if the shapes allow
-        it.
-        """
+        """Add an inverted residual: expand, depthwise, perhaps a gate, project, and a shortcut if shapes allow."""
         before, shape = self.x, self.shape
         wide = min(240, shape[3] * self.rng.choice((2, 3, 4, 6)))
         self.conv(wide, (ONE,), stride=ONE)
@@ -239,9 +237,7 @@ def rare(seed: int) -> bytes:
 
 
 def decoded(net: Net, x: int) -> list[int]:
-    """Add the ends of pose networks and detectors: indices of extremes, comparisons, int32 arithmetic and selected
-    values.
-    """
+    """Add the ends of pose networks and detectors: extremes' indices, comparisons, int32 sums and selections."""
     _, h, w, c = shape = net.shape(x)
     real = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
     mask = two(net, "LESS", real, floats(net, [0.5]), "BOOL")

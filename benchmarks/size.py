@@ -64,9 +64,7 @@ def whole(core: Core, level: str) -> Size:
 
 
 def of_model(path: Path, core: Core, level: str) -> Size | None:
-    """Return the size of a program for this model and its stack. The stack is None if the model is too large for the
-    core.
-    """
+    """Return the size of a program for this model and its stack. The stack is None if the core is too small."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     cases = model_cases(result.model)
     if any(len(blob([case])) > core.blob_bytes for case in cases):

@@ -54,9 +54,7 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the arguments. Extents, parameters and tensors that are not listed are arguments of their own
-    names.
-    """
+    """C expressions for the arguments. Extents, parameters and tensors not listed are arguments of that name."""
     head: str = HEAD
     many: KernelProgram | None = None
     """Another schedule for cores with many registers, or None."""

@@ -53,9 +53,7 @@ def missing() -> str:
 
 
 def install() -> None:
-    """Install PlatformIO and SCons in a separate folder, because their requirements may conflict with
-    other packages.
-    """
+    """Install PlatformIO and SCons in a separate folder, since their requirements may conflict with others."""
     if missing():
         wanted = [f"platformio=={PLATFORMIO}", f"scons=={SCONS}"]
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", str(PACKAGES), *wanted], check=True)

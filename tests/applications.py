@@ -1,6 +1,4 @@
-"""Run several interpreters on one MicroAllocator, with turns in any order, and compare them with the current TFLM
-wheel.
-"""
+"""Run several interpreters on one MicroAllocator, with turns in any order, and compare with the current TFLM wheel."""
 
 from __future__ import annotations
 
@@ -38,9 +36,7 @@ class Machine:
     def run(
         self, result: AppOptimized, order: Sequence[int], inputs: Mapping[str, bytes]
     ) -> tuple[dict[str, bytes], int]:
-        """Return the outputs of each model, and the number of turns that the library refused because they came too
-        early.
-        """
+        """Return the outputs of each model, and how many turns the library refused as too early."""
         head = result.report.arena.head
         gaps = np.ones(head, np.uint8)
         for done in result.models.values():
@@ -85,9 +81,7 @@ def pushes(result: AppOptimized, name: str) -> int:
 def compare(
     machine: Machine, result: AppOptimized, order: Sequence[int], runs: Mapping[str, int], seed: int = SEED
 ) -> int:
-    """Run `runs` whole inferences of each model and compare them. Return how many turns were refused because they
-    came too early.
-    """
+    """Run `runs` whole inferences of each model and compare them. Return how many turns were refused as too early."""
     rng = np.random.default_rng(seed)
     inputs, expected = {}, {}
     for name, entry in result.app.models.items():

@@ -32,9 +32,7 @@ OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_
 HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
 """Whether tests must run as in a clone without ../shared."""
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
-"""Public models and layer lists, unchanged. They are not part of the repository; tests get them from the fixture
-`outside`.
-"""
+"""Public models and layer lists, unchanged. The repository lacks them; tests get them from the fixture `outside`."""
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
 """Public models that tests of every model run on."""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
@@ -63,9 +61,7 @@ compiling.install()
 
 @functools.cache
 def outside_models() -> list[Path]:
-    """Return the public models that are present, for use as parameters. A test that needs one by name uses
-    `outside`.
-    """
+    """Return the public models that are present, as parameters. A test that needs one by name uses `outside`."""
     return sorted(OUTSIDE.resolve().glob("*.tflite"))
 
 

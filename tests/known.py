@@ -123,9 +123,7 @@ def wake_word(net: Net) -> bytes:
 
 
 def wake_word_v1(net: Net) -> bytes:
-    """Add version 1 of a wake word network: convolutions over time and frequency of frames that are kept in
-    variables.
-    """
+    """Add version 1 of a wake word network: convolutions over time and frequency of frames in variables."""
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 40, 1)), 4, first=-3)
     x = conv(net, x, 12, (5, 4), (1, 3), padding="VALID")

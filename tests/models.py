@@ -59,9 +59,7 @@ class Net:
         scales: Sequence[float] = (),
         axis: int = 0,
     ) -> int:
-        """Add a tensor, which is a constant if it has `data` and otherwise an activation. scales: one per channel along
-        `axis`.
-        """
+        """Add a tensor, a constant if it has `data`, else an activation. scales: one per channel along `axis`."""
         buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
         scale, zero_point = (scales, [0] * len(scales)) if len(scales) else affine or ((), ())
         name = name or f"t{len(self.graph.tensors)}"
@@ -254,9 +252,7 @@ class Net:
         return y
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine) -> int:
-        """Add BATCH_MATMUL. The right matrix is transposed if `adjoint`. The output's scale is at least the
-        product's.
-        """
+        """Add BATCH_MATMUL. The right matrix is transposed if `adjoint`. The output's scale is at least theirs."""
         columns = self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # avoids rescaling by 2^31
         wide = self.dtype(a) == "INT16"

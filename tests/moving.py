@@ -162,9 +162,7 @@ def reverse(net: Net, x: int, axes: Sequence[int]) -> int:
 
 
 def upsampling(net: Net, x: int, size: Pair) -> int:
-    """Add UpSampling2D in Keras 3's form: rows and columns become separate dimensions, are repeated, and are joined
-    again.
-    """
+    """Add UpSampling2D in Keras 3's form: rows and columns become dimensions, repeat, and are joined again."""
     (n, h, w, c), (down, right) = net.shape(x), size
     y = tile(net, net.reshape(x, (n, h, 1, w, c)), (1, 1, down, 1, 1))
     y = tile(net, net.reshape(y, (n, h * down, w, 1, c)), (1, 1, 1, right, 1))

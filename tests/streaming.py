@@ -13,9 +13,7 @@ from tflm_memopt.model import writer
 
 
 class Streaming:
-    """A Net with variables. Its first operator is CALL_ONCE, which initialises the variables that have a first
-    value.
-    """
+    """A Net with variables. Its first operator, CALL_ONCE, initialises those with a first value."""
 
     def __init__(self, net: Net, *, setup: bool = True) -> None:
         self.net = net
@@ -138,9 +136,7 @@ def mixed(seed: int = 1, *, first: int | None = 0) -> bytes:
 
 
 def pooled(seed: int = 2) -> bytes:
-    """Return a model with dilated windows along the width, a mean over all kept rows, and a dense layer over more
-    rows.
-    """
+    """Return a model with dilated windows along the width, a mean over all kept rows, and a dense layer."""
     net = Net(seed)
     streaming = Streaming(net)
     x = net.input((1, 1, 3, 5), (0.05, -7))
@@ -153,9 +149,7 @@ def pooled(seed: int = 2) -> bytes:
 
 
 def recurrent(seed: int = 3) -> bytes:
-    """Return a model with a state that is read and assigned as a whole, updated from its own value, and a one-step
-    delay.
-    """
+    """Return a model with a state assigned as a whole, one updated from its own value, and a one-step delay."""
     net = Net(seed)
     streaming = Streaming(net, setup=False)
     x = net.input((1, 2, 3, 4), (0.05, 3))

@@ -78,9 +78,7 @@ def read_model(path: Path) -> bytes:
 
 
 def _demand_no_other(path: Path, start: bytes) -> None:
-    """Refuse a file whose name shows that it has another format, even if its content does not, such as a new kind of
-    PyTorch archive.
-    """
+    """Refuse a file whose name alone shows another format, such as a new kind of PyTorch archive."""
     if start[4:8] == flatbuffer.IDENTIFIER or start.startswith(flatbuffer.GIT_LFS):
         return
     named = formats.BY_SUFFIX.get(path.suffix.lower())

@@ -23,9 +23,7 @@ def layout(nbytes: Sequence[int], conflicts: Collection[tuple[int, int]], lower_
 
 
 def of_order(problem: OrderProblem, order: Sequence[int]) -> Layout:
-    """Return the layout of a problem's tensors if its tasks run in this order. All tensors of a task are live with
-    it.
-    """
+    """Return the layout of a problem's tensors for this order of tasks. All tensors of a task are live with it."""
     made: dict[int, int] = {}
     last: dict[int, int] = {}
     for step, i in enumerate(order):

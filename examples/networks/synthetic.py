@@ -24,9 +24,7 @@ MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
-    """Return a spectrogram [frames, bins] of one word in noise, or of noise alone. ends: time at which the word ends,
-    from 0 to 1.
-    """
+    """Return a spectrogram [frames, bins] of one word in noise, or of noise alone. ends: when the word ends, 0 to 1."""
     time, frequency = np.arange(frames)[:, None] / frames, np.arange(bins)[None] / bins
     sound = rng.normal(0.0, rng.uniform(0.05, 0.2), (frames, bins)) + rng.uniform(0.0, 0.2) * (1 - frequency)
     if word is None:
@@ -84,9 +82,7 @@ PATTERNS: tuple[Callable[[Floats, Floats], Floats], ...] = (
 
 
 def textures(count: int, seed: int, side: int) -> tuple[Floats, Labels]:
-    """Return coloured textures [N, side, side, 3] of ten kinds, each randomly reversed, scaled and shifted, with
-    noise.
-    """
+    """Return coloured textures [N, side, side, 3] of ten kinds, randomly reversed, scaled and shifted, with noise."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % len(PATTERNS)
     y, x = (np.mgrid[:side, :side] / side - 0.5).astype(np.float32)
@@ -134,9 +130,7 @@ def figures(count: int, seed: int, side: int = 96) -> tuple[Floats, Labels]:
 
 
 def machine_sounds(count: int, seed: int) -> tuple[Floats, Labels]:
-    """Return spectra [N, 256] of a machine, 8 frames of 32 bins. The label is 1 if there is a tone that does not belong
-    to the machine.
-    """
+    """Return spectra [N, 256] of a machine, 8 frames of 32 bins. The label is 1 if a foreign tone is there."""
     rng = np.random.default_rng(seed)
     labels = np.arange(count) % 2
     frequency = np.arange(32) / 32

@@ -113,9 +113,7 @@ def wake_word(batch: int | None) -> tf.keras.Model:
 
 
 class Streaming(tf.Module):  # type: ignore[misc]
-    """The trained wake word network in steps of 3 frames. Each layer keeps the rows that it reads again in a
-    variable.
-    """
+    """The wake word network in steps of 3 frames. Each layer keeps the rows that it reads again in a variable."""
 
     def __init__(self, window: tf.keras.Model) -> None:
         super().__init__()
@@ -231,9 +229,7 @@ def cut(samples: Floats) -> Floats:
 
 
 def answers(model: bytes, samples: Floats) -> Floats:
-    """Return the outputs of a model under LiteRT's reference kernels, as floats. State is kept from sample to
-    sample.
-    """
+    """Return the outputs of a model under LiteRT's reference kernels, as floats. State stays between samples."""
     interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     interpreter.allocate_tensors()
     source, result = interpreter.get_input_details()[0], interpreter.get_output_details()[0]
@@ -253,9 +249,7 @@ def answers(model: bytes, samples: Floats) -> Floats:
 
 
 def reached(outputs: Floats, samples: Floats, labels: Labels) -> float:
-    """Return the fraction of right answers or, for an autoencoder, which outputs its input, the area under the ROC
-    curve.
-    """
+    """Return the fraction of right answers or, for an autoencoder, the area under the ROC curve."""
     if outputs.shape == samples.shape:
         errors = np.mean((outputs - samples) ** 2, axis=1)
         return float(np.mean(errors[labels == 1][:, None] > errors[labels == 0]))

@@ -21,9 +21,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
-    """Return straight edges between `corners` tips at radius 1 and as many notches at radius `inner` halfway between
-    them.
-    """
+    """Return straight edges between `corners` tips at radius 1 and notches at radius `inner` halfway between."""
     half = np.pi / corners
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 
@@ -59,9 +57,7 @@ CLASSES = tuple(OUTLINES)
 
 
 def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Images:
-    """Return one image [SIDE, SIDE, 1]: a shape of random size, place, rotation, stretch and brightness on a noisy grey
-    slope.
-    """
+    """Return one image [SIDE, SIDE, 1]: a shape of random size, place, rotation and brightness on a noisy slope."""
     scale = rng.uniform(7.0, 32.0)  # pixels
     margin = 0.8 * scale
     center = rng.uniform(margin, SIDE - margin, size=2)
@@ -81,9 +77,7 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
 
 
 def make(count: int, seed: int) -> tuple[Images, Labels]:
-    """Return `count` images and labels. The classes alternate, so every prefix is balanced to within one image per
-    class.
-    """
+    """Return `count` images and labels. The classes alternate, so each prefix is balanced within one per class."""
     rng = np.random.default_rng(seed)
     labels = (np.arange(count) % len(CLASSES)).astype(np.uint8)
     images = np.stack([draw(rng, OUTLINES[CLASSES[label]]) for label in labels])

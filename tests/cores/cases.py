@@ -67,9 +67,7 @@ class Outcome:
 
 
 def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
-    """Return the regions of a rewritten model with random inputs, in the arena of its plan, and the outputs that
-    this machine computes.
-    """
+    """Return a rewritten model's regions with random inputs, in its plan's arena, and the outputs of this machine."""
     rewritten = read(model)
     rng = np.random.default_rng(1)
     cases = []

@@ -160,9 +160,7 @@ MEASURED = {core.short: core for core in _CORES if core.known_as}
 
 
 def with_listed_parts(core: Core) -> Core:
-    """Return the same core with a library that has, for each program, only the optional parts that the program
-    lists.
-    """
+    """Return the core with a library that has, for each program, only the optional parts that it lists."""
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
     return replace(core, flags=(*core.flags, *flags))
 
@@ -203,9 +201,7 @@ def sources(library: Path = LIBRARY) -> list[Path]:
 
 @functools.cache
 def runner(core: Core, tree: Path = ROOT) -> Path:
-    """Return the runner's image for the core, rebuilt if its sources have changed. `tree`: checkout of the runner
-    and library.
-    """
+    """Return the core's runner image, rebuilt after a change of its sources. tree: checkout of runner and library."""
     here, library = tree / "tests/cores", tree / "custom_ops"
     mine = [here / "runner.c", *(here / name for name in core.start)]
     watched = [*mine, here / "core.h", here / "image.ld", *sources(library), *library.rglob("tmo/*.[hd]*")]
@@ -273,9 +269,7 @@ def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence
 
 
 def spike_command(core: Core, blob: Path | None) -> list[str]:
-    """Return Spike's command line, to which the image is appended. Spike loads the blob as a kernel, at the same
-    address as QEMU.
-    """
+    """Return Spike's command line, to which the image is appended. Spike loads the blob as a kernel, as QEMU does."""
     isa = f"--isa=rv32imac_zicsr_zicntr_zve32x_zvl{core.spike}b"
     kernel = [f"--kernel={blob}"] if blob else []
     return [str(SPIKE["PROGRAM"]), isa, "-m0x80000000:0x4000000", *kernel]

@@ -102,9 +102,7 @@ def test_the_example_model(core: Core) -> None:
 
 
 def test_convolutions_with_wide_tiles(core: Core) -> None:
-    """Compare convolutions that compute four pixels with many values each, at borders and inside, with steps and gaps
-    between taps.
-    """
+    """Compare convolutions that compute four pixels of many values, at borders and inside, with steps and gaps."""
     net = Net(6)
     y = net.conv2d(net.input((1, 9, 14, 28)), 28, kernel=(3, 3), dilation=(1, 2))
     model = net.model(net.conv2d(y, 20, kernel=(3, 3), stride=(2, 2)))

@@ -181,9 +181,7 @@ def test_the_librarys_schedules_have_the_same_bytes(vlen: int) -> None:
 
 @pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
 def test_cortex_m_sums_up_across_lanes(table: InstructionTable) -> None:
-    """Four or sixteen bytes at a time give the same bytes as the description. On the M4, this takes fewer instructions
-    than plain C.
-    """
+    """Four or sixteen bytes at a time give the same bytes as the description. On the M4, they beat plain C."""
     for name in ("dense", "conv"):
         plain, _ = calls(name)
         summed = scheduled(SCHEDULES[name][0], SUMMED[table.name][name])
@@ -256,9 +254,7 @@ def one_instruction(number: int, row: Instruction) -> KernelProgram:
 
 
 def test_each_instruction_does_what_its_op_means() -> None:
-    """Check each row of the table. Narrowing copies get values that fit, and saturating ones also get some that do
-    not.
-    """
+    """Check each row of the table. Narrowing copies get values that fit, saturating ones also others."""
     rng = np.random.default_rng(11)
     made = []
     for number, row in enumerate(RVV_INSTRUCTIONS):

@@ -1,6 +1,4 @@
-"""Run the C modules of `optimize --emit c` with whole models on bare machines, from flash, in as little as 16 KB of
-RAM.
-"""
+"""Run the C modules of `optimize --emit c` with whole models on bare machines, from flash, with 16 KB of RAM."""
 
 from __future__ import annotations
 
@@ -125,9 +123,7 @@ int main(void) {{
 
 
 def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Link a program and return the size of each of its sections in bytes. files: C sources and the headers that they
-    include.
-    """
+    """Link a program and return the size of each of its sections in bytes. files: C sources and their headers."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     size, image = importlib.import_module("size"), folder / "image.elf"
     for name, data in files.items():

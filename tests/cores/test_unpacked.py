@@ -1,6 +1,4 @@
-"""Check kernels of programs without a target on cores with the DSP extension: their bytes, and that they use the
-extension.
-"""
+"""Check kernels of programs without a target on cores with the DSP extension: their bytes and their use of it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Judge the converter's results for damaged files. Each file is examined in a separate process with limits
-(server.py).
-"""
+"""Judge the converter's results for damaged files. Each file is examined in a process with limits (server.py)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Damaged files are converted correctly, left unchanged, or refused with a typed error. They cause no crash, no hang
-and no wrong bytes.
-"""
+"""Damaged files are converted correctly, left unchanged, or refused: no crash, no hang, no wrong bytes."""
 
 from __future__ import annotations
 

@@ -21,9 +21,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 @cache
 def keepers() -> tuple[bytes, ...]:
-    """Return valid models with rolling buffers of several depths, sums, states that builtin operators use too, LSTM and
-    SVDF.
-    """
+    """Return valid models with rolling buffers of several depths, sums, states of builtin operators, LSTM and SVDF."""
     kinds = (
         streaming.mixed,
         streaming.pooled,

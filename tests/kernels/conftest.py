@@ -59,9 +59,7 @@ def compiled(command: str, source: str, program: Path, *more: Path, library: Seq
 
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Return build(test file, *more sources, library=whole library, flags=()), which compiles a test of this folder
-    with the library.
-    """
+    """Return build(test file, *more sources, library=whole library, flags=()), which compiles a test with it."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs gcc or clang")

@@ -74,9 +74,7 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
-    """Draw a network in tiled groups that no planner would choose. by_pixel: whether an iteration makes only one
-    pixel.
-    """
+    """Draw a network in tiled groups that no planner would choose. by_pixel: iterations make single pixels."""
     target = next((name for name, other in TARGETS.items() if other is family), "generic")
     for attempt in itertools.count():
         rng = random.Random(f"{seed} {attempt}")

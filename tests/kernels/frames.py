@@ -14,9 +14,7 @@ ALIGN = 16
 
 
 def can_be_source(program: Program) -> bool:
-    """Return whether the program has one input with a single view in normal order, which holds pixels instead of
-    indices.
-    """
+    """Return whether the program has one input, with a single view in normal order, of pixels and not indices."""
     views = {i for i, t in enumerate(program.tensors) if t.base == 1}
     if any(program.tensors[i].layout != RowLayout.HWC for i in views):
         return False
@@ -46,9 +44,7 @@ def streamed(program: Program, rng: Generator) -> Program:
 
 
 def external(program: Program, _rng: Generator | None = None) -> Program:
-    """Reserve space after the workspace for the widest window, twice, because ADD may read the frame through both
-    operands.
-    """
+    """Reserve space after the workspace for the widest window, twice, as ADD may read the frame by both operands."""
     if not can_be_source(program):
         return program
     (frame,) = (t for t in program.tensors if t.base == 1)

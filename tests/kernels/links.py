@@ -51,9 +51,7 @@ class Device:
         self.fails = False
         """Whether the device restarts."""
         self.wrong = 0
-        """Number of wrong rows. They belong to an older inference, which the first device gave up and whose answer it
-        skips.
-        """
+        """Number of wrong rows. They are of an older inference that the first device gave up."""
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 

@@ -437,9 +437,7 @@ def _log_softmax_pixel(op: ProgramOp, x: Ints) -> Int8:
 
 
 def _log(a: int) -> int:
-    """Return log_x_for_x_greater_than_or_equal_to_1 of TFLM. The argument has 12 integer bits, the result 5, and
-    intermediate results 6.
-    """
+    """Return log_x_for_x_greater_than_or_equal_to_1 of TFLM. Integer bits: argument 12, result 5, between 6."""
 
     def constant(value: float) -> int:
         return round(value * (1 << 31))

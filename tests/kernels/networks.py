@@ -27,9 +27,7 @@ INT16 = (*NARROW, Kind.ADD_S16, Kind.SUB_S16, *MAPPED_S16)
 
 @dataclass(frozen=True)
 class Network:
-    """A network in which operator i writes tensor n_inputs + i. `shapes` are [h, w, c] of all tensors; the last tensor
-    is the output.
-    """
+    """A network in which operator i writes tensor n_inputs + i. shapes: [h, w, c] of all; the last is the output."""
 
     n_inputs: int
     shapes: tuple[Shape, ...]
@@ -413,9 +411,7 @@ def draw(rng: Generator, n_ops: int) -> Network:
 
 
 def reshaped(rng: Generator, op: ProgramOp, out: Shape, w: Window, channels: int) -> tuple[ProgramOp, Shape]:
-    """Return the same convolution with another window and other channels, so that its output has the height and width
-    of `out`.
-    """
+    """Return the same convolution with another window and other channels, for an output of the size of `out`."""
     assert op.weights is not None
     kernel = (w.kernel_h, w.kernel_w)
     dims = (*kernel, channels) if op.kind is Kind.DEPTHWISE else (channels, *kernel, op.weights.shape[3])

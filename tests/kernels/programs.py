@@ -1,6 +1,4 @@
-"""Lowers random networks to programs. Groups, rolling buffers and other buffers are found naively, without the
-package's planner.
-"""
+"""Lowers random networks to programs. Groups and buffers are found naively, without the package's planner."""
 
 from __future__ import annotations
 
@@ -60,9 +58,7 @@ class Group:
         return max(first, 0), min(first + (w.kernel_h - 1) * w.dilation_h + 1, height)
 
     def order(self) -> Iterator[OperatorRow]:
-        """Yield iterations in the executor's order: sinks from the last operator on, operands in order, one iteration
-        at a time.
-        """
+        """Yield iterations in the executor's order: sinks from the last operator on, then operands in order."""
         executed = dict.fromkeys(self.members, 0)
         for sink in sorted(self.sinks, reverse=True):
             while executed[sink] < self.iterations(sink):

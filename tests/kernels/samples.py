@@ -87,9 +87,7 @@ def good() -> Program:
 
 
 def tiled() -> Program:
-    """Return a bottleneck in two stripes, two tiles and two groups of two channels, followed by an iterative
-    convolution.
-    """
+    """Return a bottleneck in two stripes, two tiles and two groups of two channels, then an iterative convolution."""
     conv, _, whole = good().ops
     expand = dataclasses.replace(
         conv, window=Window(), tile=4, channel_groups=2, group_channels=2,

@@ -1,6 +1,4 @@
-"""The C executor accesses only arena bytes that the checker expects: per iteration on one core, and between barriers on
-two.
-"""
+"""The executor accesses only arena bytes that the checker expects, per iteration or, on two cores, between barriers."""
 
 from __future__ import annotations
 

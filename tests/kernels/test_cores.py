@@ -1,6 +1,4 @@
-"""Run two cores as two threads. The bytes do not depend on delays, ThreadSanitizer finds no race, and bad programs are
-refused.
-"""
+"""Run two cores as two threads. Delays change no byte, ThreadSanitizer finds no race, bad programs are refused."""
 
 from __future__ import annotations
 

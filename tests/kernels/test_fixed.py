@@ -1,6 +1,4 @@
-"""Compare fixed-point scaling with exact arithmetic, for products in 64 bits, of a signed and an unsigned factor, and
-of 32-bit halves.
-"""
+"""Compare fixed-point scaling with exact arithmetic: products in 64 bits, signed by unsigned, and of 32-bit halves."""
 
 from __future__ import annotations
 

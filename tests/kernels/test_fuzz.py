@@ -71,9 +71,7 @@ FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Famil
 
 
 def write_samples(folder: Path) -> list[Path]:
-    """Write valid programs of all kinds with their inputs and outputs: rolling buffers, column windows, branches,
-    groups, sums.
-    """
+    """Write valid programs with their inputs and outputs: rolling buffers, column windows, branches, groups, sums."""
     paths = []
     for seed in range(SAMPLES):
         draw = drawn.by_row if seed % 2 == 0 else drawn.pixels if seed % 8 == 5 else drawn.tiled
@@ -90,9 +88,7 @@ def write_samples(folder: Path) -> list[Path]:
 
 
 def write_poses(folder: Path) -> list[Path]:
-    """Write valid programs with the ends of networks: computed indices and the values that they select, float32, and
-    int4.
-    """
+    """Write valid programs with the ends of networks: computed indices, selected values, float32, and int4."""
     options = replace(QUICKLY, tiles=None)
     paths = []
     for model in (pose_network(size=16, channels=4, depth=1), float_end(), int4_network()):
@@ -179,9 +175,7 @@ def float_networks() -> Iterator[tuple[bytes, ConversionOptions]]:
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
-    """Yield networks of operators without windows, int16, broadcast and constant operands, several inputs and
-    outputs.
-    """
+    """Yield networks of operators without windows, int16, broadcast and constants, several inputs and outputs."""
 
     def joined(net: Net, x: int) -> list[int]:
         y = net.conv2d(x, 4, kernel=(3, 3))

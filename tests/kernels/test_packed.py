@@ -1,6 +1,4 @@
-"""Compare packed kernels with the naive reference. The C twins are tested here, and the kernels for cores in
-tests/cores.
-"""
+"""Compare packed kernels with the naive reference. The C twins are tested here, kernels for cores in tests/cores."""
 
 from __future__ import annotations
 

@@ -47,9 +47,7 @@ class Touched:
 
 
 Key = tuple[int, int, int]
-"""Key of accesses: a custom operator, the number of its iteration or of the stretch between two barriers, and the
-core.
-"""
+"""Key of accesses: a custom operator, its iteration or the stretch between two barriers, and the core."""
 Touches = Mapping[Key, Touched]
 
 
@@ -60,9 +58,7 @@ def surprises(touches: Touches, expected: Touches) -> dict[Key, str]:
 
 
 def by_executor(executor: Path, planned: Planned, model: bytes, cores: int) -> Touches:
-    """Run touches.c, and return the arena bytes that the executor accesses in one inference. States are not in the
-    arena.
-    """
+    """Run touches.c; return the arena bytes that the executor accesses in an inference. States are not in the arena."""
     graph = read(model).graph
     found = regions.regions(read(model))
     cases = [_case(model, region, graph) for region in found]
@@ -115,9 +111,7 @@ def by_two_cores(planned: Planned) -> Touches:
 
 
 def by_one_core(planned: Planned) -> Touches:
-    """Return the bytes that the checker's replay expects of each iteration. Any iteration may access its group's
-    counters.
-    """
+    """Return the bytes that the checker's replay expects of each iteration. Each may access its group's counters."""
     plan = planned.plan
     touches: dict[Key, Touched] = {}
     with _recorded(plan.head) as iterations:

@@ -1,6 +1,4 @@
-"""Test the Arduino library that `make arduino` builds: Arduino's build accepts it, and its sketches run with a stub
-core.
-"""
+"""Test the Arduino library that `make arduino` builds: Arduino builds it, and sketches run with a stub core."""
 
 from __future__ import annotations
 

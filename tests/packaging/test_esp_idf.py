@@ -25,9 +25,7 @@ endfunction()
 
 
 def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path], list[Path]]:
-    """Return sources and include folders. ESP-IDF reads a component's CMakeLists.txt twice: as a script and in a
-    project.
-    """
+    """Return sources and include folders. ESP-IDF reads CMakeLists.txt twice: as a script and in a project."""
     if script:
         (tmp_path / "record.cmake").write_text(f"{RECORD}include({folder}/CMakeLists.txt)\n")
         command = ["cmake", "-P", str(tmp_path / "record.cmake")]

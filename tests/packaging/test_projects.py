@@ -165,9 +165,7 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 @pytest.mark.slow
 @needs_host
 def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
-    """The self-test is the first inference of the stateful model. It runs with spring's TFLM; autumn's cannot assign
-    variables.
-    """
+    """The self-test is the first inference of the stateful model. It runs with spring's TFLM, not autumn's."""
     model = resource_variables()
     result = tflm_memopt.optimize(model)
     files = bundle.files(result, "state", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))

@@ -1,6 +1,4 @@
-"""Random applications: random models in one arena, some of them streamed, stateful, concurrent, pausing or
-retaining.
-"""
+"""Random applications: models in one arena, some of them streamed, stateful, concurrent, pausing or retaining."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ STEPS = 40
 
 
 def examine(seed: int, machine: Machine) -> str:
-    """Run one application with its models in random order and return its features. Raises AssertionError if a byte
-    differs.
-    """
+    """Run one application with its models in random order and return its features. AssertionError: a byte differs."""
     result = planned(random.Random(seed))
     order, runs = interleaved(result, STEPS, seed)
     refused = compare(machine, result, order, runs, seed)

@@ -1,6 +1,4 @@
-"""Compare the original and the rewritten model in the official TFLM wheel in this process: output bytes and printed
-arena sizes.
-"""
+"""Compare the original and the rewritten model in the official TFLM wheel in this process: outputs and arena sizes."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | 
 
 
 def original(data: bytes, arena: int = ARENA) -> Any:
-    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses the model, with a different message for missing
-    features.
-    """
+    """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses, with another message for missing features."""
     return interpreter(runnable(data), arena)
 
 

@@ -118,9 +118,7 @@ def network(seed: int) -> bytes:
 
 
 def examine(seed: int) -> None:
-    """Check that each step of a sequence gives the original's outputs, also after resets, and that no variable
-    remains.
-    """
+    """Check each step of a sequence against the original, also after resets, and that no variable remains."""
     model = network(seed)
     done = tflm_memopt.optimize(model, seconds=0.05, effort="low", target=("generic", "cortex-m4")[seed % 2])
     if done.report.why_unchanged != NO_GAIN:  # happens if the state is nearly everything

@@ -346,9 +346,7 @@ def _svdf(net: Net, x: int, units: int = 4, memory: int = 3) -> int:
 
 @slow_corner
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """Our operator cannot have this many operands. With one operator per group, TFLM places the tensors between the
-    groups.
-    """
+    """Our operator cannot have this many operands. With one operator per group, TFLM places tensors between groups."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 

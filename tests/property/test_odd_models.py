@@ -1,6 +1,4 @@
-"""Models that converters rarely make: each is converted for every target and stays bit-exact, or stays unchanged
-with a reason.
-"""
+"""Models that converters rarely make: each stays bit-exact for every target, or unchanged with a reason."""
 
 from __future__ import annotations
 

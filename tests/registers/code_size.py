@@ -15,15 +15,11 @@ _ELF, _EXECUTABLE, _NO_BYTES = b"\x7fELF", 0x4, 8
 """ELF's magic number, the flag of sections with code, and the type of sections without bytes in the file."""
 
 FLAGS = ("-Os", "-ffreestanding")
-"""Compiler flags without which <stdint.h> may be missing, since cross compilers may come without a C library. A driver
-needs none.
-"""
+"""Compiler flags without which <stdint.h> may be missing, since cross compilers may lack a C library."""
 
 
 def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Iterable[Path]) -> int:
-    """Return the size of a driver's code at -Os in bytes. `compiler` may include flags. Raises RegisterError if
-    compiling fails.
-    """
+    """Return the size of a driver's code at -Os in bytes. `compiler` may include flags. RegisterError: it fails."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, text in files.items():

@@ -1,6 +1,4 @@
-"""Small cases of every verified row of tflm/access_order.py, each as a node, as a line for access_orders.cpp, and as a
-model.
-"""
+"""Small cases of every verified row of tflm/access_order.py, as nodes, lines for access_orders.cpp, and models."""
 
 from __future__ import annotations
 

@@ -83,9 +83,7 @@ def region_tree(
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
     output_name: str = "y",
 ) -> Any:
-    """Return the schema tree of a model with this one operator. offsets: arena offsets of input, output and
-    workspace.
-    """
+    """Return the schema tree of a model of this operator. offsets: arena offsets of input, output and workspace."""
     tree = empty_tree()
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))

@@ -1,6 +1,4 @@
-"""Test QUANTIZE and DEQUANTIZE between float32, int16, int8 and uint8 against TFLM, at halves and at the types'
-limits.
-"""
+"""Test QUANTIZE and DEQUANTIZE between float32, int16, int8 and uint8 against TFLM, at halves and limits."""
 
 from __future__ import annotations
 

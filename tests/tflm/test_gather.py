@@ -1,6 +1,4 @@
-"""Test GATHER from a constant table, and reducers of its output, planned and executed, against TFLM. Test indices out
-of range.
-"""
+"""Test GATHER from a constant table, and reducers of its output, against TFLM, also with indices out of range."""
 
 from __future__ import annotations
 

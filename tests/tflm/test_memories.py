@@ -81,9 +81,7 @@ def test_cells(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("kind", "bits"), [("LOGISTIC", 10), ("TANH", 9)])
 def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
-    """For every int16, the interpolation that program.h defines gives TFLM's value, with the table that programs
-    contain.
-    """
+    """For every int16, the interpolation that program.h defines gives TFLM's value, with the programs' table."""
     net = Net()
     x = net.input((1, 1 << 16), (2.0**-12, 0), dtype="INT16")
     tflm = interpreter(net.model(net.op(kind, [x], [net.tensor((1, 1 << 16), "INT16", (2.0**-15, 0))])), 1 << 20)

@@ -37,9 +37,7 @@ pads = st.tuples(st.integers(0, 3), st.integers(0, 3))
 
 
 def assert_all(net: Net, *outputs: int) -> None:
-    """Compare the network run directly on this machine with its planned and lowered form under TFLM, which must be one
-    region.
-    """
+    """Compare the network on this machine with its planned and lowered form under TFLM, which must be one region."""
     data = net.model(*outputs)
     assert_equal(data)
     converted = oracle.convert(data, ConversionOptions(tiles=None, seconds=0.2))

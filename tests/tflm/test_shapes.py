@@ -24,9 +24,7 @@ Shape = tuple[int, ...]
 
 
 def other_shapes(shape: Shape) -> list[Shape]:
-    """Yield shapes with the same number of elements in fewer or more dimensions, and shapes with one more row per
-    dimension.
-    """
+    """Yield shapes of as many elements in fewer or more dimensions, and with one more row per dimension."""
     orders = [shape[k:] + shape[:k] for k in range(1, len(shape))]
     longer = [tuple(d + (k == axis) for k, d in enumerate(shape)) for axis in range(len(shape))]
     return [s for s in (shape[::-1], *orders, (math.prod(shape),), (1, *shape), *longer) if s != shape]
@@ -65,9 +63,7 @@ def test_other_shapes_are_found(name: str) -> None:
 
 
 def dilated(batch: int, pads: int = 0) -> bytes:
-    """Return a dilated convolution as Keras converts it. The batch is free, and the file states 1 after
-    SPACE_TO_BATCH_ND.
-    """
+    """Return a dilated convolution as Keras converts it. The batch is free, and 1 after SPACE_TO_BATCH_ND."""
     net = Net(1)
     x = net.input((1, 8, 8, 2))
     net.graph.tensors[x].shapeSignature = np.array([-1, 8, 8, 2], np.int32)

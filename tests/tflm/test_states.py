@@ -65,9 +65,7 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """Another subgraph reads one of the variables. Another variable has no bytes, so reading it yields arbitrary
-    data.
-    """
+    """Another subgraph reads one of the variables. Another one has no bytes, so its data are arbitrary."""
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
     assert done.model == data and not done.report.changed
@@ -88,9 +86,7 @@ def test_a_trained_model() -> None:
 
 
 def keeps_state_in_rolling_buffers(data: bytes, total: int, rolling_buffers: int) -> None:
-    """Check that the rewritten model needs exactly `total` bytes of arena, of which rolling buffers take
-    `rolling_buffers`.
-    """
+    """Check that the rewritten model needs `total` bytes of arena, of which rolling buffers take `rolling_buffers`."""
     done = tflm_memopt.optimize(data)
     assert predict(done.model).total == total
     assert sum(state.nbytes for state in done.plan.states) == rolling_buffers

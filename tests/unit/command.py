@@ -44,9 +44,7 @@ def long(seed: int = 5) -> bytes:
 
 
 def wide(last: str = "") -> bytes:
-    """Return a model of wide maps, on which rows take more bytes and fewer iterations than pixels. last: its last
-    operator.
-    """
+    """Return a model of wide maps, on which rows take more bytes but fewer iterations. last: its last operator."""
     net = Net(12)
     x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
@@ -119,9 +117,7 @@ def files(folder: Path) -> set[str]:
 
 
 def assert_refused(answer: Answer, says: str) -> None:
-    """Check that the error has at most one line each for what, where and what to do, on stderr and, with --json, as a
-    document.
-    """
+    """Check that the error has at most one line each for what, where and what to do, on stderr and in --json."""
     assert answer.code == cli.BAD
     assert answer.out == "" or answer.json["error"]["code"] in answer.err
     first_words = [line.split(maxsplit=1)[0] for line in answer.err.splitlines()]

@@ -72,9 +72,7 @@ def instructions(graph: Graph, core: str) -> int | None:
 
 
 def of_model(graph: Graph, core: str) -> Counts | None:
-    """Estimate the instructions of one inference of a whole model on a core, by type of operator. Return None if too
-    little is known.
-    """
+    """Estimate a whole model's instructions on a core, by type of operator. Return None if too little is known."""
     found = builtins(core)
     if found is None or any(called(op) for op in graph.ops if op.type not in ONCE):
         return None
@@ -83,9 +81,7 @@ def of_model(graph: Graph, core: str) -> Counts | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
-    """Estimate the instructions of some operators, in an inference with `ours` other instructions. Return None if too
-    little is known.
-    """
+    """Estimate some operators' instructions, beside `ours` others. Return None if too little is known."""
     found = builtins(core)
     if found is None:
         return None

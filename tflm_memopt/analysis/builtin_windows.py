@@ -165,9 +165,7 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """Return the work of arm_transpose_conv_wrapper_s8.c. With many channels it is a convolution of an input with
-    gaps.
-    """
+    """Return the work of arm_transpose_conv_wrapper_s8.c. With many channels it convolves an input with gaps."""
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

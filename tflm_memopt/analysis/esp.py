@@ -35,9 +35,7 @@ TFLM_FACTOR = 2.0
 AT_ONCE = 8
 """Number of pixels for which ESP-NN's convolutions read the weights once."""
 SHARE = 4
-"""Limit of an operator's weights as a fraction of the cache, 1 / SHARE, below which they stay in the cache while a
-group runs.
-"""
+"""Weights of an operator below 1 / SHARE of the cache stay in the cache while a group runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +91,7 @@ class EspChip:
         return sum(span[0] for span in spans), sum(span[1] for span in spans) + sum(self._fetched(one) for one in work)
 
     def share(self, work: Iterable[Work]) -> float | None:
-        """Return the fraction of a plan's multiply-accumulates that ESP-NN's kernels compute, or None if there are
-        none.
-        """
+        """Return the fraction of a plan's multiply-accumulates in ESP-NN's kernels, or None if there are none."""
         macs = [(one.macs, packed(one) is not None) for one in work]
         total = sum(n for n, _ in macs)
         return sum(n for n, inside in macs if inside) / total if total else None

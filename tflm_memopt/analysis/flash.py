@@ -20,9 +20,7 @@ LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
 OTHERS = "rv32"
 """Core whose sizes are used for unmeasured cores, because plain C takes most flash on it."""
 MODULE_CODE = 256
-"""Maximum size of a C module's functions and tables in bytes, without its stored sample
-(tests/cores/test_module.py).
-"""
+"""Largest size of a C module's functions and tables, without its sample (tests/cores/test_module.py)."""
 
 
 @dataclass(frozen=True, slots=True)

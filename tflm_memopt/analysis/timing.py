@@ -42,9 +42,7 @@ class FlashTiming:
     prefetch: bool = False
     """Whether the next line is read ahead."""
     unified_ways: int = 0
-    """Ways of a set-associative cache of `instruction_lines` lines that code and constants share; 0 for separate
-    caches.
-    """
+    """Ways of a set-associative cache of `instruction_lines` lines for code and constants; 0: separate caches."""
 
     @property
     def key(self) -> str:
@@ -211,9 +209,7 @@ class Clock:
         return _widened((least, most), table.high, table.low)
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
-        """Return the cycles of operators that TFLM runs with CMSIS-NN, or None if unknown. counts: their instructions
-        by type.
-        """
+        """Return the cycles of operators under CMSIS-NN, or None if unknown. counts: their instructions by type."""
         from tflm_memopt.analysis.builtin_cost import builtins  # noqa: PLC0415 (slow to import)
 
         if counts is None or self.rates is None:

@@ -77,9 +77,7 @@ class DevicesReport:
     rows: tuple[int, ...]
     """Operators whose rows are split among the devices; each device has all of their weights (FFMT)."""
     overlap: tuple[int, ...]
-    """Operators whose rows are split without exchange: each device recomputes the rows of its neighbours that it needs
-    (FTP).
-    """
+    """Operators whose rows are split without exchange: devices recompute the rows of others that they need (FTP)."""
     channels: tuple[int, ...]
     """Operators whose output channels are split; each device has only the weights of its channels (FDT, fan-out)."""
     inputs: tuple[int, ...]
@@ -194,9 +192,7 @@ class DevicesPoint:
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the free bytes of the board's RAM and flash, each on the device that leaves least, or None without a
-        board.
-        """
+        """Return the free bytes of the board's RAM and flash, each on the device with least; None without a board."""
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)

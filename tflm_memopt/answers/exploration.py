@@ -79,9 +79,7 @@ class Exploration:
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Points of the frontier, followed by points with tensors in slow memory; empty if no operator can run row by
-    row.
-    """
+    """Points of the frontier, then points with tensors in slow memory; empty if no operator runs row by row."""
     seconds: float
     original_instructions: int | None = None
     """Estimated instructions of the original under TFLM with CMSIS-NN on `core`, or None if unknown."""

@@ -64,9 +64,7 @@ class Fits:
         return sum(row.original.fits for row in self.boards)
 
     def nearest(self, number: int) -> tuple[BoardReport, ...]:
-        """Return the boards whose RAM and flash are closest to the needs of the rewritten model. number: how many
-        boards.
-        """
+        """Return the `number` boards whose RAM and flash are closest to the rewritten model's needs."""
         nearest = sorted(self.boards, key=lambda row: row.distance)[:number]
         return tuple(row for row in self.boards if row in nearest)
 

@@ -18,9 +18,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer that keeps `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0 and `bytes`
-    counts pixels.
-    """
+    """A rolling buffer of `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0, `bytes` of pixels."""
 
     tensor: str
     rows: int
@@ -56,9 +54,7 @@ class StageReport:
     packed: bool
     """Whether a packed kernel of the target runs the operator. Otherwise a generic kernel does."""
     rematerialised: bool = False
-    """Whether the operator computes its tensor a second time, so that the tensor need not be kept during a reduction
-    over it.
-    """
+    """Whether the operator computes its tensor a second time, so that a reduction over it need not keep it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,9 +62,7 @@ class Inspection:
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that must be kept whole during a reduction over them; rematerialisation may recompute them
-    instead.
-    """
+    """Number of tensors that must be kept whole during a reduction over them; rematerialisation may avoid it."""
     memory: MemoryMap = field(repr=False)
     """Memory map of the plan by TFLM's own planner."""
     firmware: Firmware = field(repr=False)

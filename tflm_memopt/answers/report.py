@@ -56,9 +56,7 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Growth of model and library, plus TFLM's kernels that only the rewritten model needs. It is negative if the file
-    shrinks by more.
-    """
+    """Growth of model and library, and TFLM's kernels for the rewritten model only. Negative if it shrinks more."""
     model: int
     """Growth of the .tflite file."""
     library: int
@@ -93,9 +91,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """An input that is a sliding window of `rows` rows. Each inference adds `new` rows, and `inferences` inferences
-    fill it.
-    """
+    """An input that is a sliding window of `rows` rows. An inference adds `new` rows; `inferences` fill it."""
 
     rows: int
     new: int
@@ -123,9 +119,7 @@ class CoreReport:
     share: float
     """Fraction of the single-core instructions that this core executes."""
     stack: int
-    """Bytes of stack, outside the arena: the maximum counted on a Cortex-M33, without the user's wake and wait
-    functions.
-    """
+    """Bytes of stack, outside the arena: the most on a Cortex-M33, without the user's wake and wait functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +196,7 @@ class Report:
     original_boards: tuple[str, ...]
     seconds: float
     cut_short: tuple[str, ...] = ()
-    """Parts of the search (plan/effort.py) that the effort limit ended early. With more effort, a better plan may be
-    found.
-    """
+    """Parts of the search (plan/effort.py) that the effort limit ended early. More effort may find a better plan."""
     balance: Balance | None = None
     """RAM saved and flash added by the rewrite, even if it was not kept; None if there is no rewrite."""
     board: BoardFit | None = None
@@ -230,9 +222,7 @@ class Report:
     original_refused: str = ""
     """Reason why TFLM refuses the original model, or "" if none is known."""
     planned_for: str = ""
-    """Kernels with which tensors may share bytes, for models of builtin operators: "any" or the value of
-    `--kernels`.
-    """
+    """For models of builtin operators, kernels with which tensors may share bytes: "any" or `--kernels`."""
     in_parts: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts, by their indices in the original model."""
     to_register: tuple[str, ...] = ()

@@ -1,6 +1,4 @@
-"""Description of an application as plain data: its models, their options, and the pairs that may run at the same
-time.
-"""
+"""Describes an application as plain data: models, their options, and pairs that may run at the same time."""
 
 from __future__ import annotations
 

@@ -20,9 +20,7 @@ from tflm_memopt.tflm.structs import Abi
 
 
 def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Library], arena: Arena) -> int:
-    """Return the arena bytes to declare: enough for any build of TFLM with this pointer width, in whole alignment
-    units.
-    """
+    """Return the arena bytes to declare: enough for any TFLM with this pointer width, in whole alignments."""
     full: Abi = "ilp32-full" if abi.startswith("ilp32") else "lp64-full"
     data = [done.model for done in models]
     others = [
@@ -60,9 +58,7 @@ def _operators(result: AppOptimized) -> Iterator[Needed]:
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """For each model, return a bit mask of the models that must not run, and one of those that must not be paused, at
-    its start.
-    """
+    """For each model, return bit masks of the models that must not run, and must not be paused, at its start."""
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}

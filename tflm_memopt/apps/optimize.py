@@ -303,9 +303,7 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return the layout for one time between pauses. limits: maximum of the live bytes at a pause, for each model
-        that pauses.
-        """
+        """Return the layout for one time between pauses. limits: most live bytes at a pause, by pausing model."""
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[tuple[int, int]] = set()
         for one, limit in zip(self.pausing, limits, strict=False):
@@ -331,9 +329,7 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return the heads for other times between pauses, up to no pauses, found with less effort than the chosen
-        layout.
-        """
+        """Return the heads for other times between pauses, up to no pauses, found with less effort."""
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:

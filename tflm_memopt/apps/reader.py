@@ -15,9 +15,7 @@ from tflm_memopt.targets import own_board
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter", "weights"})
-"""Options that a model of an application cannot have. `ram` limits all models together, and --emit determines the
-others.
-"""
+"""Options that a model of an application cannot have. `ram` limits all models together; --emit sets the rest."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield")
 OF_MODEL = ("file", "retain", "fps", "ms", "ms_measured", "pipeline")

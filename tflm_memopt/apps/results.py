@@ -55,9 +55,7 @@ class AppReport:
     alone: int
     """Bytes of the rewritten models with a separate arena for each."""
     stacked: int
-    """Head if models that may run at the same time had their whole heads side by side, with the reserved bytes above
-    all.
-    """
+    """Head with whole heads side by side for models that may run at the same time, and reserved bytes above all."""
     lower_bound_head: int
     proven: bool
     """Whether no layout of these plans has a lower head."""
@@ -134,9 +132,7 @@ class AppPoint:
 
 @dataclass(frozen=True, slots=True)
 class AppExploration:
-    """Result of explore() for an application: the frontier of each model, and of all models together with the least
-    load first.
-    """
+    """Result of explore() for an application: the frontier of each model, and of all together, least load first."""
 
     app: str
     convention: str

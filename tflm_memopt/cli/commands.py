@@ -89,9 +89,7 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
 def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[str] = ()
 ) -> tuple[Report, list[Path]]:
-    """Return the report of a model and the written files. taken: keys (same_on_disk) of files that must not be
-    overwritten.
-    """
+    """Return the report of a model and the written files. taken: keys (same_on_disk) of files to keep."""
     plan = _saved(args.plan) if args.plan else None
     plot.check(args.plot)
     with about(model), busy(args, f"optimizing {model.name}") as progress:

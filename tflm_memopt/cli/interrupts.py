@@ -24,9 +24,7 @@ def fatal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on Ctrl-C as usual, and record it because extension modules may replace it by other
-    errors.
-    """
+    """Raise KeyboardInterrupt on Ctrl-C as usual, and record it as extension modules may replace it."""
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield seen

@@ -158,9 +158,7 @@ class FloatModel:
 
 
 def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[Array], labels: Array) -> Accuracy:
-    """Return the shares of examples whose highest score is the label's. The int8 models run under TFLM's official
-    wheel.
-    """
+    """Return the shares of examples whose highest score is the label's. int8 models run in TFLM's official wheel."""
     classes = labels.argmax(axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
     examples = model.inputs(inputs)
     if len(classes) != len(examples[0]):

@@ -64,9 +64,7 @@ def _in_lines(what: str) -> Report:
 
 
 def _stderr() -> Any:
-    """Return a terminal with its own descriptor, so that progress is visible while TensorFlow is silenced
-    (unheard()).
-    """
+    """Return a terminal with its own descriptor, so that progress shows while TensorFlow is silenced (unheard())."""
     if not sys.stderr.isatty():
         return sys.stderr
     return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="backslashreplace")

@@ -238,9 +238,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits. A split is also converted with partial sums if these send fewer
-    bytes.
-    """
+    """Yield the conversions of all promising splits. A split also has partial sums if these send fewer bytes."""
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)

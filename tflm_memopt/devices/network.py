@@ -60,9 +60,7 @@ from tflm_memopt.tflm.refused import refuse
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 KINDS = ("cpp", "tflite")
-"""Kinds of files for a device. Kinds with a whole program are left out because they would have to know the device's
-links.
-"""
+"""Kinds of files for a device. Whole programs are left out, as they would need its links."""
 
 
 def checked_count(devices: int, asked: Request) -> int:
@@ -129,9 +127,7 @@ class Network:
 
     @cached_property
     def alone(self) -> Alone:
-        """The network rewritten for one device, without a limit of instructions. The limit applies to each of several
-        devices.
-        """
+        """The network rewritten for one device, without the limit of instructions, which is for several."""
         one, planned = self.optimize(self.data, self.name, False)
         timed = bool(self.line and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
@@ -206,9 +202,7 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[StageOnDevice, ...]:
-    """Return the operators at which another device continues with whole operators. Return none if the first device runs
-    them all.
-    """
+    """Return the operators at which another device continues with whole operators; none if the first runs all."""
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()
@@ -335,9 +329,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Return the split that has `front` for operators before `switch`, the first device alone from `end` on, and
-    channels between them.
-    """
+    """Return the split with `front` before operator `switch`, the first device alone from `end` on, else channels."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE

@@ -382,9 +382,7 @@ class _Sharer(Tiles):
         return self.put(replace(whole, shape=(*whole.shape[:-1], channels), quantization=None))
 
     def _added(self, op: Op, row: RowOp, sums: Sequence[_Sums], first: int, end: int) -> TensorId:
-        """Return channels [first, end) of a layer's output on the current device, rescaled from the total of all
-        partial sums.
-        """
+        """Return channels [first, end) of a layer's output on this device, rescaled from all partial sums."""
         while len(sums) > MAX_INPUTS:
             some, sums = sums[:MAX_INPUTS], sums[MAX_INPUTS:]
             low, high = (sum(ends) for ends in zip(*((s.low, s.high) for s in some), strict=True))

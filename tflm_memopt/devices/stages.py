@@ -91,9 +91,7 @@ def cost_of(report: DevicesReport, alone: int) -> SplitCost:
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return the cost of a split. weights: the largest part of the weights relative to an even one. alone: arena of a
-    single device.
-    """
+    """Return a split's cost. weights: largest share of weights relative to an even one. alone: arena of one device."""
     return SplitCost(ram > alone, max(FAIR_PART, weights), ram, sent)
 
 

@@ -1,6 +1,4 @@
-"""A model's inputs and outputs as its C++ program sees them: types, shapes, scales, and whether the input is an
-image.
-"""
+"""A model's inputs and outputs as its C++ program sees them: types, shapes, scales, image or not."""
 
 from __future__ import annotations
 
@@ -69,9 +67,7 @@ class Image:
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:
-    """Return the image input of a model, or None. pixels: mean and standard deviation from the model's metadata, if
-    any.
-    """
+    """Return the image input of a model, or None. pixels: mean and deviation from the metadata, if any."""
     if len(of.inputs) != 1 or len(of.inputs[0].shape) != 4:
         return None
     (tensor,) = of.inputs

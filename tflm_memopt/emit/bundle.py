@@ -126,9 +126,7 @@ def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitte
 
 
 def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subject:
-    """Return the data about the model that its program needs. Raises UsageError for labels that do not match the
-    output.
-    """
+    """Return the data that a model's program needs. Raises UsageError for labels that do not match the output."""
     if extras.sample is None or extras.original is None:
         raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")
     original = read(extras.original)

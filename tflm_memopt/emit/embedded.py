@@ -1,6 +1,4 @@
-"""Writes NAME_library.c, the part of the C library that a model needs. It compiles without special flags
-(tmo/embed.h).
-"""
+"""Writes NAME_library.c, the part of the C library that a model needs. It needs no special flags (tmo/embed.h)."""
 
 from __future__ import annotations
 
@@ -51,9 +49,7 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 def embedded(
     name: str, programs: Sequence[bytes], called: Collection[str], own: Mapping[int, OwnKernel] | None = None
 ) -> Mapping[str, str]:
-    """Return NAME_library.c, by file name. called: entries besides `check`. own: the user's custom kernels by
-    identity.
-    """
+    """Return NAME_library.c, by file name. called: entries besides `check`. own: the user's kernels by identity."""
     return {file_name(name): source(name, needs(programs), called, own)}
 
 

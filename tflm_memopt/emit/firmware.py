@@ -29,9 +29,7 @@ def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
 
 
 def together(each: Sequence[Firmware]) -> Firmware:
-    """Return the requirements of one firmware with all models. Operators and parts that several models need are counted
-    once.
-    """
+    """Return the requirements of one firmware with all models. Shared operators and parts count once."""
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)

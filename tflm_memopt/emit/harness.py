@@ -1,6 +1,4 @@
-"""Writes a C program that runs a module on this machine: it reads inputs from a file and writes the outputs of every
-run.
-"""
+"""Writes a C program that runs a module on this machine: it reads inputs from a file and writes all outputs."""
 
 from __future__ import annotations
 

@@ -45,9 +45,7 @@ def sources(*manifests: str) -> Mapping[str, str]:
 
 
 def arduino() -> Mapping[str, str]:
-    """Return the files of the Arduino library, by path. Arduino compiles everything below src/, the only include
-    folder.
-    """
+    """Return the files of the Arduino library, by path. Arduino compiles all of src/, the only include folder."""
     manifests = folder().parent / "arduino"
     files = {name: (manifests / name).read_text(encoding="utf-8") for name in ("library.properties", "keywords.txt")}
     for path, text in sources().items():

@@ -39,9 +39,7 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """Return a model's ports. `prefix` begins their C names. Raises UsageError for a port without a C type or without
-    bytes.
-    """
+    """Return a model's ports. `prefix` begins their C names. Raises UsageError for ports without C type or bytes."""
     sides = (("input", graph.inputs), ("output", graph.outputs))
     found = (_side(prefix, side, [graph.tensors[t] for t in tensors]) for side, tensors in sides)
     return Ports(*found)

@@ -47,9 +47,7 @@ class Platform:
     counter: str = ""
     """Body of a function that reads the core's cycle counter, or "" if there is no counter."""
     team: str = ""
-    """Definition of second_core(), which returns the tmo_team of the second core or NULL; "" if there is no second
-    core.
-    """
+    """Definition of second_core(), which returns the second core's tmo_team or NULL; "" for one core."""
     slow: str = STATIC_MEMORY
     """Definition of slow_memory(), which returns BYTES bytes at a 16-byte boundary or NULL."""
 

@@ -62,9 +62,7 @@ def _needed(name: str, library: str, *, custom: bool, shared: bool) -> Needed:
 
 
 def arena_bytes(model: Model, report: Report) -> int:
-    """Return the arena bytes to declare: enough for any build of TFLM with this pointer width, in whole alignment
-    units.
-    """
+    """Return the arena bytes to declare: enough for any TFLM with this pointer width, in whole alignments."""
     return _enough(builds(model, report))
 
 

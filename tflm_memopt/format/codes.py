@@ -195,9 +195,7 @@ class Part(enum.IntEnum):
     PIXELS = 10
     """Faster execution of iterations of a single pixel. A library without it uses the general code."""
     CONV_SUMS = 11
-    """CONV with windows that the DSP extension neither reads in place nor gathers. Cores without the DSP extension
-    always have it.
-    """
+    """CONV with windows that the DSP extension neither reads in place nor gathers. Other cores always have it."""
     CONV_STEPS = 12
     """CONV like the above, for windows whose bytes are not adjacent."""
     DEPTHWISE_SUMS = 13

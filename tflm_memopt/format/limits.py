@@ -60,9 +60,7 @@ PACKED_SCALES = 8
 PACKED_SHIFT = 22
 """Maximum right shift of a packed operator."""
 SHORT_ROW = 16
-"""Maximum number of bytes of a window row, in whole words, that TMO_PACKING_DSP_CONV gathers through a copy with its
-padding.
-"""
+"""Most bytes of a window row, in whole words, that TMO_PACKING_DSP_CONV gathers with its padding."""
 BLOCK_PIXELS = 6
 """Number of adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once from 3x3 taps."""
 GATHERED_BYTES = 200

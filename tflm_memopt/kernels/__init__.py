@@ -1,3 +1,1 @@
-"""Kernels from one description: a small language with a checker, a NumPy interpreter, an access analysis and a C
-writer.
-"""
+"""Kernels from one description: a language with checker, NumPy interpreter, access analysis and C writer."""

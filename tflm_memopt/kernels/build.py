@@ -58,9 +58,7 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input. strides: distances of all axes, or of all but the last. By default the elements are
-        adjacent.
-        """
+        """Declare an input. strides: of all axes, or all but the last. By default the elements are adjacent."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -99,9 +97,7 @@ class Builder:
 
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
-        """Open a condition: the statements inside run if 0 <= at < extent. A condition on a register may not guard RAM
-        accesses.
-        """
+        """Open a condition: the statements inside run if 0 <= at < extent. A register's may not guard RAM accesses."""
         self.open.append([])
         yield
         body = self.open.pop()
@@ -216,9 +212,7 @@ class Builder:
 
 
 def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Return a decorator that turns a describing function into a KernelProgram. name: by default the
-    function's name.
-    """
+    """Return a decorator that makes a KernelProgram of a function. name: by default the function's."""
 
     def described(describe: Callable[[Builder], None]) -> KernelProgram:
         b = Builder()

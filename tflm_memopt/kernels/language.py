@@ -185,9 +185,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """RegAlloc: a register. In a vectorised loop over `along`, it is a vector with one value for each turn that runs at
-    once.
-    """
+    """RegAlloc: a register. In a vectorised loop over `along`, it is a vector of one value for each turn at once."""
 
     name: str
     type: Type
@@ -252,9 +250,7 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """Whether as many turns run at once as the core has lanes. The body's registers are then vectors along the
-    variable.
-    """
+    """Whether as many turns run at once as there are lanes. The body's registers are vectors along the variable."""
     group: int = 0
     """Number of registers per vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1

@@ -100,9 +100,7 @@ def nearest(x: NDArray[np.float32]) -> Ints:
 
 
 def floor_modulo(x: NDArray[np.float32], y: NDArray[np.float32]) -> Values:
-    """Return the remainder of a division whose quotient is rounded down. It has the sign of y; a zero has the sign of
-    x.
-    """
+    """Return the remainder of a division whose quotient is rounded down, with the sign of y (zero: of x)."""
     rest = np.fmod(x, y)
     return select((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
 

@@ -214,9 +214,7 @@ class Writer:
             # RAMFree only concerns the planner and needs no code
 
     def point(self, run: Sequence[Statement]) -> None:
-        """Declare pointers to places that several loads share, which makes the compiler's address
-        arithmetic simpler.
-        """
+        """Declare pointers to places that several loads share, which simplifies the compiler's addresses."""
         self.bases = {}
         if self.table.vectors or self.table.packed:
             return

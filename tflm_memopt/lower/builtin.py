@@ -23,9 +23,7 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """Return the operators for the file. A view that stays builtin reads its shape from a constant, not from
-    operators.
-    """
+    """Return the operators for the file. A view that stays builtin reads its shape from a constant."""
     if PART in op.options:
         return [_part(tree, op, originals)]
     kept = [originals[i] for i in op.stands_for]

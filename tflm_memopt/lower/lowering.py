@@ -248,9 +248,7 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of a tensor as an operator sees it. nests: loop nests of the tensors that its tiled group
-        makes or sums.
-        """
+        """Return the record of a tensor as an operator sees it. nests: loop nests of its tiled group's tensors."""
         if self.source and self._is_source(tensor):
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)

@@ -84,9 +84,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A memory besides the workspace that holds whole tensors. It is the buffer after the state in io, of at least
-    `bytes`.
-    """
+    """A memory besides the workspace for whole tensors. It follows the state in io and has at least `bytes`."""
 
     bytes: U32
 
@@ -129,9 +127,7 @@ class ProgramTensor:
     depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows: -end mod advance."})]
     """Number of rows of the rolling buffer; equal to `height` for a whole tensor."""
     base: U8 = 0
-    """0: workspace; 1..n_inputs: inputs; then the outputs; then the state; then slow memory; TMO_PROGRAM_BASE;
-    TMO_LINK_BASE.
-    """
+    """0: workspace; 1..n_inputs: inputs; then outputs; the state; slow memory; TMO_PROGRAM_BASE; TMO_LINK_BASE."""
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
     """tmo_column_window[n_column_windows], beginning with that of a stripe's first rows; 0 if there are none."""
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
@@ -425,13 +421,9 @@ class ProgramCores:
     shares: Annotated[tuple[ProgramShare, ...], TableOffset(ProgramShare)]
     """tmo_share[n_ops]"""
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
-    """One bit for each iteration of the run (bit i % 8 of byte i / 8 for iteration i), which is set if there is a
-    barrier before it.
-    """
+    """A bit for each iteration of the run (bit i % 8 of byte i / 8), which is set if a barrier precedes it."""
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """One bit for each iteration, which is set if core 0 computes all of it, regardless of its operator's share; 0 if
-    there is none.
-    """
+    """A bit for each iteration, set if core 0 computes all of it, regardless of the operator's share; 0 if none."""
     counters: U32
     """Distance from core 0's counters to core 1's in bytes."""
 

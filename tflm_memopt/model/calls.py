@@ -36,9 +36,7 @@ def called_from_main(graphs: Sequence[Graph]) -> set[int]:
 
 
 def check(graphs: Sequence[Graph]) -> None:
-    """Raise ModelError if a subgraph calls itself directly or indirectly, or if more subgraphs run than
-    TFLM can plan.
-    """
+    """Raise ModelError if a subgraph calls itself, even indirectly, or too many run for TFLM."""
     waiting = {number: [other for op in graph.ops for other in called(op)] for number, graph in enumerate(graphs)}
     runs: dict[int, int] = {}
     while waiting:

@@ -63,9 +63,7 @@ def _first_in_zip(start: bytes) -> bytes:
 
 
 def _is_torch(start: bytes) -> bool:
-    """Return whether the file is PyTorch's: a zip that starts with NAME/data.pkl, or a pickle from before
-    PyTorch 1.6.
-    """
+    """Return whether the file is PyTorch's: a zip that starts with NAME/data.pkl, or an older pickle."""
     return b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19" in start[:32] or _first_in_zip(start).endswith(b".pkl")
 
 

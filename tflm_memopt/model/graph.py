@@ -57,9 +57,7 @@ def short_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """Quantization of a tensor: real = scale * (q - zero_point), with one entry per tensor, or one per channel along
-    `axis`.
-    """
+    """Quantization of a tensor: real = scale * (q - zero_point), one entry per tensor, or per channel along `axis`."""
 
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
@@ -68,9 +66,7 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor. `id` is its index in the model's tensor list. Tensors that canonicalisation adds have ids after the
-    last index.
-    """
+    """One tensor. `id` is its index in the model's tensor list. Canonicalisation adds tensors with later ids."""
 
     id: TensorId
     name: str

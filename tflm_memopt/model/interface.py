@@ -24,9 +24,7 @@ METADATA = "tflm-memopt"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Format of an input or output. With a scale, real = scale * (q - zero_point); without one, it is the value
-    itself.
-    """
+    """Format of an input or output. real = scale * (q - zero_point); without a scale, the value itself."""
 
     dtype: str
     scale: float | None = None
@@ -54,9 +52,7 @@ class Changes:
     inputs: tuple[Change, ...] = ()
     outputs: tuple[Change, ...] = ()
     input: str = ""
-    """Place of the only input, if it is not in the arena: "stream:ROWS", "sliding:ROWS" or "external", as in
-    `--input`.
-    """
+    """Place of the only input if not in the arena: "stream:ROWS", "sliding:ROWS" or "external", as in `--input`."""
     kernels: str = ""
     """Kernels with which tensors may share bytes, for models of builtin operators: a value of `--kernels`, or ANY."""
 
@@ -137,9 +133,7 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
 
 
 def compare(original: Graph, rewritten: Graph, changes: Changes) -> None:
-    """Raise InterfaceError unless both have the same names, shapes, types and scales in the same order, apart from the
-    recorded changes.
-    """
+    """Raise InterfaceError unless names, shapes, types, scales and order are the same, apart from recorded changes."""
     _compare_side("input", _border(original, original.inputs), _border(rewritten, rewritten.inputs), changes.inputs)
     _compare_side("output", _border(original, original.outputs), _border(rewritten, rewritten.outputs), changes.outputs)
 

@@ -37,9 +37,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata that a program can use. Fields are empty if the metadata is missing or unreadable, since the model runs
-    without it.
-    """
+    """Metadata that a program can use. Fields are empty if it is missing or unreadable."""
 
     labels: tuple[str, ...] = ()
     """Labels of output 0, one for each value."""

@@ -23,17 +23,13 @@ CUSTOM = "CUSTOM"
 """Op.type of a custom operator; its options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
-"""Types with several values per byte in the file. INT4 constants are unpacked to int8; constants of other such types
-stay packed.
-"""
+"""Types with several values per byte in the file. INT4 constants are unpacked to int8, others stay packed."""
 
 MAX_TENSOR_BYTES = 1 << 26
 """Limit of the size of a tensor in bytes. A larger tensor is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
-"""Number of models in the cache, which is useful since a conversion and its emitters read the same bytes several
-times.
-"""
+"""Number of models in the cache: a conversion and its emitters read the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 """Exceptions that the object API raises for damaged operator options."""
@@ -51,9 +47,7 @@ _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as read from a file. Do not edit `tree`, a schema ModelT, in place; writer.edit() returns a
-    copy to edit.
-    """
+    """A model as read from a file. Edit only a copy (writer.edit()) of `tree`, a schema ModelT."""
 
     tree: Any
     graph: Graph

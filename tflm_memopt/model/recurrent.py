@@ -20,9 +20,7 @@ HINTS: Mapping[str, str] = {
 
 
 def loops(graphs: Sequence[Graph]) -> tuple[str, ...]:
-    """Return the name of the layer for each WHILE loop of the main graph whose body is one step of a recurrent
-    layer.
-    """
+    """Return the layer's name for each WHILE loop of the main graph whose body is a recurrent layer's step."""
     bodies = [int(op.options.get("bodySubgraphIndex", 0)) for op in graphs[0].ops if op.type == "WHILE"]
     return tuple(layer for n in bodies if 0 < n < len(graphs) and (layer := _layer(graphs[n])))
 

@@ -138,9 +138,7 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None, version: int = 1) -> int:
-    """Return the index of an operator code, which is added if missing. `operator` is a schema name
-    (CONV_2D, CUSTOM).
-    """
+    """Return the index of an operator code, added if missing. operator: schema name (CONV_2D, CUSTOM)."""
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
         if _code(known) == code and text(known.customCode) == (custom_code or "") and known.version == version:

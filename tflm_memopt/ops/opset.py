@@ -366,9 +366,7 @@ _OF_INTEGERS = frozenset(
 
 
 def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:
-    """Return the row of a float32 operator, given the row of its integer form. parse_: its own parse function, if it
-    has one.
-    """
+    """Return the row of a float32 operator from that of its integer form. parse_: its own parse function, if any."""
     kept = (constraint for constraint in row.constraints if constraint.__name__ not in _OF_INTEGERS)
     return Row(tuple(_TYPES.get(constraint, constraint) for constraint in kept), parse_ or row.parse)
 
@@ -395,9 +393,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _MAPPED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Rows of operators with a float32 output, by TFLite's operator name. Operators that only move float32 use the rows of
-OPSET.
-"""
+"""Rows of operators with a float32 output, by TFLite's operator name. Operators that only move use OPSET."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:

@@ -45,9 +45,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer, a rectangle of the map, reserved for the moments [first, last). `stretches` are the live bytes of the
-    buffer.
-    """
+    """A buffer, a rectangle of the map, reserved for the moments [first, last). stretches: its live bytes."""
 
     name: str
     role: str

@@ -1,6 +1,4 @@
-"""Writes the support structs and the accessors (section 6.5): one function for each way in which the driver uses a
-register.
-"""
+"""Writes the support structs and the accessors (section 6.5): one function for each use of a register."""
 
 from __future__ import annotations
 

@@ -71,9 +71,7 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a read changes (rse). If this includes the field itself, its value changes on its own, so reads
-    cannot be combined.
-    """
+    """Fields that a read changes (rse). If the field itself is among them, reads cannot be combined."""
     write_invalidates: tuple[FieldName, ...] = ()
     """Fields that a write changes (wse). If this includes the field itself, the outside world observes each write."""
     place: BitPlace | None = None
@@ -167,9 +165,7 @@ _READ_ONLY, _WRITE_ONLY = AccessType.READ_ONLY, AccessType.WRITE_ONLY
 
 
 def check(description: Description) -> None:
-    """Raise RegisterError for fields that do not fit their register, fields that overlap, and effects on unknown
-    fields.
-    """
+    """Raise RegisterError for fields that do not fit or overlap, and for effects on unknown fields."""
     for group in description.groups.values():
         for field in group.fields:
             if field.bits > field.register_bits:

@@ -60,9 +60,7 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement of a block, before which other statements can be inserted. `blocks` are the enclosing blocks,
-    outermost first.
-    """
+    """A statement of a block, before which others can be inserted. blocks: the enclosing ones, outermost first."""
 
     span: Span
     context: Context

@@ -81,9 +81,7 @@ def flatten(description: Description, driver: Driver) -> Flat:
 
 
 def _kept(description: Description, driver: Driver) -> frozenset[str]:
-    """Return the groups of devices, of pointers and of arrays with unknown indices, and all groups that contain one of
-    these.
-    """
+    """Return the groups of devices, pointers and arrays with unknown indices, and all that contain one of these."""
     kept = {device.group for device in description.devices} | set(driver.dynamic)
     for name, group in description.groups.items():
         kept |= {part.group for part in group.parts if (name, part.name) in driver.indexed}

@@ -22,9 +22,7 @@ WORDS = "register_words.h"
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A driver in plain C with its accessors. Each accessor call in the text is counted once for the loads and
-    stores.
-    """
+    """A driver in plain C with its accessors. Loads and stores count once for each call in the text."""
 
     driver: str
     header: str
@@ -163,9 +161,7 @@ class _Places:
         return sum(cost.loads + cost.stores for cost in costs)
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """Return the combined accesses of each function in a layout. Without a layout, each group counts as one
-        register.
-        """
+        """Return the combined accesses of each function in a layout. Without one, each group is one register."""
 
         def acts(access: FieldAccess) -> bool:
             if _acts(access) or access.field.key in self.driver.reach:

@@ -90,9 +90,7 @@ class _Writer:
                 self._edit(access.span, *self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Read all fields of the region into variables, before the statement of the first access. Returns the variables
-        by order.
-        """
+        """Read all fields of the region into variables, before the first access. Returns the variables by order."""
         lead = region[0]
         fields = self._by_name(region)
         names = {name: self._temporary() for name in fields}

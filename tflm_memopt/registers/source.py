@@ -52,9 +52,7 @@ def _is_function(cursor: Cursor) -> bool:
 
 
 def _quiet(definitions: list[Cursor], chains: Chains) -> frozenset[str]:
-    """Return the functions without observable behaviour: they access no register and no volatile variable, and call no
-    other functions.
-    """
+    """Return the functions without observable behaviour: no registers, volatile variables or calls of others."""
     loud = set[str]()
     calls: dict[str, set[str]] = {}
     for function in definitions:

@@ -114,9 +114,7 @@ class _Lines:
         return SourceLine(self.file, 1)
 
     def effects(self) -> Iterator[tuple[str, Any]]:
-        """Yield (peripheral, side effect), or (peripheral, None) once for each peripheral with a sideEffects
-        element.
-        """
+        """Yield (peripheral, side effect), or (peripheral, None) once for each sideEffects element."""
         for node in self.tree.iter("sideEffects"):
             yield node.get("peripheral", ""), None
             for said in node.iter("rse", "wse"):
@@ -203,9 +201,7 @@ def _said(node: Any, register: Any, name: str) -> str:
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Return the group with the side effects in the file. If the file has none for the peripheral, all possible ones
-    are added.
-    """
+    """Return the group with the file's side effects, or all possible ones if it has none for the peripheral."""
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )
@@ -277,9 +273,7 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a layout as CMSIS-SVD with its side effects, so that it can be read again. Arrays of groups become
-    clusters.
-    """
+    """Return a layout as CMSIS-SVD with its side effects, to be read again. Arrays of groups become clusters."""
     root = ET.Element("device", schemaVersion="1.3")
     _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")
     _texts(root, addressUnitBits="8", width="32", size="32", access="read-write")

@@ -136,9 +136,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return instructions before and after on a core. For a generic program, these are those of the slowest and the
-    fastest core.
-    """
+    """Return instructions before and after on a core. For a generic program: slowest and fastest core."""
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:
@@ -157,9 +155,7 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Describe the speed of a generic program on a core with packed kernels, as it is and with these kernels; "" if
-    unknown.
-    """
+    """Describe the speed of a generic program on a core with packed kernels, as it is and with them, or ""."""
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""

@@ -60,9 +60,7 @@ class Canonical:
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
-    """Replace known integers by constants, then apply all RULES in order. Operators whose index is in `left_alone` stay
-    unchanged.
-    """
+    """Replace known integers by constants, then apply all RULES in order. left_alone: indices that stay."""
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in RULES:

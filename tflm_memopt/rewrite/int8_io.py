@@ -20,9 +20,7 @@ CONVERTIBLE = ("FLOAT32", "UINT8")
 
 @dataclass(frozen=True, slots=True)
 class Int8Interface:
-    """The graph with int8 inputs and outputs, the changes, and the reasons why other inputs and outputs stayed
-    unchanged.
-    """
+    """The graph with int8 inputs and outputs, the changes, and the reasons why others stayed unchanged."""
 
     graph: Graph
     changes: Changes
@@ -71,9 +69,7 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
 ) -> tuple[list[_Border], list[LeftAlone]]:
-    """Return the borders at these inputs or outputs. others: borders that were found before, whose tensors are no
-    longer available.
-    """
+    """Return the borders at these inputs or outputs. others: earlier borders, whose tensors are taken."""
     found: list[_Border] = []
     refusals = []
     for index, tensor in enumerate(tensors):

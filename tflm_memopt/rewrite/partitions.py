@@ -44,9 +44,7 @@ def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
 
 
 def message(graph: Graph, start: int) -> list[TensorId]:
-    """Return the tensors that exist before operator `start` and that it or later operators read, or that
-    are outputs.
-    """
+    """Return the tensors from before operator `start` that it or later operators read, or that are outputs."""
     made = {*graph.inputs, *(t for op in graph.ops[:start] for t in op.outputs)}
     read = {*graph.outputs, *(t for op in graph.ops[start:] for t in op.inputs)}
     return sorted(made & read)

@@ -40,15 +40,11 @@ class Parts:
         self._last = max(self.tensors, default=-1)
 
     def slice_of(self, x: TensorId, axis: int, first: int, end: int) -> TensorId:
-        """Return elements [first, end) of a tensor along an axis. If these are all elements, return the tensor
-        itself.
-        """
+        """Return elements [first, end) of a tensor along an axis. For all elements, return the tensor itself."""
         return self.cut_of(x, {axis: (first, end)})
 
     def cut_of(self, x: TensorId, ranges: Mapping[int, Range]) -> TensorId:
-        """Return the elements of a tensor in a range along some axes. If these are all elements, return the tensor
-        itself.
-        """
+        """Return the elements of a tensor in a range along some axes. For all elements, return the tensor itself."""
         whole = self.tensors[x]
         bounds = [ranges.get(axis, (0, size)) for axis, size in enumerate(whole.shape)]
         shape = tuple(end - first for first, end in bounds)
@@ -80,9 +76,7 @@ class Parts:
         return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
 
     def channels_of(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
-        """Return the part of a filter or bias for some output channels, which are along `axis`. int4 weights become
-        int8.
-        """
+        """Return the part of a filter or bias for output channels along `axis`. int4 weights become int8."""
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]

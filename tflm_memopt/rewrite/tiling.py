@@ -24,15 +24,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators with separate constants for each output channel: the operands with these constants, and the channels' axis
-in them.
-"""
+"""Operators with separate constants for each output channel: operands with them, and the channels' axis."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators that compute each output channel from one input channel: the operands with their constants, and the
-channels' axis.
-"""
+"""Operators of one input channel per output channel: operands with their constants, and the channels' axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,9 +279,7 @@ class _Tiler(Tiles):
         return x
 
     def _padded_source(self) -> _ChainInput:
-        """Return the chain's input. It includes the padding if the parts are stripes of rows, whose slices need no
-        copy.
-        """
+        """Return the chain's input. For stripes, whose slices need no copy, it includes the padding."""
         first = self.chain[0]
         down, across = along(self.graph, first)
         margins = (down.before, down.after), (across.before, across.after)

@@ -1,6 +1,4 @@
-"""Reads the user's arrays from .npy files. For any other file, the error names its format and explains how to convert
-it.
-"""
+"""Reads the user's arrays from .npy files. For other files, the error names the format and how to convert it."""
 
 from __future__ import annotations
 

@@ -167,9 +167,7 @@ class _ModuleSource:
 
     report: SourceReport
     shape: tuple[int, ...]
-    """Numbers of rows, pixels of a row and bytes of a pixel. For a streamed input, number of pushes and bytes of a
-    push.
-    """
+    """Numbers of rows, pixels of a row and bytes of a pixel. For a streamed input, pushes and bytes of a push."""
 
 
 def _source(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _ModuleSource | None:

@@ -104,9 +104,7 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return `runs` random inferences, then extreme ones, the user's own, and a sequence. new:
-    windows.step_elements.
-    """
+    """Return `runs` random cases, then extreme ones, the user's, and a sequence. new: windows.step_elements."""
     usual = _usual(before, after, changes, runs, seed, files)
     inputs = inputs_of(before, after, changes)
     if not new:
@@ -170,9 +168,7 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return the cases for runs of the rewritten model. The original's inputs precede the operators that were
-    removed.
-    """
+    """Return the cases for runs of the rewritten model. The original's inputs precede removed operators."""
     to_old = each({change.index: change for change in changes.inputs}, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 

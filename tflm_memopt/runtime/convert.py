@@ -33,9 +33,7 @@ def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
 
 
 def dequantize(values: NDArray[Any], form: Format) -> NDArray[np.float32]:
-    """Convert `form` to float32: scale * (q - zero point), multiplied in float64 (Dequantize,
-    kernels/internal/reference/dequantize.h).
-    """
+    """Convert `form` to float32: scale * (q - zero point) in float64 (kernels/internal/reference/dequantize.h)."""
     scale, zero_point = _affine(form)
     real: NDArray[np.float64] = np.float64(scale) * (values.astype(np.int32) - zero_point)
     return real.astype(np.float32)

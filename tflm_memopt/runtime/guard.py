@@ -22,9 +22,7 @@ Bytes = NDArray[np.int8]
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Number of runs of each region if the model's own inputs cannot be used. The addresses that a program writes do not
-depend on data.
-"""
+"""Runs of each region if the model's inputs cannot be used. Addresses that a program writes do not depend on data."""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:

@@ -111,9 +111,7 @@ def _conversion(op: Op, conversion: Callable[[Array], Array]) -> Step:
 
 
 def _border_conversion(graph: Graph, op: Op) -> Callable[[Array], Array] | None:
-    """Return the conversion of a QUANTIZE or DEQUANTIZE between float32, uint8 and int8 per tensor, or None for
-    others.
-    """
+    """Return the conversion of a per-tensor QUANTIZE or DEQUANTIZE between float32, uint8 and int8, or None."""
     if op.type not in ("QUANTIZE", "DEQUANTIZE"):
         return None
     source, target = (format_of(graph.tensors[t]) for t in (op.inputs[0], op.outputs[0]))

@@ -54,9 +54,7 @@ def register(executor: ctypes.CDLL, kernels: Path) -> None:
 
 
 def _built(kernels: str) -> Path:
-    """Return the compiled kernels. They are compiled once, by one thread. Raises RuntimeUnavailable without a
-    compiler.
-    """
+    """Compile the kernels, once and by one thread. Raises RuntimeUnavailable without a compiler."""
     with _COMPILING:
         return _compiled(kernels)
 

@@ -17,9 +17,7 @@ Array = NDArray[Any]
 FLOAT_LIMIT = 4.0
 """Limit of float inputs whose range is unknown: they are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
 INDEX_LIMIT = 127
-"""Limit of integer inputs of 32 and 64 bits. They count as indices and are drawn from [0, INDEX_LIMIT], or within a
-smaller table.
-"""
+"""Limit of integer inputs of 32 and 64 bits. They are indices from [0, INDEX_LIMIT], or within a smaller table."""
 
 EXTREME_EVERY = 7
 """Number of steps from one extreme input to the next in a sequence."""
@@ -75,9 +73,7 @@ class Steps:
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Numbers of threads for the rewritten model. By default it runs on one thread, and if it is made for two cores,
-    also on two.
-    """
+    """Numbers of threads for the rewritten model. By default one and, for two cores, also two."""
 
 
 NO_STEPS = Steps()
@@ -159,9 +155,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
 
 
 def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
-    """Return the range of the QUANTIZE that reads a float input, plus one step to test clamping; None without a
-    QUANTIZE.
-    """
+    """Return the range of a float input's QUANTIZE, plus one step to test clamping, or None without one."""
     quantization = (
         graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
     )

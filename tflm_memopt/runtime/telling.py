@@ -33,9 +33,7 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[Any]]) -> int:
-    """Return the candidate with the most distinct outputs. tensors: the model's outputs. outputs: their values in all
-    runs.
-    """
+    """Return the candidate with the most distinct outputs. tensors: the outputs. outputs: their values in all runs."""
 
     def told_apart(candidate: int) -> int:
         mine = [output[candidate].tobytes() for output in outputs]

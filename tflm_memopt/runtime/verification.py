@@ -83,9 +83,7 @@ class Verification:
     guarded: int
     """Number of runs of the rewritten model's programs in the watched executor, which checks all writes."""
     how: How
-    """Runtime of the original: "tflm-wheel" or, where the wheel does not exist, "host-reference" for this package's
-    kernels.
-    """
+    """Runtime of the original: "tflm-wheel" or, without it, "host-reference" for this package's kernels."""
     measured: Measured | None = None
     difference: Difference | None = None
     failure: str = ""
@@ -93,9 +91,7 @@ class Verification:
     module: ModuleRuns | None = None
     """Result of the C module, or None."""
     planned_for: str = ""
-    """Library whose kernels a rewritten model of builtin operators requires, from its metadata; "any" for all
-    libraries.
-    """
+    """Library whose kernels a model of builtin operators requires, from its metadata; "any" for all."""
     steps: int = 0
     """Number of inferences in a sequence with resets."""
     every_value: int = 0

@@ -134,9 +134,7 @@ def require() -> None:
 
 @functools.cache
 def _runtime() -> Any:
-    """Return the wheel's module, after loading the compiled operator into the global symbols, where the wheel finds
-    it.
-    """
+    """Return the wheel's module, after loading our operator into the global symbols, where the wheel finds it."""
     from importlib import metadata  # noqa: PLC0415 # slow to import
 
     try:

@@ -22,9 +22,7 @@ def step_elements(graph: Graph, where: str) -> int:
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Return the new rows of each step that fills a window. A step has `elements` elements, and zeros precede the
-    window's rows.
-    """
+    """Return the new rows of each step that fills a window. elements: of a step. Zeros precede the rows."""
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 

@@ -262,9 +262,7 @@ def _reserve_scratch_requests(replay: _Replay) -> None:
 
 
 def _parse_and_init(replay: _Replay) -> None:
-    """Allocate the builtin data of all operators (PrepareNodeAndRegistrationDataFromFlatbuffer), then call each
-    operator's Init.
-    """
+    """Allocate all builtin data (PrepareNodeAndRegistrationDataFromFlatbuffer), then call each operator's Init."""
     ops = [(graph, op) for graph in replay.graphs for op in graph.ops]
     for _, op in ops:
         if params := replay.kernel(op).params:
@@ -279,9 +277,7 @@ def _parse_and_init(replay: _Replay) -> None:
 
 
 def _prepare(replay: _Replay) -> None:
-    """Replay MicroInterpreterGraph::PrepareSubgraphs, which calls each kernel's Prepare and then frees its temporary
-    allocations.
-    """
+    """Replay MicroInterpreterGraph::PrepareSubgraphs, which calls each Prepare, then frees its temporaries."""
     for number, graph in enumerate(replay.graphs):
         handles = {op.outputs[0]: variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
         for position, op in enumerate(graph.ops):
@@ -302,9 +298,7 @@ def _prepare(replay: _Replay) -> None:
 
 
 def _plan(replay: _Replay) -> None:
-    """Replay MicroAllocator::FinishModelAllocation, which allocates the planner's temporary data, then the planned
-    head.
-    """
+    """Replay MicroAllocator::FinishModelAllocation, which allocates the planner's data, then the planned head."""
     if replay.scratch:
         replay.add_struct(_Where.TAIL, "ScratchBufferHandle", len(replay.scratch))
     tensors = sum(len(graph.tensors) for graph in replay.graphs)
@@ -329,9 +323,7 @@ def _wanted(replay: _Replay) -> Wanted:
 
 
 def _expose(replay: _Replay) -> None:
-    """Replay the end of MicroInterpreter::AllocateTensors, which allocates the model's inputs and outputs as
-    TfLiteTensors.
-    """
+    """Replay the end of MicroInterpreter::AllocateTensors, which allocates inputs and outputs as TfLiteTensors."""
     graph = replay.graphs[0]
     for ids in (graph.inputs, graph.outputs):
         replay.add_struct(_Where.TAIL, "pointer", len(ids), align=ALIGNMENT)

@@ -214,9 +214,7 @@ def _fully_connected(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transpose_conv(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request int32 or int64 accumulators for the output. The inputs are shape, weights, data and bias
-    (transpose_conv.cc).
-    """
+    """Request int32 or int64 accumulators of the output. Inputs: shape, weights, data, bias (transpose_conv.cc)."""
     yield from temps(node, "o0 i2 i1")
     yield from per_channel(node.dim("i1", 0))
     if node.dtype("i2") in _ACCUMULATOR_BYTES:
@@ -283,9 +281,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _batch_matmul(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate persistent transposed copies of operands: of the left one if adjX, and of the right one unless adjY
-    (batch_matmul.cc).
-    """
+    """Allocate transposed copies of operands: the left one if adjX, the right one unless adjY (batch_matmul.cc)."""
     yield from temps(node, "i0 i1 o0")
     if node.dtype("i0") in ("INT8", "INT16"):
         yield Persistent(STRUCTS["QuantizationOpDataBatchMatmul"].of(abi).size)
@@ -331,9 +327,7 @@ def _embedding_lookup(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _reshape(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay Prepare of RESHAPE. The shape is moved to RAM only if the file leaves a dimension open
-    (reshape_common.cc).
-    """
+    """Replay Prepare of RESHAPE. The shape moves to RAM if the file leaves a dimension open (reshape_common.cc)."""
     yield from temps(node, "i0 o0")
     output = node.tensor("o0")
     if output is not None and -1 in output.shape:
@@ -481,9 +475,7 @@ KERNELS: Mapping[str, Kernel] = {
     "TMO_CONV_2D": Kernel(),
     "TMO_FULLY_CONNECTED": Kernel(),
 }
-"""Rows by the operator's name in the schema. Our operators and TFLM's CIRCULAR_BUFFER have rows by their custom
-code.
-"""
+"""Rows by the operator's name in the schema. Ours and TFLM's CIRCULAR_BUFFER: by custom code."""
 
 UNKNOWN = Kernel()
 """Row for an operator that has none. Its allocations are unknown, so the figures are lower bounds."""

@@ -95,9 +95,7 @@ def _columns_s16(w: ConvShape, mve: bool) -> int:
 
 
 def _line_s8(w: ConvShape) -> int:
-    """Return the bytes for a window of one row on Helium: both ends with padding
-    (arm_convolve_1_x_n_s8_get_buffer_size_mve).
-    """
+    """Return a one-row window's bytes on Helium: both ends with padding (arm_convolve_1_x_n_s8_get_buffer_size_mve)."""
     odd = int(math.fmod((w.out_w - 1) * w.stride_w + w.kernel_w - w.in_w, 2))
     right, left = (max(1, int((p + w.stride_w - 1) / w.stride_w)) if p else 0 for p in (w.pad_w + odd, w.pad_w))
     if right + left > w.out_w:
@@ -121,9 +119,7 @@ def _depthwise(mve: bool) -> Prepare:
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
-    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size. packed: whether the weights are int4, which has a function
-    of its own.
-    """
+    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size. packed: int4 weights, which have another."""
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
     if w.channels != w.out_channels or w.batches != 1 or not w.dilation_h == w.dilation_w == 1:

@@ -46,9 +46,7 @@ def _size(struct: str, abi: Abi) -> int:
 
 
 def _circular_buffer(capacity: int, abi: Abi) -> Persistent:
-    """Allocate the bytes of CircularBufferGetNeededMemory: a struct, and twice as many int16 items as the buffer
-    holds.
-    """
+    """Allocate the bytes of CircularBufferGetNeededMemory: a struct, and int16 items for twice the buffer."""
     return Persistent(_size("tflm_signal::CircularBuffer", abi) + 4 * capacity)
 
 
@@ -93,17 +91,13 @@ def _fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
 
 
 def _inverse_fft_init(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """Allocate the state of the inverse FFT, which for floats also stores its length and a pointer
-    (signal/src/irfft_float.cc).
-    """
+    """Allocate the inverse FFT's state, which for floats has its length and a pointer (signal/src/irfft_float.cc)."""
     own = 2 * _size("pointer", abi) if int(options["T"]) == FLOAT32 else 0
     yield Persistent(_fft_state(options, abi) + own)
 
 
 def _fft_state(options: Options, abi: Abi) -> int:
-    """Return the bytes of kiss_fftr_alloc: three pointers, the state of a complex FFT of half the length, a buffer and
-    twiddle factors.
-    """
+    """Return the bytes of kiss_fftr_alloc: pointers, a complex FFT of half the length, a buffer and twiddle factors."""
     half, complex_bytes = int(options["fft_length"]) // 2, 2 * ELEMENT_BYTES[int(options["T"])]
     return 3 * _size("pointer", abi) + KISS_FACTORS + complex_bytes * (half + half * 3 // 2)
 
@@ -147,9 +141,7 @@ DECODERS = ("DecodeStateLut", "DecodeStateHuffman", PRUNE)
 
 
 def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """Allocate the buffers of the operator. Its inputs are boxes, scores and anchors; the custom options contain the
-    sizes.
-    """
+    """Allocate the buffers of the operator. Inputs: boxes, scores, anchors; the custom options have the sizes."""
     detections, classes = int(options["max_detections"]), int(options["num_classes"])
     yield from temps(node, "i0 i1 i2")
     boxes = node.dim("i0", 1)

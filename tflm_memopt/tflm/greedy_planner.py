@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One buffer, as TFLM's AllocationInfo describes it. It is live from allocation scope `first` to `last`, both
-    included.
-    """
+    """One buffer, as TFLM's AllocationInfo describes it. It is live from scope `first` to `last`, both included."""
 
     nbytes: int
     """Size in bytes, a multiple of the arena's alignment."""
@@ -54,18 +52,14 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Return offline buffers in the given order, then online ones by decreasing size. Among equal sizes, the one added
-    last comes first.
-    """
+    """Return offline buffers in order, then online ones by decreasing size, among equals the last one first."""
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]
     return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)
 
 
 def _first_gap(request: Need, placed: NDArray[np.int64]) -> int:
-    """Return the start of the lowest gap between the buffers that are live with `request`, or the end of the last of
-    them.
-    """
+    """Return the start of the lowest gap between buffers that are live with `request`, or the end of the last."""
     starts, ends, first, last = placed
     together = (first <= request.last) & (request.first <= last)
     candidates = np.maximum.accumulate(np.append(0, ends[together]))

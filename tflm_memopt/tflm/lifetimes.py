@@ -27,9 +27,7 @@ offset for each tensor of all subgraphs.
 ONLINE = -1
 """Offset of a tensor that TFLM places itself."""
 VAR_HANDLE = "VAR_HANDLE"
-"""Operator whose Prepare points its output, a handle, to its own state, so that TFLM plans no bytes for it
-(kernels/var_handle.cc).
-"""
+"""Operator whose output, a handle, Prepare points to its own state: TFLM plans no bytes (kernels/var_handle.cc)."""
 
 Variable = tuple[bytes, bytes]
 """A resource variable, given by its container and its name."""
@@ -120,9 +118,7 @@ def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
 
 
 def planned_at_tail(tensor: Tensor, offset: int) -> bool:
-    """Return whether a tensor is in the tail, as a variable without an offline offset
-    (MicroAllocator::AllocateVariables).
-    """
+    """Return whether a tensor is in the tail: variables without offline offset (MicroAllocator::AllocateVariables)."""
     return tensor.variable and offset == ONLINE
 
 

@@ -1,6 +1,4 @@
-"""Prepares a model for plans with only builtin operators: determines which tensors TFLM's kernels allow to share
-memory.
-"""
+"""Prepares a model for plans with only builtin operators: which tensors may share memory in TFLM's kernels."""
 
 from __future__ import annotations
 

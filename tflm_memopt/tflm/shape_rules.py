@@ -224,9 +224,7 @@ def slice_(node: Node) -> Shapes:
 
 
 def strided_slice(node: Node) -> Shapes:
-    """Return the output's shape as TFLM computes it, which ignores ellipsis_mask and new_axis_mask
-    (strided_slice_common.cc).
-    """
+    """Return the output's shape as in TFLM, which ignores ellipsis_mask and new_axis_mask (strided_slice_common.cc)."""
     shape = _of(node, "i0")
     bounds = zip(shape, *(_constant(node, name) for name in ("i1", "i2", "i3")), strict=True)
     masks = [int(node.options[name]) for name in ("beginMask", "endMask", "shrinkAxisMask")]

@@ -159,9 +159,7 @@ BY_HAND = 17
 
 
 def layers(network: Network) -> tuple[SplitLayer, ...]:
-    """Return the elements of each layer. Layers without weights have no buffers; dense layers have buffers but no
-    weights.
-    """
+    """Return the elements of each layer. Layers without weights have no buffers, dense layers no weights."""
     shapes: list[tuple[int, int]] = []  # side and channels
     side, channels = network.side, 3
     found = []

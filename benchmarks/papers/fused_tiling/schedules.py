@@ -65,9 +65,7 @@ COLUMNS = (
 
 
 def random_wired(count: int, neighbours: int, probability: float, seed: int) -> OrderProblem:
-    """Return a RandWire graph in which every operator has one output. A last operator reads all outputs that no other
-    one reads.
-    """
+    """Return a RandWire graph whose operators have one output each. A last one reads all outputs left over."""
     graph = nx.connected_watts_strogatz_graph(count, neighbours, probability, seed=seed)
     tasks = [Task(tuple(u + 1 for u in sorted(graph[v]) if u < v) or (0,), (v + 1,)) for v in range(count)]
     ends = tuple(v + 1 for v in range(count) if all(u < v for u in graph[v]))
@@ -134,9 +132,7 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
 
 
 def by_program(problem: OrderProblem, hint: Sequence[int], bound: int, seconds: float) -> tuple[tuple[int, ...], int]:
-    """Return the result of the thesis' program: CP-SAT's best order, at worst the hint, and its lower bound of the
-    peak.
-    """
+    """Return the result of the thesis' program: CP-SAT's best order, at worst the hint, and its lower bound."""
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 

@@ -87,9 +87,7 @@ def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: in
 
 
 def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
-    """Return whether every device gets the whole output of a layer at once, because the next layer reads all of it: r
-    of Eq. 5.20.
-    """
+    """Return whether each device gets a layer's whole output, as the next layer reads all of it (r of Eq. 5.20)."""
     wide = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT)
     return splits[i] is LayerSplit.FAN_OUT and i + 1 < len(splits) and splits[i + 1] in wide
 

@@ -58,9 +58,7 @@ def running_example() -> tuple[RowOp, ...]:
 
 
 def whole_tensors(ops: Sequence[RowOp], path: TiledPath | None) -> OrderProblem:
-    """Return the chain of operators with one path tiled, in float32. The merge of a fan-in adds up all its sums at
-    once.
-    """
+    """Return the chain of operators with one path tiled, in float32. The merge of a fan-in adds all sums at once."""
     nbytes = {0: FLOAT * ops[0].reads[0].nbytes} | {op.output: FLOAT * op.writes.nbytes for op in ops}
     fresh, tasks = count(max(nbytes) + 1), list[Task]()
 

@@ -45,9 +45,7 @@ SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""For each size of a sum in bytes, the weights of the third layer that need it; 0: a single 1 for each
-device's inputs.
-"""
+"""For each size of a sum in bytes, the weights of the third layer that need it; 0: a 1 for each device's inputs."""
 
 
 def network(nbytes: int) -> bytes:

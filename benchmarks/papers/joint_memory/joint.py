@@ -60,9 +60,7 @@ SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""Number of rows of a feature map, which are the phases of a layer by parts; tokens of a row of a feature map and of
-the input.
-"""
+"""Rows of a feature map, which are a layer's phases by parts; tokens of a row of a feature map and of the input."""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 """Chromosome of the example in the text."""
 

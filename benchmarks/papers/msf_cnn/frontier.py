@@ -73,9 +73,7 @@ def single(layers: Sequence[Layer], i: int) -> Cost:
 
 
 def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
-    """Return a fusion group of the layers [first, last), or None if one output element needs more rows than there
-    are.
-    """
+    """Return a fusion group of the layers [first, last), or None if one output element needs more rows than exist."""
     rows, tile_stride, buffers, macs = 1, 1, 0, 0
     for layer in reversed(layers[first:last]):
         k, stride, pad = layer["k"][0], layer["s"][0], layer["p"][0]
@@ -97,9 +95,7 @@ def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
 
 
 def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
-    """Return all points that P1 and P2 can answer, by exact label setting over msf-CNN's search space, fewest bytes
-    first.
-    """
+    """Return all points of P1 and P2, by exact label setting over msf-CNN's search space, fewest bytes first."""
     fronts: list[list[Cost]] = [[Cost(0, 0)]]
     for last in range(1, len(layers) + 1):
         edges = [(first, group(layers, first, last)) for first in range(last - 1)]

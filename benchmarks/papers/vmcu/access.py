@@ -41,9 +41,7 @@ def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
 
 
 def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
-    """Return the minimum distance in segments from the start of `to` to that of `source`: vMCU's b_In - b_Out, at least
-    0.
-    """
+    """Return the least distance in segments between the starts of `to` and `source`: vMCU's b_In - b_Out, or 0."""
     last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
     unread = sorted(last, key=lambda segment: last[segment])
     lowest: list[int] = []  # lowest segment that is read at each time or later

@@ -22,9 +22,7 @@ WINDOW = {
 MODULES = {
     "S1": (20, 16, 48, 16, 16), "S3": (10, 24, 144, 16, 8), "S4": (10, 24, 120, 24, 24), "B14": (11, 48, 240, 48, 48),
 }  # fmt: skip
-"""Layers of vMCU's Table 2, with a 3x3 window of stride 1: height and width, channels in, between, out,
-segment bytes.
-"""
+"""Layers of vMCU's Table 2, with a 3x3 window of stride 1: size, channels in, between, out, segment bytes."""
 
 
 def bottleneck(size: int, c_in: int, c_mid: int, c_out: int, segment: int) -> int:

@@ -39,8 +39,7 @@
 #define TMO_PACKED_TAPS 51 /* Maximum number of taps of a packed depthwise convolution. */
 #define TMO_PACKED_SCALES 8 /* Number of int32 values for each pair of channels. */
 #define TMO_PACKED_SHIFT 22 /* Maximum right shift of a packed operator. */
-/* Maximum number of bytes of a window row, in whole words, that TMO_PACKING_DSP_CONV gathers through a copy with its padding. */
-#define TMO_SHORT_ROW 16
+#define TMO_SHORT_ROW 16 /* Most bytes of a window row, in whole words, that TMO_PACKING_DSP_CONV gathers with its padding. */
 #define TMO_BLOCK_PIXELS 6 /* Number of adjacent output pixels that TMO_PACKING_DSP_DEPTHWISE computes at once from 3x3 taps. */
 #define TMO_GATHERED_BYTES 200 /* Maximum number of bytes of a window that CONV gathers on cores with the DSP extension. */
 #define TMO_GATHERED_ROWS_BYTES 144 /* Maximum number of bytes of a window in whole rows that CONV gathers on cores with the DSP extension. */
@@ -203,8 +202,7 @@ enum {
   TMO_PART_LINK = 8, /* TMO_INPUT_LINK. */
   TMO_PART_NIBBLES = 9, /* TMO_FLAG_NIBBLES. */
   TMO_PART_PIXELS = 10, /* Faster execution of iterations of a single pixel. A library without it uses the general code. */
-  /* CONV with windows that the DSP extension neither reads in place nor gathers. Cores without the DSP extension always have it. */
-  TMO_PART_CONV_SUMS = 11,
+  TMO_PART_CONV_SUMS = 11, /* CONV with windows that the DSP extension neither reads in place nor gathers. Other cores always have it. */
   TMO_PART_CONV_STEPS = 12, /* CONV like the above, for windows whose bytes are not adjacent. */
   TMO_PART_DEPTHWISE_SUMS = 13, /* DEPTHWISE that needs more than one pass on the DSP extension. Cores without the DSP extension always have it. */
   TMO_PART_DEPTHWISE_REPEATED = 14, /* DEPTHWISE with several output channels for each input channel. */
@@ -247,7 +245,7 @@ typedef struct {
   uint32_t parts; /* One bit for each TMO_PART_* that the program needs. */
 } tmo_header;
 
-/* A memory besides the workspace that holds whole tensors. It is the buffer after the state in io, of at least bytes. */
+/* A memory besides the workspace for whole tensors. It follows the state in io and has at least bytes. */
 typedef struct {
   uint32_t bytes;
 } tmo_pool;
@@ -283,7 +281,7 @@ typedef struct {
     uint16_t depth; /* Number of rows of the rolling buffer; equal to height for a whole tensor. */
     uint16_t phase; /* With column windows: -end mod advance. */
   };
-  uint8_t base; /* 0: workspace; 1..n_inputs: inputs; then the outputs; then the state; then slow memory; TMO_PROGRAM_BASE; TMO_LINK_BASE. */
+  uint8_t base; /* 0: workspace; 1..n_inputs: inputs; then outputs; the state; slow memory; TMO_PROGRAM_BASE; TMO_LINK_BASE. */
   uint8_t layout; /* Order of the rows in memory, as TMO_LAYOUT_*; HWC for rolling buffers and column windows. */
   uint32_t column_windows; /* tmo_column_window[n_column_windows], beginning with that of a stripe's first rows; 0 if there are none. */
   uint16_t n_column_windows;
@@ -446,10 +444,9 @@ typedef struct {
  * have only row groups, no state, and input 0 in the arena. */
 typedef struct {
   uint32_t shares; /* tmo_share[n_ops] */
-  /* One bit for each iteration of the run (bit i % 8 of byte i / 8 for iteration i), which is set if there is a barrier before it. */
-  uint32_t barriers;
+  uint32_t barriers; /* A bit for each iteration of the run (bit i % 8 of byte i / 8), which is set if a barrier precedes it. */
   uint32_t n_barriers; /* Number of barriers. */
-  uint32_t alone; /* One bit for each iteration, which is set if core 0 computes all of it, regardless of its operator's share; 0 if there is none. */
+  uint32_t alone; /* A bit for each iteration, set if core 0 computes all of it, regardless of the operator's share; 0 if none. */
   uint32_t counters; /* Distance from core 0's counters to core 1's in bytes. */
 } tmo_cores;
 

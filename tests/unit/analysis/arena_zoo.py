@@ -50,9 +50,7 @@ def _shaped(
     first: bool = False,
     outputs: int = 1,
 ) -> Callable[[], bytes]:
-    """Return one operator on an image and int32 constants, with an output of `shape`. first: whether constants come
-    before the image.
-    """
+    """Return an operator on an image and int32 constants. shape: of the output. first: constants precede the image."""
 
     def build() -> bytes:
         net = Net()
@@ -67,9 +65,7 @@ def _shaped(
 
 
 def _network() -> bytes:
-    """Return convolutions of all kinds, a residual, pools and a classifier. The planner has choices, and tensors have
-    gaps.
-    """
+    """Return convolutions of all kinds, a residual, pools and a classifier. Plans have choices, and tensors gaps."""
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 17, 13, 3)), 7, kernel=(3, 3), stride=(2, 2), activation="RELU6")
     y = net.depthwise_conv2d(x, kernel=(3, 3), activation="RELU")

@@ -1,6 +1,4 @@
-"""Test the ranges of times on Espressif's chips against published figures. Those of whole networks were not used for
-the ranges.
-"""
+"""Test the ranges of times on Espressif's chips against published figures. Whole networks' were not used."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The checker proves tiled groups in bulk. The replay accepts everything that the proof accepts, and leaves the same
-state.
-"""
+"""The checker proves tiled groups in bulk. The replay accepts all that the proof accepts, with the same state."""
 
 from __future__ import annotations
 

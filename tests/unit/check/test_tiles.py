@@ -48,9 +48,7 @@ def passes(seed: int, mutant: Plan) -> bool:
 
 
 def outputs(seed: int, mutant: Plan) -> list[list[NDArray[np.int8]]] | None:
-    """Return the outputs of the host executor, region by region, with buffers placed by the plan. Return None if it
-    refuses the program.
-    """
+    """Return the host executor's outputs by region, with the plan's buffers, or None if it refuses the program."""
     model, found = planned(seed)
     new = read(
         pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), replace(found, plan=mutant), OPTIONS)

@@ -1,6 +1,4 @@
-"""Convert a Keras model in one step, to int8 with the user's data and then as usual, with its accuracy before and
-after.
-"""
+"""Convert a Keras model in one step: to int8 with the user's data, then as usual, with the accuracy of both."""
 
 from __future__ import annotations
 
@@ -77,9 +75,7 @@ for name, arguments in json.load(open("commands.json")).items():
     sys.stdout.flush(), sys.stderr.flush()
 json.dump(codes, open("codes.json", "w"))
 """
-"""Program that runs all commands in one process, because TensorFlow takes seconds to import. Each command has separate
-streams.
-"""
+"""Program that runs all commands in one process, because TensorFlow takes seconds to import. Each has own streams."""
 DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
 IN_ONE_STEP = [*DATA, "--board", "uno_r4", "-o", "out", "--json"]
 BAD: Sequence[tuple[str, list[str]]] = (

@@ -29,9 +29,7 @@ def camera() -> bytes:
 
 
 def mostly_builtin() -> bytes:
-    """Return a model in which an operator without row kernel determines the arena. A dense layer after it saves almost
-    nothing.
-    """
+    """Return a model whose arena an operator without row kernel determines. A dense layer after it saves little."""
     net = Net(4)
     x = net.input((1, 32, 32, 8))
     x = net.op("DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.DivOptionsT())

@@ -26,9 +26,7 @@ def network() -> bytes:
 
 
 def two_subgraphs(*, planned: bool = True) -> bytes:
-    """Return a model with two subgraphs. planned: whether TFLM plans a tensor of the second one, which is never
-    called.
-    """
+    """Return a model with two subgraphs. planned: TFLM plans a tensor of the second one, which is never called."""
     net = Net()
     tree = net.finished(net.conv2d(net.input((1, 8, 8, 2)), 4))
     own = schema.TensorT(shape=np.array([1, 4], np.int32), type=schema.TensorType.INT8, buffer=0, name="own")

@@ -1,6 +1,4 @@
-"""Copies of weights in the arena have the same outputs and exactly the predicted traffic, and exist only where they
-save time.
-"""
+"""Copies of weights in the arena keep outputs, have the predicted traffic, and exist only where they save time."""
 
 from __future__ import annotations
 

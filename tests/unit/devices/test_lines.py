@@ -8,9 +8,7 @@ from tflm_memopt.devices.links import Exchange, LinkSpeed, done
 
 
 def test_messages_queue_on_a_line_while_their_sender_goes_on() -> None:
-    """Three messages of 100 bytes, one every half millisecond, are sent at 100 bytes per millisecond, so the link is
-    the bottleneck.
-    """
+    """Three messages of 100 bytes, one every half millisecond, go over a link of 100 bytes per millisecond."""
     first = [Exchange(0.5, (0, 1), True, 100)] * 3
     second = [Exchange(0.0, (0, 1), False, 100)] * 3
     assert done([first, second], [0, 1], LinkSpeed(1e5, 2)) == (1.5, 0.5 + 3 + 2 + 1)

@@ -1,6 +1,4 @@
-"""Test the C++ that `optimize` writes: it compiles without warnings and has the model's bytes and exactly its
-operators.
-"""
+"""Test the C++ that `optimize` writes: no warnings, the model's bytes, exactly its operators."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Compare the inputs that the access analysis states for an output element with those that the NumPy interpreter
-reads.
-"""
+"""Compare the inputs that the access analysis states for an output element with NumPy's."""
 
 from __future__ import annotations
 

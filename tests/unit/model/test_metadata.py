@@ -42,9 +42,7 @@ def _floats(b: flatbuffers.Builder, values: list[float]) -> int:
 
 
 def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float, ...] = (127.5,)) -> bytes:
-    """Return metadata of a model with an image input and one output with two files, of which the labels are the
-    last.
-    """
+    """Return metadata of a model with an image input, and one output with two files, the labels last."""
     b = flatbuffers.Builder(256)
     other = _table(b, {0: ("offset", b.CreateString("about.txt")), 2: ("byte", 1)})
     labels = _table(b, {0: ("offset", b.CreateString(file)), 2: ("byte", kind)})

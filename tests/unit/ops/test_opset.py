@@ -95,9 +95,7 @@ def remembering(net: Net) -> int:
 
 
 def recurrent(net: Net) -> int:
-    """Add an LSTM. Its tensors are 0 input, 1 to 8 weights, 9 to 12 biases, 13 previous output, 14 cells and 15
-    output.
-    """
+    """Add an LSTM. Its tensors are 0 input, 1 to 8 weights, 9 to 12 biases, 13 last output, 14 cells, 15 output."""
     return lstm(net, net.input((1, 3, 6)), 4)
 
 

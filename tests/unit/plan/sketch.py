@@ -31,9 +31,7 @@ class Sketch:
     def conv(
         self, x: TensorId, c: int, *, kernel: int = 3, stride: int = 1, dilation: int = 1, pad: int | None = None
     ) -> TensorId:
-        """Add a convolution with a window along the height only. Its padding is SAME unless `pad` gives the rows added
-        on top.
-        """
+        """Add a convolution with a window along the height only. Padding is SAME unless `pad` gives rows on top."""
         h, extent = self.rows[x].h, (kernel - 1) * dilation + 1
         out = -(-h // stride) if pad is None else (h + 2 * pad - extent) // stride + 1
         top = max(0, (out - 1) * stride + extent - h) // 2 if pad is None else pad
@@ -90,9 +88,7 @@ class Sketch:
 
 
 def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9) -> Sketch:
-    """Draw chains, branches, residuals, strides larger than the kernel, dilation and operators that sum. There is one
-    input.
-    """
+    """Draw chains, branches, residuals, strides larger than the kernel, dilation and sums. There is one input."""
     rng = random.Random(seed)
     s = Sketch()
     s.input(rng.randint(1, tallest), rng.randint(1, 4), rng.randint(1, 6))
@@ -169,9 +165,7 @@ def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[in
 
 
 def rows_kept(actors: Mapping[int, Actor], order: Sequence[tuple[int, int]], key: int) -> int:
-    """Return the size of the smallest rolling buffer for an operator's output in which no written row overwrites one
-    that is read later.
-    """
+    """Return the smallest rolling buffer of an output in which no written row overwrites one that is read later."""
     tensor = actors[key].op.output
     reads = [
         (at, row)

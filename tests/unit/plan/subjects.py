@@ -53,9 +53,7 @@ def _pointwise() -> bytes:
 
 
 def _fused() -> bytes:
-    """Return one group with line buffers, a shortcut and sums, whose inner tensors are larger than its input and
-    outputs.
-    """
+    """Return one group with line buffers, a shortcut and sums, with inner tensors larger than input and outputs."""
     net = Net(seed=6)
     x = net.conv2d(net.input((1, 30, 12, 1)), 8, kernel=(3, 3))
     y = net.depthwise_conv2d(net.conv2d(x, 8, kernel=(5, 3)), kernel=(3, 3), dilation=(2, 1))

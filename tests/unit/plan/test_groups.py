@@ -34,9 +34,7 @@ SEEDS = st.integers(0, 1 << 32)
 
 
 def grown(chain: Chain, orders: int) -> Iterator[tuple[int, int, Growing]]:
-    """Yield (first, last, group) for all groups of a chain, with at most `orders` combinations of operand orders
-    each.
-    """
+    """Yield (first, last, group) for all groups of a chain, with up to `orders` combinations of operand orders."""
     for last in range(1, len(chain.ops) + 1):
         growing = [seed(chain, last)]
         for first in range(last - 1, -1, -1):

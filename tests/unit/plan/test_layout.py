@@ -22,9 +22,7 @@ SECONDS = 5.0
 
 
 def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
-    """Draw distances of every kind: none, whole sizes, smaller ones (shared rows) and negative ones, in one direction
-    or both.
-    """
+    """Draw distances: none, whole sizes, smaller (shared rows) or negative ones, in one direction or both."""
     rng = random.Random(seed)
     count = rng.randint(1, most)
     nbytes = tuple(rng.randint(1, largest) for _ in range(count))
@@ -39,9 +37,7 @@ def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
 
 
 def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
-    """Return whether every buffer is aligned and inside the arena, and every pair is far enough apart in one of the two
-    directions.
-    """
+    """Return whether all buffers are aligned and inside the arena, and all pairs far enough apart in a direction."""
     at = layout.offsets
     inside = all(o >= 0 and o + n <= layout.top for o, n in zip(at, problem.nbytes, strict=True))
     aligned = all(o % a == 0 for o, a in zip(at, problem.align, strict=True))

@@ -1,6 +1,4 @@
-"""Test orders of operators on whole tensors: the thesis's example, and small random graphs compared with all their
-orders.
-"""
+"""Test orders of operators on whole tensors: the thesis's example, and all orders of small random graphs."""
 
 from __future__ import annotations
 

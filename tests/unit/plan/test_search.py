@@ -69,9 +69,7 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
 @settings(max_examples=examples(50), derandomize=True)
 @given(SEEDS, st.randoms(use_true_random=False))
 def test_the_search_ends_where_no_longer_group_may_be(number: int, random: Random) -> None:
-    """Longer groups would transfer rows in an order that devices cannot agree on, or would read a streamed input
-    twice.
-    """
+    """Longer groups would send rows in an order that devices cannot agree on, or read a streamed input twice."""
     s = random_sketch(number, most=9)
     chain = s.chain(*s.unread())
     lines = [(0, 1), (1, 0), (1, 2)]

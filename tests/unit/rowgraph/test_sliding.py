@@ -77,9 +77,7 @@ def padded(height: int = 40, layers: int = 2) -> bytes:
 
 
 def test_rows_that_depend_on_padding_are_made_again() -> None:
-    """At the last layer, two rows at each end depend on padding; for the lower two, the first layer makes three more
-    rows.
-    """
+    """The last layer's two end rows depend on padding; for the lower two, the first layer makes three more rows."""
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
     # rows in the rolling buffers of the first layer, the second layer and the mean

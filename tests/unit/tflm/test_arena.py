@@ -1,6 +1,4 @@
-"""Compare the predicted arena with a real TFLM's: fixed measurements on a Cortex-M4, and the official wheel's live
-ones.
-"""
+"""Compare the predicted arena with a real TFLM's: measured on a Cortex-M4, and in the official wheel."""
 
 from __future__ import annotations
 
@@ -111,9 +109,7 @@ def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured
 
 
 def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
-    """One byte less is refused. This is not tried for small models, where TFLM may overwrite its own temporaries and
-    crash.
-    """
+    """One byte less is refused. Small models are left out, as TFLM may overwrite its own temporaries there."""
     model = real_model.read_bytes()
     arena = predict(model, "lp64", recording=True)
     assert as_printed(arena) == measured(model)

@@ -45,9 +45,7 @@ def _sum(b: Builder, left: Operand, right: Operand) -> Reg:
 
 
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
-    """Return e^a for a <= 0, from Q5.26 to Q0.31: a series for the part below 1/4, and one factor per bit
-    for the rest.
-    """
+    """Return e^a for a <= 0, from Q5.26 to Q0.31: a series below 1/4, and one factor per bit for the rest."""
     result = b.broadcast(INT32, Index.of(MOST))
     with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # a value of 0 is left out
         low = b.compute("and", INT32, a, Index.of(QUARTER - 1))

@@ -11,9 +11,7 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, activations, h
 from tflm_memopt.ops.context import AXES, OperatorContext
 
 SOFTMAX_TOLERANCE = 0.00099
-"""Relative error of the output scale of an int16 SOFTMAX up to which TFLM certainly accepts it
-(micro/kernels/softmax_common.cc).
-"""
+"""Relative error up to which TFLM accepts an int16 SOFTMAX's output scale (micro/kernels/softmax_common.cc)."""
 BORDER = 1e-5
 """Error of float32 logarithms. For a scale that is closer to a limit, the result depends on the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30

@@ -125,9 +125,7 @@ def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
 
 
 def _dsp_dense(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_dsp_dense(), which computes three pairs of channels at once, and the remaining ones as
-    tmo_conv_dsp.c does.
-    """
+    """Model tmo_conv_dsp_dense(): three pairs of channels at once, and the remaining ones as in tmo_conv_dsp.c."""
     pairs = w.out_channels // 2
     triples = pairs // 3 - (pairs % 3 == 1)
     left = pairs - 3 * triples

@@ -95,9 +95,7 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return the number of row windows that are gathered without their neighbours. at_once: number of columns
-        gathered together.
-        """
+        """Return how many row windows are gathered alone. at_once: columns gathered together."""
         return self.pixels - int(self._at_height(at_once).sum())
 
 
@@ -117,9 +115,7 @@ def stripes(channels: int) -> int:
 
 
 def iterations(w: Windows) -> Iterator[tuple[tuple[int, int, int], int]]:
-    """Yield each distinct iteration, given by its columns and its number of window rows inside the input, with its
-    count.
-    """
+    """Yield each distinct iteration, by its columns and window rows inside the input, with its count."""
     found, counts = np.unique(np.stack((w.x0, w.x1, w.high), axis=1), axis=0, return_counts=True)
     yield from zip(map(tuple, found.tolist()), counts.tolist(), strict=True)
 

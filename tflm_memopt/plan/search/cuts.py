@@ -38,9 +38,7 @@ FRONT_SECONDS = 1e-5
 Place = Callable[[Candidate, int], int]
 """Function that returns the bytes of a group with placed buffers, exact only if they exceed the second argument."""
 Reverse = Callable[[Candidate, int], Candidate | None]
-"""Function that returns the group with the bytes of its reversed form (reverse.py), or None if these are not below the
-second argument.
-"""
+"""Returns the group with the bytes of its reversed form (reverse.py), or None if not below the second argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +61,7 @@ class CutLabel:
 
 
 class RowGroups:
-    """The row-wise groups of one chain by their end. At first, only short groups with one order of operands each are
-    known.
-    """
+    """The row-wise groups of one chain by their end. At first, short ones with one order of operands each."""
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         """budget: budget for finding them."""

@@ -211,9 +211,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield all orders of a few operands, but only two orders of many operands. A broadcast operand must be complete,
-    so it comes first.
-    """
+    """Yield all orders of a few operands, two of many. A broadcast operand must be complete, so it comes first."""
     n = len(op.inputs)
     if op.updates:
         yield tuple(range(n))

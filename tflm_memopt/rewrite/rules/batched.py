@@ -104,9 +104,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _each(graph: Graph, op: Op) -> tuple[Graph, list[list[Op]], Op]:
-    """Return the graph with tensors for each image, the operators for each image, and the operator that joins the
-    results.
-    """
+    """Return the graph with each image's tensors, each image's operators, and the operator that joins the results."""
     tensors, index = dict(graph.tensors), max(o.index for o in graph.ops)
     images = tensors[op.outputs[0]].shape[0]
     joins = _joins(graph, images)

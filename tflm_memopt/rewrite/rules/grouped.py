@@ -31,9 +31,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Rewrite the operator. In both forms, output channel m reads input channel m // multiplier and sums in the same
-    order.
-    """
+    """Rewrite the operator. In both forms, output channel m reads input m // multiplier and sums in the same order."""
     extended, op = _depthwise(graph, ops[0])
     return replace_ops(extended, {op.index: (op,)})
 

@@ -182,9 +182,7 @@ def _constants(
 
 
 def _filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArray[Any]:
-    """Return the filters for the outputs of a row, each shifted by `stride` samples from the one before: [outputs * O,
-    window, 1, C].
-    """
+    """Return the filters for the outputs of a row, `stride` samples apart: [outputs * O, window, 1, C]."""
     samples = np.asarray(filter_.data).reshape(filter_.shape[0], long.kernel, long.channels)
     made = np.zeros((form.outputs, len(samples), form.window * form.samples, long.channels), samples.dtype)
     for n, one in enumerate(made):

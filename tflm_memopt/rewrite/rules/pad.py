@@ -70,9 +70,7 @@ def _amounts(graph: Graph, pad: Op) -> tuple[int, ...] | None:
 
 
 def _pad_value(graph: Graph, pad: Op) -> int | None:
-    """Return the quantized padding value: the output's zero point, or the value of an operand
-    (micro/kernels/pad.cc).
-    """
+    """Return the quantized padding value: the output's zero point or an operand (micro/kernels/pad.cc)."""
     value = graph.tensors[pad.inputs[2]] if has(pad, 2) else None
     if value is None:
         quantization = graph.tensors[pad.outputs[0]].quantization

@@ -1,6 +1,4 @@
-"""Removes TRANSPOSE_CONV's operand with the output shape. TFLM ignores this operand, since the output tensor has the
-shape.
-"""
+"""Removes TRANSPOSE_CONV's operand with the output shape. TFLM ignores it, since the output tensor has the shape."""
 
 from __future__ import annotations
 

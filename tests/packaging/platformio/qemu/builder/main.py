@@ -1,6 +1,4 @@
-"""Build for a bare machine of QEMU, with the compiler on PATH and the start-up code and linker script of
-tests/cores.
-"""
+"""Build for a bare machine of QEMU, with the compiler on PATH, start-up code and linker script of tests/cores."""
 
 from pathlib import Path
 
