@@ -16,6 +16,23 @@ typedef struct {
   uint32_t step;
 } column;
 
+/* Returns the column of pixel `pixel`, one of `pixels` that are computed at once. Five pixels are in two tiles. */
+static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
+  enum { FIRST = 3 };
+  int16_t *tile = (int16_t *)k->scratch;
+  if (tmo_has_part(TMO_PART_DSP_PAIRS_5) && pixels == TMO_FIVE_PIXELS) {
+    if (pixel >= FIRST) {
+      tile += FIRST * tmo_packed_values(k->op, k->in_channels);
+      pixel -= FIRST;
+      pixels -= FIRST;
+    } else {
+      pixels = FIRST;
+    }
+  }
+  const column c = {tile + 2 * pixel, 2 * pixels};
+  return c;
+}
+
 /* Returns bytes 0 and 2 of a word as two int16. */
 static uint32_t widen(uint32_t quad) {
 #if TMO_CORE_DSP
@@ -119,7 +136,7 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
     gather_taps(k, w);
     return;
   }
-  const column c = {(int16_t *)k->scratch + 2 * pixel, 2 * pixels};
+  const column c = column_of(k, pixel, pixels);
   const int8_t zero = op->input_zero_point[0];
   const uint32_t row = (op->kernel_w * k->in_channels + 3) / 4 * 4;
   if (row <= TMO_SHORT_ROW && tmo_reads_rows(k) && op->dilation_w == 1) {
@@ -144,12 +161,18 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
 static void pairs_of(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
                      uint32_t pairs, uint32_t step) {
 #if TMO_TWINS
+  if (pixels == TMO_FIVE_PIXELS) {
+    pairs_of(3, tile, weights, scales, out, values, pairs, step);
+    pairs_of(2, tile + 3 * values, weights, scales, out + 3 * step, values, pairs, step);
+    return;
+  }
   tmo_dsp_pairs_in_c(pixels, tile, weights, scales, out, values, pairs, (int32_t)step);
 #else
   switch (pixels) {
     TMO_CASE_PART(1, TMO_PART_DSP_PAIRS_1, tmo_dsp_pairs_1(tile, weights, scales, out, values, pairs, step));
     TMO_CASE_PART(2, TMO_PART_DSP_PAIRS_2, tmo_dsp_pairs_2(tile, weights, scales, out, values, pairs, step));
     TMO_CASE_PART(3, TMO_PART_DSP_PAIRS_3, tmo_dsp_pairs_3(tile, weights, scales, out, values, pairs, step));
+    TMO_CASE_PART(5, TMO_PART_DSP_PAIRS_5, tmo_dsp_pairs_5(tile, weights, scales, out, values, pairs, step));
     default: if (tmo_has_part(TMO_PART_DSP_PAIRS_4)) tmo_dsp_pairs_4(tile, weights, scales, out, values, pairs, step);
   }
 #endif
@@ -161,7 +184,7 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
   const uint32_t values = tmo_packed_values(op, k->in_channels), pairs = k->out_channels / 2;
   if (pairs > 0) pairs_of(pixels, tile, k->weights, k->bias, out, values, pairs, step);
   if (k->out_channels % 2 != 0) {
-    int8_t last[2 * TMO_PACKED_PIXELS];
+    int8_t last[2 * TMO_FIVE_PIXELS];
     pairs_of(pixels, tile, k->weights + (size_t)2 * pairs * values, k->bias + TMO_PACKED_SCALES * pairs, last, values, 1, 2);
     for (uint32_t p = 0; p < pixels; ++p) out[p * step + 2 * pairs] = last[2 * p];
   }
@@ -211,14 +234,9 @@ void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *o
 static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
-  int16_t *tile = (int16_t *)k->scratch;
-  for (uint32_t r = 0; r < op->kernel_h; ++r) {
-    const int8_t *from = rows->pixels[r] + offset;
-    for (uint32_t p = 0; p < pixels; ++p, from += step) {
-      const column c = {tile + 2 * p, 2 * pixels};
-      put(&c, 0, from, bytes);
-    }
-    tile += row * pixels;
+  for (uint32_t p = 0; p < pixels; ++p, offset += step) {
+    column c = column_of(k, p, pixels);
+    for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) put(&c, 0, rows->pixels[r] + offset, bytes);
   }
 }
 
@@ -306,7 +324,7 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
     tmo_conv_dsp_direct(k, rows, out);
     return;
   }
-  const tmo_columns_job all = {0, k->out_width, TMO_PACKED_PIXELS, out, k->out_channels, NULL};
+  const tmo_columns_job all = {0, k->out_width, TMO_FIVE_PIXELS, out, k->out_channels, NULL};
   tmo_conv_dsp_columns(k, rows, &all);
 }
 

@@ -263,11 +263,11 @@ static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t s
   const int8_t *const zero = zero_of(k);
   const uint32_t channels = k->in_channels;
   for (uint32_t ky = 0; ky < 3; ++ky) {
-    const uint32_t r = ky - rows->first_row;
+    const uint32_t r = ky - rows->first_row, step = ky < 2 ? 2 : 1;
     const bool there = r < rows->count;
-    const int8_t *const row = there ? rows->pixels[r] : zero, **column = run->columns[ky], **const end = column + COLUMNS;
+    const int8_t *const row = there ? rows->pixels[r] : zero, **column = run->columns + tmo_dsp_column(ky, 0), **const end = column + step * COLUMNS;
     const uint32_t width = there ? k->in_width : 0;
-    for (uint32_t x = start, offset = start * channels; column != end; ++x, offset += channels) *column++ = x < width ? row + offset : zero;
+    for (uint32_t x = start, offset = start * channels; column != end; ++x, offset += channels, column += step) *column = x < width ? row + offset : zero;
   }
 }
 
@@ -341,7 +341,7 @@ void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const in
     for (uint32_t pixel = 0; pixel < runs->blocks * runs->outputs; ++pixel, out += channels) {
       const int8_t *taps[9];
       const uint32_t block = pixel / runs->outputs, first = pixel % runs->outputs;
-      for (uint32_t t = 0; t < 9; ++t) taps[t] = runs->columns[t / 3][first + t % 3] + block * runs->outputs * channels;
+      for (uint32_t t = 0; t < 9; ++t) taps[t] = runs->columns[tmo_dsp_column(t / 3, first + t % 3)] + block * runs->outputs * channels;
       tmo_dsp_depthwise(taps, constants, out, 1, 3, channels, 0);
     }
   }

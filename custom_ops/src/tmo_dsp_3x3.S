@@ -2,20 +2,20 @@
 /* The core of packed depthwise convolutions of 3x3 taps with stride 1: tmo_dsp_3x3 of tmo/packed.h, bit for bit its twin in C.
  *
  * It computes four channels of all pixels before the next four. Each block has eight columns of three rows, from which six adjacent outputs are
- * computed. First it is transposed: the bytes of each channel go to the channel's record on the stack, as int16 and two columns in a word. Then, channel by
- * channel, one load of each row's weights and values serves six outputs.
+ * computed. First it is transposed: the bytes of each channel go to the channel's record on the stack, as int16. A word holds a column's values of the
+ * first two rows, or two columns of the third row. Then, channel by channel, one load of weights and values serves six outputs.
  *
- * A record has the bias, for each row w0 and w1, w1 and w2, and eight values, and at last m2, c and e. */
+ * A record has the bias, three words of weights of the first two rows, twelve of values, w0 and w1, w1 and w2 of the third row, and m2, c and e. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
     .syntax unified
     .thumb
 
-    .equ ROW, 4       /* of a record: its first row, */
-    .equ VALUES, 8    /* of a row: its values, */
-    .equ ROW_BYTES, 24
-    .equ SCALES, 76   /* m2, c and e */
-    .equ RECORD, 88
+    .equ WEIGHTS, 4   /* of a record: the weights of its first two rows, */
+    .equ VALUES, 16
+    .equ THIRD, 64    /* weights of the third row, */
+    .equ SCALES, 72   /* m2, c and e */
+    .equ RECORD, 84
     .equ RECORDS, 4 * RECORD
 
     .equ NEXT, RECORDS            /* next constants */
@@ -35,7 +35,7 @@
 
     .equ COLUMNS_BYTES, 96        /* 24 addresses */
 
-/* Two columns of four channels, in two registers, into the records. */
+/* Two columns of four channels, or two rows of one column, in two registers, into the records. */
 .macro TWO_COLUMNS first, second, at
     pkhbt r4, \first, \second, lsl #16
     pkhtb r5, \second, \first, asr #16
@@ -59,28 +59,48 @@
     TWO_COLUMNS r2, r3, \at + 4
 .endm
 
-/* Two adjacent outputs of a row: r1 = w0, w1; r2 = w1, w2. Sums begin with `first` and `second`. */
-.macro TWO_OUTPUTS even, odd, low, high, first, second
-    smlad \even, \low, r1, \first
-    smlatb \odd, \low, r1, \second
-    smlabt \even, \high, r2, \even
-    smlad \odd, \high, r2, \odd
+/* Adds the third row to two adjacent outputs: r5 = w0, w1; r6 = w1, w2. */
+.macro THIRD_ROW even, odd, low, high
+    smlad \even, \low, r5, \even
+    smlabt \even, \high, r6, \even
+    smlatb \odd, \low, r5, \odd
+    smlad \odd, \high, r6, \odd
 .endm
 
-.macro ROW_OF
-    ldmia r12!, {r1-r6}
-    TWO_OUTPUTS r7, r8, r3, r4, r7, r8
-    TWO_OUTPUTS r9, r10, r4, r5, r9, r10
-    TWO_OUTPUTS r11, lr, r5, r6, r11, lr
+/* Three words of values in the first two rows to an output: r1..r3 = weights. */
+.macro COLUMNS sum, first, second, third
+    smlad \sum, \first, r1, r0
+    smlad \sum, \second, r2, \sum
+    smlad \sum, \third, r3, \sum
 .endm
 
-/* A sum to an output: r0 = m2, r1 = c, r2 = e, r4 the output's place, r5 the distance of pixels. All instructions have 32 bits. */
+/* The weights of a channel in the first two rows: those of taps 0 and 1 in `first` and `second`, of tap 2 in halves of `low` and `high`. */
+.macro TWO_ROWS channel, first, second, low, high
+    pkhbt lr, \first, \second, lsl #16
+    str   lr, [sp, #\channel * RECORD + WEIGHTS]
+    pkhtb lr, \second, \first, asr #16
+    str   lr, [sp, #\channel * RECORD + WEIGHTS + 4]
+  .if \channel < 2
+    pkhbt lr, \low, \high, lsl #16
+  .else
+    pkhtb lr, \high, \low, asr #16
+  .endif
+    str   lr, [sp, #\channel * RECORD + WEIGHTS + 8]
+.endm
+
+.macro STORE_SCALES channel, first, second, third
+    str   \first, [sp, #\channel * RECORD + SCALES]
+    str   \second, [sp, #\channel * RECORD + SCALES + 4]
+    str   \third, [sp, #\channel * RECORD + SCALES + 8]
+.endm
+
+/* A sum to an output: r1 = m2, r2 = c, r3 = e, r4 the output's place, r5 the distance of pixels. All instructions have 32 bits. */
     .equ OUTPUT_BYTES, 28
 .macro OUTPUT sum
-    add.w r3, \sum, \sum, asr #31
-    add.w r3, r3, r1
-    smmlar \sum, \sum, r0, r3
-    asr.w \sum, \sum, r2
+    add.w r7, \sum, \sum, asr #31
+    add.w r7, r7, r2
+    smmlar \sum, \sum, r1, r7
+    asr.w \sum, \sum, r3
     ssat  \sum, #8, \sum
     strb.w \sum, [r4]
     sub.w r4, r4, r5
@@ -106,26 +126,33 @@ tmo_dsp_3x3:
     str   r1, [sp, #RECORD]
     str   r2, [sp, #2 * RECORD]
     str   r3, [sp, #3 * RECORD]
-  .irp row, ROW, ROW + ROW_BYTES, ROW + 2 * ROW_BYTES
-    ldmia r12!, {r0-r5}       /* w0 and w1 of each channel, then w2 of channels 0 and 2, 1 and 3 */
-    lsr   r6, r0, #16
-    pkhbt r6, r6, r4, lsl #16
-    strd  r0, r6, [sp, #\row]
-    lsr   r6, r1, #16
-    pkhbt r6, r6, r5, lsl #16
-    strd  r1, r6, [sp, #RECORD + \row]
-    pkhtb r6, r4, r2, asr #16
-    strd  r2, r6, [sp, #2 * RECORD + \row]
-    pkhtb r6, r5, r3, asr #16
-    strd  r3, r6, [sp, #3 * RECORD + \row]
-  .endr
-  .irp record, 0, 2 * RECORD
+    ldmia r12!, {r0-r5}       /* a row: w0 and w1 of each channel, then w2 of channels 0 and 2, 1 and 3 */
+    ldmia r12!, {r6-r11}
+    TWO_ROWS 0, r0, r6, r4, r10
+    TWO_ROWS 1, r1, r7, r5, r11
+    TWO_ROWS 2, r2, r8, r4, r10
+    TWO_ROWS 3, r3, r9, r5, r11
     ldmia r12!, {r0-r5}
-    add   r6, sp, #\record + SCALES
-    stmia r6, {r0-r2}
-    add   r6, sp, #\record + RECORD + SCALES
-    stmia r6, {r3-r5}
-  .endr
+    lsrs  r6, r0, #16
+    pkhbt r6, r6, r4, lsl #16
+    lsrs  r7, r1, #16
+    pkhbt r7, r7, r5, lsl #16
+    pkhtb r4, r4, r2, asr #16
+    pkhtb r5, r5, r3, asr #16
+    str   r0, [sp, #THIRD]
+    str   r6, [sp, #THIRD + 4]
+    str   r1, [sp, #RECORD + THIRD]
+    str   r7, [sp, #RECORD + THIRD + 4]
+    str   r2, [sp, #2 * RECORD + THIRD]
+    str   r4, [sp, #2 * RECORD + THIRD + 4]
+    str   r3, [sp, #3 * RECORD + THIRD]
+    str   r5, [sp, #3 * RECORD + THIRD + 4]
+    ldmia r12!, {r0-r5}
+    STORE_SCALES 0, r0, r1, r2
+    STORE_SCALES 1, r3, r4, r5
+    ldmia r12!, {r0-r5}
+    STORE_SCALES 2, r0, r1, r2
+    STORE_SCALES 3, r3, r4, r5
     str   r12, [sp, #NEXT]
     ldr   lr, [sp, #RUNS]
 2:  ldmia lr!, {r0, r1}       /* the next run: blocks, and outputs of each */
@@ -145,36 +172,46 @@ tmo_dsp_3x3:
     strd  r5, r7, [sp, #ENTRY]
     str   r8, [sp, #LAST]
 3:  strd  lr, r10, [sp, #LIST] /* the next block */
-    add   r11, sp, #ROW + VALUES
-    add   r9, sp, #ROW + VALUES + 3 * ROW_BYTES
+    add   r11, sp, #VALUES
+    add   r9, sp, #THIRD
     .balign 4
 6:  FOUR_COLUMNS 0
     FOUR_COLUMNS 8
-    add   r11, r11, #ROW_BYTES
+    adds  r11, r11, #16
     cmp   r11, r9
     bne   6b
     mov   r12, sp
     .balign 4
-4:  ldmia r12!, {r0-r6}       /* the next channel */
-    TWO_OUTPUTS r7, r8, r3, r4, r0, r0
-    TWO_OUTPUTS r9, r10, r4, r5, r0, r0
-    TWO_OUTPUTS r11, lr, r5, r6, r0, r0
-    ROW_OF
-    ROW_OF
+4:  ldmia r12!, {r0-r7}       /* the next channel: bias, weights, and columns 0 to 3 */
+    COLUMNS r8, r4, r5, r6
+    COLUMNS r9, r5, r6, r7
+    smlad r10, r6, r1, r0
+    smlad r10, r7, r2, r10
+    smlad r11, r7, r1, r0
+    ldmia r12!, {r4-r7}       /* columns 4 to 7 */
+    smlad r10, r4, r3, r10
+    smlad r11, r4, r2, r11
+    smlad r11, r5, r3, r11
+    COLUMNS lr, r4, r5, r6
+    COLUMNS r0, r5, r6, r7
+    ldmia r12!, {r1-r6}
+    THIRD_ROW r8, r9, r1, r2
+    THIRD_ROW r10, r11, r2, r3
+    THIRD_ROW lr, r0, r3, r4
     ldr   r4, [sp, #LAST]
     ldr   r5, [sp, #CHANNELS]
     ldr   r6, [sp, #ENTRY]
-    ldmia r12!, {r0, r1, r2}
-    add   r3, r4, #1
-    str   r3, [sp, #LAST]
+    ldmia r12!, {r1, r2, r3}
+    adds  r7, r4, #1
+    str   r7, [sp, #LAST]
     bx    r6
     .balign 4
-5:  OUTPUT lr
+5:  OUTPUT r0
+    OUTPUT lr
     OUTPUT r11
     OUTPUT r10
     OUTPUT r9
     OUTPUT r8
-    OUTPUT r7
     add   r3, sp, #RECORDS
     cmp   r12, r3
     bne   4b

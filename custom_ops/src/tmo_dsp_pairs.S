@@ -12,13 +12,14 @@
     .thumb
 
 /* The frame: what a pair begins with. Above it nine saved registers, then the arguments that came on the stack. */
-    .equ END, 0       /* of the tile */
-    .equ SCALES, 4
-    .equ OUT, 8
-    .equ TILE, 12
-    .equ WEIGHTS_END, 16
-    .equ ENTRY, 20    /* of one pixel: where the loop is entered */
-    .equ FRAME, 24
+    .equ END, 0       /* of the tile's first pixels, */
+    .equ SECOND_END, 4 /* and of the others, if there are any */
+    .equ SCALES, 8
+    .equ OUT, 12
+    .equ TILE, 16
+    .equ WEIGHTS_END, 20
+    .equ ENTRY, 24    /* of one pixel: where the loop is entered */
+    .equ FRAME, 28
     .equ VALUES, FRAME + 36
     .equ PAIRS, FRAME + 40
     .equ STEP, FRAME + 44
@@ -82,15 +83,22 @@
     PIXEL r9, r10, r0, r4
   .elseif \pixels == 2
    .rept 2
-    ldrd  r10, r11, [r12], #8
-    ldmia lr!, {r6-r9}
+    ldr.w r10, [r12], #8
+    ldr.w r6, [lr], #16
+    ldr.w r11, [r12, #-4]
+    ldr.w r7, [lr, #-12]
+    ldr.w r8, [lr, #-8]
+    ldr.w r9, [lr, #-4]
     TWO_PIXELS r10, r6, r7
     TWO_PIXELS r11, r8, r9
    .endr
   .elseif \pixels == 3
    .rept 2
-    ldrd  r10, r11, [r12], #8
-    ldmia lr!, {r7-r9}
+    ldr.w r10, [r12], #8
+    ldr.w r7, [lr], #12
+    ldr.w r11, [r12, #-4]
+    ldr.w r8, [lr, #-8]
+    ldr.w r9, [lr, #-4]
     THREE_PIXELS r10
     ldmia lr!, {r7-r9}
     THREE_PIXELS r11
@@ -131,37 +139,19 @@
     asrs  \all, \all, #8
 .endm
 
-.macro PAIRS_OF name, pixels
-    .section .text.\name, "ax", %progbits
-    .balign 4
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
-    push  {r4-r11, lr}
-    sub   sp, #FRAME
-    str   r0, [sp, #TILE]
-    strd  r2, r3, [sp, #SCALES]
-    mov   r8, r2
-    mov   r12, r1
-    ldrd  r4, r5, [sp, #VALUES]
-    muls  r5, r4, r5
-    add   r5, r1, r5, lsl #1
-    str   r5, [sp, #WEIGHTS_END]
-    movs  r6, #2 * \pixels
-    mla   r6, r4, r6, r0
-    str   r6, [sp, #END]
-  .if \pixels == 1
-    rsb   r6, r4, #0          /* what is left behind a multiple of 32 values comes first */
-    ubfx  r6, r6, #3, #2
-    mov   r5, #(4f - 2f) / 4
-    adr   r4, 2f
-    mla   r4, r6, r5, r4
-    orr   r4, r4, #1
-    str   r4, [sp, #ENTRY]
-  .endif
-1:  ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
+/* Outputs of a pair for `pixels` pixels, of which `before` pixels were computed before by the same weights. `more` pixels follow. `end` has the end of
+ * the tile. */
+.macro GROUP pixels, before, more, end
+  .if \before
+    ldr   r7, [sp, #VALUES]
+    ldr   r8, [sp, #SCALES]
+    ldr   lr, [sp, #END]
+    sub   r12, r12, r7, lsl #1
+    ldrd  r0, r4, [r8, #-8]
+  .else
+    ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
     str   r8, [sp, #SCALES]
+  .endif
   .if \pixels > 1
     mov   r1, r0
     mov   r5, r4
@@ -174,9 +164,11 @@
     mov   r3, r0
     mov   r7, r4
   .endif
+  .if \before == 0
     ldr   lr, [sp, #TILE]
+  .endif
   .if \pixels < 4
-    ldr   r3, [sp, #END]
+    ldr   r3, [sp, #\end]
   .endif
   .if \pixels == 1
     ldr   pc, [sp, #ENTRY]
@@ -197,7 +189,7 @@
   .if \pixels < 4
     cmp   lr, r3
   .else
-    ldr   r11, [sp, #END]
+    ldr   r11, [sp, #\end]
     cmp   lr, r11
   .endif
     bne   2b
@@ -228,19 +220,85 @@
   .if \pixels > 1
     ldr   r5, [sp, #STEP]
   .endif
+  .if \more == 0
     ldr   r6, [sp, #WEIGHTS_END]
-  .if \pixels > 1
+  .endif
+  .if \before == 3
+    add   r7, r5, r5, lsl #1
+    adds  r7, r4, r7
+  .elseif \before == 4
+    add   r7, r4, r5, lsl #2
+  .endif
+  .if \before
+    strh  r0, [r7]
+    strh  r1, [r7, r5]
+   .if \pixels > 2
+    strh  r2, [r7, r5, lsl #1]
+   .endif
+   .if \pixels > 3
+    add   r7, r7, r5
+    strh  r3, [r7, r5, lsl #1]
+   .endif
+    adds  r4, #2
+    str   r4, [sp, #OUT]
+  .else
+   .if \pixels > 1
     strh  r1, [r4, r5]
-  .endif
-  .if \pixels > 2
+   .endif
+   .if \pixels > 2
     strh  r2, [r4, r5, lsl #1]
-  .endif
-  .if \pixels > 3
+   .endif
+   .if \pixels > 3
     add   r5, r5, r5, lsl #1
     strh  r3, [r4, r5]
-  .endif
+   .endif
+   .if \more
+    strh  r0, [r4]
+   .else
     strh  r0, [r4], #2
     str   r4, [sp, #OUT]
+   .endif
+  .endif
+.endm
+
+.macro PAIRS_OF name, pixels, more=0
+    .section .text.\name, "ax", %progbits
+    .balign 4
+    .global \name
+    .type \name, %function
+    .thumb_func
+\name:
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    str   r0, [sp, #TILE]
+    strd  r2, r3, [sp, #SCALES]
+    mov   r8, r2
+    mov   r12, r1
+    ldrd  r4, r5, [sp, #VALUES]
+    muls  r5, r4, r5
+    add   r5, r1, r5, lsl #1
+    str   r5, [sp, #WEIGHTS_END]
+    movs  r6, #2 * \pixels
+    mla   r6, r4, r6, r0
+    str   r6, [sp, #END]
+  .if \more
+    movs  r5, #2 * \more
+    mla   r6, r4, r5, r6
+    str   r6, [sp, #SECOND_END]
+  .endif
+  .if \pixels == 1
+    rsb   r6, r4, #0          /* what is left behind a multiple of 32 values comes first */
+    ubfx  r6, r6, #3, #2
+    mov   r5, #(4f - 2f) / 4
+    adr   r4, 2f
+    mla   r4, r6, r5, r4
+    orr   r4, r4, #1
+    str   r4, [sp, #ENTRY]
+  .endif
+1:  GROUP \pixels, 0, \more, END
+  .if \more
+    GROUP \more, \pixels, 0, SECOND_END
+  .endif
     cmp   r12, r6
     bne   1b
     add   sp, #FRAME
@@ -252,5 +310,6 @@
     PAIRS_OF tmo_dsp_pairs_2, 2
     PAIRS_OF tmo_dsp_pairs_3, 3
     PAIRS_OF tmo_dsp_pairs_4, 4
+    PAIRS_OF tmo_dsp_pairs_5, 3, 2
 
 #endif

@@ -16,8 +16,13 @@ from cores.draws import DRAWS, converted_cases, program_case
 from models import Net
 
 import tflm_memopt
+from tflm_memopt.format.codes import Part
+from tflm_memopt.lower.parts import parts
+from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
+from tflm_memopt.runtime.regions import regions
 
 QUICK = ("m4",)
 OTHERS = tuple(name for name in CORES if name != "m7")
@@ -35,6 +40,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_whole_models: QUICK,
             test_listed_parts_are_enough: LISTED,
             test_convolutions_with_wide_tiles: DSP,
+            test_the_last_five_pixels_of_rows: DSP,
             test_depthwise_rows: DSP,
             test_a_wrong_byte_is_seen: QUICK,
         }
@@ -110,6 +116,22 @@ def test_convolutions_with_wide_tiles(core: Core) -> None:
     found = tflm_memopt.optimize(model, max_instructions=fewest, target=core.target)
     assert found.plan is not None
     assert found.plan.wide
+    (outcome,) = run(core, model_cases(found.model))
+    assert outcome.right
+
+
+def test_the_last_five_pixels_of_rows(core: Core) -> None:
+    """Compare convolutions that compute the last five pixels of a row at once, at borders and inside, with odd channels
+    and values.
+    """
+    net = Net(7)
+    y = net.conv2d(net.input((1, 6, 9, 8)), 15, kernel=(1, 1))
+    y = net.conv2d(y, 8, kernel=(2, 3))
+    model = net.model(net.conv2d(y, 13, kernel=(3, 3), stride=(1, 2)))
+    fewest = tflm_memopt.explore(model, cost="instructions", target=core.target).points[0].instructions
+    found = tflm_memopt.optimize(model, max_instructions=fewest, target=core.target)
+    (region,) = regions(read(found.model))
+    assert parts(unpack(region.program)) >> Part.DSP_PAIRS_5 & 1
     (outcome,) = run(core, model_cases(found.model))
     assert outcome.right
 

@@ -15,8 +15,9 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
 
     A depthwise convolution needs one pixel. Other kernels need the values under the windows of up to 4 columns as
     int16, or as bytes of 2 columns for Helium and 4 for RISC-V vectors. The limit is 1,728 B, or 4,608 B for one or two
-    columns, unless the tile is wide. For int16, one more column is split off if a single column would be left. Kernels
-    of single pixels need no scratch, for any number of channels or for multiples of 8 or 16.
+    columns, unless the tile is wide. For int16, one more column is split off if a single column would be left. A wide
+    tile has room for the last five columns if they have up to 96 values each. Kernels of single pixels need no scratch,
+    for any number of channels or for multiples of 8 or 16.
     """
     if (
         op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE)
@@ -47,6 +48,8 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     if helium:
         return _most(values, min(2, columns))
     most = 4 if op.param == 1 else _most(2 * values, 4) // (2 * values)
+    if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:  # the last five columns of a row
+        return 2 * values * 5
     if most > 2 and columns == most + 1:
         most -= 1
     return 2 * values * min(most, columns)

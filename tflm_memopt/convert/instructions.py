@@ -63,15 +63,17 @@ def costed(converted: Converted, table: Table) -> Costed:
 
 
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return the tile widths to try: single pixels, a packed kernel's, and whole rows, also with wide tiles."""
+    """Return the tile widths to try: single pixels, a packed kernel's, and whole rows, also with wide tiles, in tiled
+    groups and without them.
+    """
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
         return (conversion,)
     few = MVE_PIXELS if TARGETS[target] is Family.MVE else PACKED_PIXELS
     wider = replace(tiles, tile=max(tiles.tile, few), group_channels=0)
     each = [conversion.within(form) for form in dict.fromkeys((tiles, wider, roomy(tiles)))]
-    wide = each[-1].wide()
-    return (*each, wide) if wide else tuple(each)
+    wide = (each[-1].wide(), conversion.within(None).wide())
+    return (*each, *filter(None, wide))
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:

@@ -221,3 +221,4 @@ class Part(enum.IntEnum):
     """All other depthwise convolutions."""
     COPIES = 25
     """TMO_FLAG_COPIES."""
+    DSP_PAIRS_5 = 26

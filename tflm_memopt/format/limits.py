@@ -45,6 +45,11 @@ LOOP_DEPTH = 4
 """Maximum nesting depth of loops."""
 PACKED_PIXELS = 4
 """Maximum number of output pixels that a packed convolution computes at once."""
+FIVE_PIXELS = 5
+"""Number of last output pixels of a row that TMO_PACKING_DSP_CONV may compute at once."""
+FIVE_VALUES = 96
+"""Maximum number of values of each of these pixels, so that caches of constants hold the weights of a pair of channels.
+"""
 PACKED_TILE = 2304
 """Maximum number of int16 input values of the pixels that a packed convolution computes at once."""
 MVE_PIXELS = 2

@@ -15,7 +15,7 @@ from tflm_memopt.ops import kernel_choice
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, packed_values
 
-PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4)
+PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
 """Parts that depend on the sizes of operators, which two cores divide."""
 

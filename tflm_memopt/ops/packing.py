@@ -8,7 +8,15 @@ from __future__ import annotations
 import enum
 
 from tflm_memopt.errors import UsageError, one_of
-from tflm_memopt.format.limits import ESP_TILE, MVE_PIXELS, MVE_TILE, PACKED_PIXELS, PACKED_TILE
+from tflm_memopt.format.limits import (
+    ESP_TILE,
+    FIVE_PIXELS,
+    FIVE_VALUES,
+    MVE_PIXELS,
+    MVE_TILE,
+    PACKED_PIXELS,
+    PACKED_TILE,
+)
 
 
 class Packing(enum.IntEnum):
@@ -127,15 +135,20 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
     """Return the number of pixels that a packed convolution computes at once if `columns` are left.
 
-    With the DSP extension, a single last pixel is avoided. wide: whether the scratch has room for any number of values.
+    With the DSP extension, a single last pixel is avoided. wide: whether the scratch has room for any number of values,
+    and for the last five pixels of a row.
 
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]
     >>> [packed_pixels(Packing.DSP_CONV, 288, n) for n in (3, 4, 5)], packed_pixels(Packing.DSP_CONV, 288, 4, wide=True)
     ([3, 2, 3], 4)
+    >>> [packed_pixels(Packing.DSP_CONV, 64, n, wide=True) for n in (4, 5, 6, 9)]
+    [4, 5, 4, 4]
     """
     if packing is Packing.ESP_CONV:
         return 1
+    if columns == FIVE_PIXELS and makes_five(packing, values, columns, wide=wide):
+        return columns
     most = MVE_PIXELS if packing is Packing.MVE_CONV else PACKED_PIXELS
     limit = tile_limit(packing)
     while not wide and most > 1 and most * values > (limit // 8 * 3 if most > 2 else limit):
@@ -145,10 +158,18 @@ def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = F
     return min(most, columns)
 
 
+def makes_five(packing: Packing, values: int, columns: int, *, wide: bool) -> bool:
+    """Return whether the last five pixels of a row are computed at once."""
+    last = columns >= FIVE_PIXELS and columns % PACKED_PIXELS == 1
+    return packing is Packing.DSP_CONV and wide and values <= FIVE_VALUES and last
+
+
 def tile_bytes(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
     """Return the scratch of a packed convolution whose iteration makes `columns` columns, in bytes."""
     alignment = VECTOR - 1 if packing is Packing.ESP_CONV else 0
-    return alignment + (1 if packing in OF_BYTES else 2) * values * packed_pixels(packing, values, columns, wide=wide)
+    five = makes_five(packing, values, columns, wide=wide)
+    pixels = FIVE_PIXELS if five else packed_pixels(packing, values, columns, wide=wide)
+    return alignment + (1 if packing in OF_BYTES else 2) * values * pixels
 
 
 def esp_channels(kernel: tuple[int, int], channels: int) -> int:

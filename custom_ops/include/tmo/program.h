@@ -32,6 +32,8 @@
 #define TMO_LINK_BASE 254 /* Base of a tensor whose rows are sent to another device or received from one. */
 #define TMO_LOOP_DEPTH 4 /* Maximum nesting depth of loops. */
 #define TMO_PACKED_PIXELS 4 /* Maximum number of output pixels that a packed convolution computes at once. */
+#define TMO_FIVE_PIXELS 5 /* Number of last output pixels of a row that TMO_PACKING_DSP_CONV may compute at once. */
+#define TMO_FIVE_VALUES 96 /* Maximum number of values of each of these pixels, so that caches of constants hold the weights of a pair of channels. */
 #define TMO_PACKED_TILE 2304 /* Maximum number of int16 input values of the pixels that a packed convolution computes at once. */
 #define TMO_MVE_PIXELS 2 /* Maximum number of output pixels that a packed convolution for Helium computes at once. */
 #define TMO_MVE_TILE 4608 /* Maximum number of input bytes of the pixels that a convolution for Helium, RISC-V or ESP-NN computes at once. */
@@ -217,6 +219,7 @@ enum {
   TMO_PART_DSP_NINE = 23, /* Depthwise rows with nine taps in other shapes. */
   TMO_PART_DSP_TAPS = 24, /* All other depthwise convolutions. */
   TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
+  TMO_PART_DSP_PAIRS_5 = 26,
 };
 
 typedef enum {

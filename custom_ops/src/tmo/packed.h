@@ -49,11 +49,18 @@ static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo
 /* Whether the scratch has room for all pixels that are computed at once, for any number of values. */
 static inline bool tmo_has_wide_tile(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && op->wide_tile == 1; }
 
+/* Whether the last five pixels of a row with this many columns are computed by one pass over the weights: a wide tile has room for them, and
+ * caches of constants hold the weights of a pair of channels between the first three pixels and the other two. */
+static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t columns) {
+  return tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
+}
+
 /* Returns the number of output pixels to compute at once, given the values of each and the remaining pixels. With the DSP extension a
  * single last pixel is avoided, because it costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
+  if (left == TMO_FIVE_PIXELS && tmo_makes_five(op, values, left)) return left;
   if (!tmo_has_wide_tile(op)) {
     while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
   }
@@ -116,7 +123,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return values + 15;
   if (!tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_packs_bytes(op)) return 0;
   if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
-  return (tmo_packs_bytes(op) ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
+  return (tmo_packs_bytes(op) ? 1 : 2) * values * (tmo_makes_five(op, values, columns) ? TMO_FIVE_PIXELS : tmo_packed_pixels(op, values, columns));
 }
 
 /* Limits the outputs of a core that does not know the activation's range. */
@@ -241,11 +248,11 @@ TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint3
 /* Widens n >= 1 taps into a tile of one pixel. Each tap has a multiple of 4 bytes. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* Compute `pairs` pairs of output channels for 1 to 4 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels +
- * p) * 2 + i % 2]. values: a multiple of 8. */
+/* Compute `pairs` pairs of output channels for 1 to 5 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels +
+ * p) * 2 + i % 2]. Five pixels are in two tiles, one of three pixels and then one of two. values: a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
-TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4;
+TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
 /* Computes at least two pairs of output channels for one pixel, whose `values` bytes are at `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
@@ -269,12 +276,15 @@ typedef struct {
 /* Computes all channels of runs of pixels with nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
-/* Blocks of up to six adjacent output pixels of 3x3 taps with stride 1, and the columns of the first one, row by row. The columns of block
- * b are b * outputs pixels further. */
+/* Blocks of up to six adjacent output pixels of 3x3 taps with stride 1, and the columns of the first one at tmo_dsp_column(). The columns of
+ * block b are b * outputs pixels further. */
 typedef struct {
   uint32_t blocks, outputs;
-  const int8_t *columns[3][8];
+  const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
+
+/* Returns the place of a column in the list: the first two rows alternate, then comes the third one. */
+static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
 /* Computes all channels of the pixels in these blocks. Their outputs are adjacent. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, int8_t *out, uint32_t channels);
