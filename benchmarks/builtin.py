@@ -87,7 +87,7 @@ def rows(table: str, models: Path) -> Iterator[Row]:
     for case in CASES[table]:
         data = two_convolutions() if case.model == CIF else (models / f"{case.model}.tflite").read_bytes()
         kernels = None if case.kernels == ANY else case.kernels
-        done = tflm_memopt.optimize(data, ops="builtin", kernels=kernels, **case.settings)
+        done = tflm_memopt.optimize(data, ops="builtin", kernels=kernels, **case.settings)  # type: ignore[call-overload]
         report = done.report
         yield Row(
             model=case.model,

@@ -52,8 +52,7 @@ from tflm_memopt.errors import MemoptError
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.work import work
-from tflm_memopt.plan.planner import NO_RECOMPUTE
-from tflm_memopt.plan.search.tiles_plan import Settings
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.runtime.host import WAIT, Status
 

@@ -161,8 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{core.known_as}: {found[core.known_as]['kernels']['']['']}", file=sys.stderr)
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    error = {"least": round(min(1, *off), 3), "most": round(max(1, *off), 3)}
-    TABLE.write_text(written({"error": error, "cores": found}))
+    span = {"least": round(min(1, *off), 3), "most": round(max(1, *off), 3)}
+    TABLE.write_text(written({"error": span, "cores": found}))
     return 0
 
 

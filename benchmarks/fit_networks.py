@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
@@ -81,10 +82,9 @@ class Drawn:
     def depthwise(self, kernels: Sequence[Pair] = KERNELS[2:], **options: object) -> None:
         multiplier = self.rng.choice((1, 1, 1, 1, 1, 2, 8)) if self.shape[3] <= 8 else 1
         activation = self.rng.choice(("NONE", "RELU", "RELU", "RELU6"))
-        window = self.window(kernels) | options
-        self.activated(
-            self.net.depthwise_conv2d(self.x, multiplier=multiplier, activation=activation, **window), activation
-        )  # type: ignore[arg-type]
+        window: dict[str, Any] = self.window(kernels) | options
+        y = self.net.depthwise_conv2d(self.x, multiplier=multiplier, activation=activation, **window)
+        self.activated(y, activation)
 
     def inverted(self) -> None:
         """Add an inverted residual: expand, depthwise, perhaps a gate, project, and a shortcut if shapes allow."""
@@ -109,7 +109,7 @@ class Drawn:
         y = (
             self.net.mean(self.x, (1, 2))
             if self.rng.random() < 0.5
-            else self.net.pool(self.x, kernel=self.shape[1:3], padding="VALID")
+            else self.net.pool(self.x, kernel=_size(self.shape), padding="VALID")
         )
         y = self.net.conv2d(y, max(4, c // 4), activation="RELU")
         y = self.net.unary("LOGISTIC", self.net.conv2d(y, c), out=(1 / 256, -128))
@@ -152,9 +152,9 @@ class Drawn:
     def bytes(self) -> int:
         return math.prod(self.shape)
 
-    def _macs(self, window: dict[str, object]) -> int:
+    def _macs(self, window: dict[str, Any]) -> int:
         """Return the multiply-accumulates for each pair of an input and an output channel."""
-        (kernel_h, kernel_w), (stride_h, stride_w) = window["kernel"], window["stride"]  # type: ignore[misc]
+        (kernel_h, kernel_w), (stride_h, stride_w) = window["kernel"], window["stride"]
         return int(kernel_h * kernel_w * -(-self.shape[1] // stride_h) * -(-self.shape[2] // stride_w))
 
 
@@ -297,12 +297,17 @@ def converting(seed: int) -> bytes:
     return net.model(*outputs)
 
 
+def _size(shape: Sequence[int]) -> Pair:
+    """Return height and width of a tensor."""
+    return shape[1], shape[2]
+
+
 def over_windows(seed: int) -> bytes:
     """Draw means over time for sliding windows, whose sums are updated step by step."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))
-    whole = net.pool(x, kernel=net.shape(x)[1:3], stride=ONE, padding="VALID")
+    whole = net.pool(x, kernel=_size(net.shape(x)), stride=ONE, padding="VALID")
     return net.model(net.mean(x, (1,)), whole)
 
 

@@ -227,7 +227,8 @@ class Builder:
         return output
 
     def _values(self, tensor: Any, dtype: str) -> NDArray[Any]:
-        return np.frombuffer(bytes(self.tree.buffers[tensor.buffer].data), dtype.lower()).reshape(tensor.shape)
+        values: NDArray[Any] = np.frombuffer(bytes(self.tree.buffers[tensor.buffer].data), dtype.lower())
+        return values.reshape(tuple(tensor.shape))
 
     def _scale(self, tensor: int) -> float:
         return float(self.graph.tensors[tensor].quantization.scale[0])

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ai_edge_litert import schema_py_generated as schema
 
@@ -95,10 +96,10 @@ def dense(net: Net, rng: random.Random, *, per_channel: bool = False, batches: i
 def pool(net: Net, rng: random.Random, *, kind: str) -> int:
     shape = _shape(rng)
     if rng.random() < 0.3:
-        window = {"kernel": shape[1:3], "stride": shape[1:3], "padding": "VALID"}
+        window: dict[str, Any] = {"kernel": shape[1:3], "stride": shape[1:3], "padding": "VALID"}
     else:
         window = _window(rng, shape, ((2, 2), (3, 3), (1, 2), (2, 1), (1, 4), (4, 3)))
-    return net.pool(net.input(shape), kind=kind, **window)  # type: ignore[arg-type]
+    return net.pool(net.input(shape), kind=kind, **window)
 
 
 def binary(net: Net, rng: random.Random, *, kind: str) -> int:

@@ -18,6 +18,7 @@ import int8_models
 from papers.fused_tiling import devices, int8_networks, tiled_paths, tiling_tables, weight_partition
 from papers.joint_memory import classifiers, joint
 from papers.msf_cnn import frontier
+from papers.msf_cnn import nets as layers
 from papers.vmcu import vmcu
 
 import tflm_memopt
@@ -82,7 +83,7 @@ def headroom(_: Folders) -> str:
 
 def msf_table(folders: Folders) -> str:
     off, count = 0.0, 0
-    nets = frontier.read(folders["nets"])
+    nets = layers.read(folders["nets"])
     for name, published in frontier.PUBLISHED.items():
         found = frontier.table1(nets[name])
         for limit, cell in published.items():
@@ -97,7 +98,7 @@ def measured_ram(limit: float) -> Callable[[Folders], str]:
     """Compare whole arenas under TFLM with the published peaks, which leave out input, output and runtime."""
 
     def figure(folders: Folders) -> str:
-        nets, said = frontier.read(folders["nets"]), []
+        nets, said = layers.read(folders["nets"]), []
         for name, published in frontier.MEASURED.items():
             model = int8_models.from_layers(nets[f"{name}_residual_tail"])
             report = tflm_memopt.optimize(model, input="external", max_macs=min(limit, 3.0), effort=0.3).report

@@ -48,7 +48,7 @@ def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: in
     np.testing.assert_array_equal(watched, plain, err_msg=f"seed {seed}, in the arena")
 
 
-CROSSING = tuple(kind for kind in Kind if KINDS[kind].crosses)
+CROSSING = (Kind.SEND, Kind.RECEIVE)
 NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, Kind.GATHER_ND, Kind.SELECT, *CROSSING, *FLOAT}
 """Kinds that other tests cover: tests/tflm/test_memories.py, test_sliding.py, test_own.py, test_tails.py and
 test_devices.py, and for float32 tests/property/test_float_models.py.

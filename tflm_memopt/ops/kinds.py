@@ -175,8 +175,6 @@ class Traits:
     """Number of operands that are read in rows, or None for one or more. Of two element-wise operands, one may be
     broadcast along height, width or channels.
     """
-    has_access: bool = False
-    """Whether the operator itself defines which rows it reads, instead of a window."""
     slides: bool = False
     """Whether it has a window of rows and columns, which may be a single pixel."""
     pools: bool = False
@@ -187,8 +185,6 @@ class Traits:
     """Number of 32-bit accumulators for each output element, if the operator processes one input row at a time."""
     scales: int | None = 1
     """Number of multipliers and of shifts. None means one, or one per output channel."""
-    crosses: bool = False
-    """Whether its rows are sent to another device or received from one."""
     named: bool = False
     """Whether its kernel belongs to the application; `param` identifies the kernel."""
     biased: bool = False
@@ -217,11 +213,9 @@ def _traits_of(kernel: KernelProgram, scales: int | None, constants: Constants, 
     elementwise, slides = (all(map(what, inputs)) for what in (_is_elementwise, _slides))
     channels = _channels(inputs[0]) if slides else Channels.OWN if elementwise and reads == writes else Channels.ANY
     pools = slides and channels is Channels.OWN and inputs[0].through <= {"add", "max"}
-    has_access = not slides and not all(need.own[0] for need in inputs)
     return Traits(
-        reads, writes, constants, channels, elementwise, len(inputs), has_access, slides, pools, scales=scales,
-        biased=biased,
-    )  # fmt: skip
+        reads, writes, constants, channels, elementwise, len(inputs), slides, pools, scales=scales, biased=biased
+    )
 
 
 def _is_elementwise(need: InputNeed) -> bool:
@@ -290,8 +284,8 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.SUM_F32: _float(_generated(windows.average_pool)),
     Kind.MIN_POOL_F32: _float(_generated(windows.max_pool)),
     Kind.LOG_SOFTMAX_F32: _generated(floats.log_softmax),
-    Kind.RESIZE_BILINEAR_F32: Traits(4, 4, has_access=True, scales=0),
-    Kind.SELECT: Traits(operands=None, has_access=True, scales=0),
+    Kind.RESIZE_BILINEAR_F32: Traits(4, 4, scales=0),
+    Kind.SELECT: Traits(operands=None, scales=0),
     Kind.ARITHMETIC_F32: _generated(floats.add),
     Kind.CLAMP_F32: _generated(floats.clamp),
     Kind.CURVE_F32: _generated(floats.logistic),
@@ -301,7 +295,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.COMPARE_32: _generated(floats.comparisons_f32[0]),
     Kind.ARG_MAX_ALONG: _PLACE,
     Kind.ARG_MAX_F32: replace(_PLACE, reads=4),
-    Kind.GATHER_ND: Traits(operands=2, has_access=True, scales=0),
+    Kind.GATHER_ND: Traits(operands=2, scales=0),
     Kind.BATCH_MATMUL: _generated(rows.batch_matmul, 1),
     Kind.ADD: _generated(elementwise.add_each, OPERAND_SCALES),
     Kind.SUB: _generated(elementwise.add_each, OPERAND_SCALES),
@@ -328,12 +322,12 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.LOG_SOFTMAX: _generated(activations.log_softmax, 2),
     Kind.ARG_MAX: _generated(rows.arg_max),
     Kind.GATHER: _generated(rows.gather, constants=Constants.ROWS),
-    Kind.LSTM: Traits(constants=Constants.GATES, operands=3, has_access=True, scales=GATE_SCALES),
-    Kind.SLIDING_SUM: Traits(operands=None, has_access=True, runs_along=True),
+    Kind.LSTM: Traits(constants=Constants.GATES, operands=3, scales=GATE_SCALES),
+    Kind.SLIDING_SUM: Traits(operands=None, runs_along=True),
     Kind.SUMS: Traits(constants=Constants.FILTER, slides=True, scales=0),
-    Kind.ADD_SUMS: Traits(operands=None, has_access=True, scales=None, biased=True),
-    Kind.COPY: Traits(operands=None, has_access=True, scales=0),
-    Kind.RESIZE_BILINEAR: Traits(has_access=True, scales=0),
+    Kind.ADD_SUMS: Traits(operands=None, scales=None, biased=True),
+    Kind.COPY: Traits(operands=None, scales=0),
+    Kind.RESIZE_BILINEAR: Traits(scales=0),
     Kind.QUANTIZE: _generated(elementwise.quantize),
     Kind.QUANTIZE_S16: _generated(elementwise.quantize_s16),
     Kind.DEQUANTIZE: _generated(elementwise.dequantize),
@@ -341,8 +335,8 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.WIDEN: _generated(elementwise.widen, 1),
     Kind.NARROW: _generated(elementwise.narrow, 1),
     Kind.RESCALE_S16: _generated(elementwise.rescale_s16, 1),
-    Kind.SEND: Traits(scales=0, crosses=True),
-    Kind.RECEIVE: Traits(scales=0, crosses=True),
+    Kind.SEND: Traits(scales=0),
+    Kind.RECEIVE: Traits(scales=0),
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
 KINDS: Mapping[Kind, Traits] = _Lazy(_ROWS)

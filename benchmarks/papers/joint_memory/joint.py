@@ -193,7 +193,7 @@ def example() -> dict[str, Any]:
     least, _, x = min(arenas, key=lambda found: (found[0], sum(found[2])))
     larger = {
         e34: by_offsets(
-            edges_by_parts(PAPER) | {"e34_1": replace(EDGES["e34_1"], tokens=e34)}, schedules_by_parts(PAPER)
+            {**edges_by_parts(PAPER)} | {"e34_1": replace(EDGES["e34_1"], tokens=e34)}, schedules_by_parts(PAPER)
         )[0]
         for e34 in (ROW, 3 * ROW, 3072 - ROW, 3072)
     }
