@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -87,32 +87,60 @@ class Originals:
     """Operators of the original to compare with."""
 
     ops: Sequence[RowOp]
-    known: dict[tuple[numbers.ConstantForm, int, int], Mapping[bytes, set[int]]] = field(
-        default_factory=dict, compare=False
-    )
-    """Sets of operators by the digest of their numbers, for each form, target and number of channels of a part."""
+    known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
+    """Sets of operators by the digest of their numbers, for each form and target."""
+    ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
+    """Ends of the parts that were found, by operator. The next device's part of the channels begins at one of them."""
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
         """Each operator with its number in the model, in both orders of its rows."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
-    def equal(self, op: ProgramOp, program: Program, channels: int = 0) -> set[int]:
-        """Return the operators, or their parts of this many channels, that equal a program's operator."""
-        key = numbers.form_of(op, program), program.target, channels
+    def equal(self, op: ProgramOp, program: Program) -> set[int]:
+        """Return the operators that equal a program's operator."""
+        key = numbers.form_of(op, program), program.target
         if key not in self.known:
             found = defaultdict[bytes, set[int]](set)
-            for number, expected in self._numbers(*key):
+            for number, _, expected in self._numbers(*key):
                 found[numbers.digest(expected)].add(number)
             self.known[key] = found
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
-    def _numbers(self, form: numbers.ConstantForm, target: int, channels: int) -> Iterator[tuple[int, Numbers]]:
-        """Yield the numbers of the operators in this form or, if `channels` is not 0, of their parts."""
+    def equal_parts(self, op: ProgramOp, program: Program, channels: int) -> set[int]:
+        """Return the operators of which this many adjacent channels equal a program's operator.
+
+        Devices have the parts of an operator in the order of its channels, so the part after the last one is compared
+        first. All parts are compared if that one differs, as after a damaged part.
+        """
+        form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
+        for begins in (self.ends, None):
+            parts = self._numbers(form, program.target, channels, begins)
+            equal = [(number, end) for number, end, expected in parts if numbers.digest(expected) == found]
+            if equal:
+                break
+        for number, end in equal:
+            self.ends.setdefault(number, set()).add(end)
+        return {number for number, _ in equal}
+
+    def _numbers(
+        self,
+        form: numbers.ConstantForm,
+        target: int,
+        channels: int = 0,
+        begins: Mapping[int, set[int]] | None = None,
+    ) -> Iterator[tuple[int, int, Numbers]]:
+        """Yield number, end and numbers of the operators in this form or, if `channels` is not 0, of their parts.
+
+        begins: first channels of the parts of each operator, besides 0; None for all parts.
+        """
         for number, op in self.forms:
-            for part in _parts(op, channels) if op.kind is form.kind else ():
+            if op.kind is not form.kind:
+                continue
+            first = None if begins is None else {0, *begins.get(number, ())}
+            for end, part in _parts(op, channels, first):
                 if (expected := numbers.of_original(part, form, target)) is not None:
-                    yield number, expected
+                    yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
         """Return the operator that differs least, or whose part does, and how much it differs."""
@@ -120,7 +148,7 @@ class Originals:
         compared = (
             (self.ops[number], numbers.differences(found, expected))
             for each in (0, channels)
-            for number, expected in self._numbers(form, program.target, each)
+            for number, _, expected in self._numbers(form, program.target, each)
         )
         alike = [(near, counts) for near, counts in compared if counts is not None]
         return min(alike, key=lambda one: sum(one[1].values()), default=None)
@@ -138,18 +166,22 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
             yield replace(op, constant=replace(op.constant, values=np.flip(op.constant.values, is_reversed)))
 
 
-def _parts(op: RowOp, channels: int) -> Iterator[RowOp]:
-    """Yield the parts of an operator with this number of adjacent output channels, or the whole operator for 0."""
+def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator[tuple[int, RowOp]]:
+    """Yield the parts of an operator with this number of adjacent output channels, or the whole operator for 0, each
+    with its end. begins: first channels of the parts; None for all.
+    """
     if not channels:
-        yield op
+        yield op.writes.c, op
     elif op.is_convolution or (
         (op.is_depthwise or op.is_channelwise) and all(rows.c == op.writes.c for rows in op.reads)
     ):
         every = np.arange(op.writes.c)
         for first in range(op.writes.c - channels + 1):
+            if begins is not None and first not in begins:
+                continue
             written = (every >= first) & (every < first + channels)
             read = [np.ones(rows.c, np.bool_) if op.is_convolution else written for rows in op.reads]
-            yield narrowed(op, read, written, op.bias)
+            yield first + channels, narrowed(op, read, written, op.bias)
 
 
 def compare_programs(programs: Sequence[Program], originals: Originals) -> ComparedConstants:
@@ -161,7 +193,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
             if op.kind in numbers.NOT_COMPARED:
                 continue
             channels = program.tensors[op.output].channels
-            matches = originals.equal(op, program) or originals.equal(op, program, channels)
+            matches = originals.equal(op, program) or originals.equal_parts(op, program, channels)
             if not matches:
                 near = originals.nearest(op, program, channels)
                 unknown += near is None

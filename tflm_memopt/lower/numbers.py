@@ -131,6 +131,11 @@ def _parameter(op: RowOp | ProgramOp) -> int:
 
 
 def _numbers(**named: Any) -> Numbers:
-    """Return the numbers as flat arrays of one type."""
-    arrays = {name: np.asarray(values, np.int64).reshape(-1) for name, values in named.items() if values is not None}
+    """Return the numbers as flat arrays, weights of int8 and all others of int64."""
+    types = {"weights": np.int8}
+    arrays = {
+        name: np.asarray(values, types.get(name, np.int64)).reshape(-1)
+        for name, values in named.items()
+        if values is not None
+    }
     return {name: values for name, values in arrays.items() if values.any() or name == "weights"}

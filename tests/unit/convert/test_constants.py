@@ -16,6 +16,7 @@ from unit.command import partly_dead
 
 import tflm_memopt
 from tflm_memopt.convert.constants import compare_constants, compare_devices, compare_programs, nearest_form
+from tflm_memopt.lower import numbers
 from tflm_memopt.lower.program import HEADER, OP, Program
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import writer
@@ -153,3 +154,22 @@ def test_exchanged_constants_are_found() -> None:
     straight, crossed = (tflm_memopt.optimize(net(*order), effort="low").model for order in ((0, 1), (1, 0)))
     assert compared(net(0, 1), straight).different == ()
     assert compared(net(0, 1), crossed).different
+
+
+def test_only_the_next_part_of_a_shared_layer_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of compared parts does not grow with the number of channels."""
+    net = Net(3)
+    model = net.model(net.fully_connected(net.fully_connected(net.input((1, 16)), 200), 200))
+    devices = [read(one.model) for one in tflm_memopt.optimize_devices(model, 3, effort="low").models]
+    compared: list[int] = []
+    of_original = numbers.of_original
+
+    def counted(*arguments: Any) -> numbers.Numbers | None:
+        compared.append(1)
+        return of_original(*arguments)
+
+    monkeypatch.setattr(numbers, "of_original", counted)
+    found = compare_devices(read(model), devices, Changes())
+    assert found.different == ()
+    assert found.unknown == 0
+    assert len(compared) < 200
