@@ -59,6 +59,8 @@ class App:
     """
     ram: int | None = None
     """Limit of the shared arena, in bytes."""
+    model_cores: int = 1
+    """Number of cores that run different models at the same time. Models that exclude each other stay on one core."""
     name: str = "app"
     options: Options = field(default_factory=dict)
     """Default options for all models."""
@@ -78,6 +80,13 @@ class App:
                 where="models",
                 hint=f"at most {MOST_MODELS} models",
             )
+        if self.model_cores > 1 and self.yields is not None:
+            raise UsageError(
+                "models that pause for each other share bytes, so they run on one core",
+                code="bad_config",
+                where="model_cores",
+                hint="no yield",
+            )
         _demand_file_names(self.models)
         for name in (name for group in self.concurrent for name in group):
             if name not in self.models:
@@ -91,6 +100,17 @@ class App:
         order = list(self.models)
         pairs = (pair for group in self.concurrent for pair in combinations(sorted(set(group), key=order.index), 2))
         return frozenset(pairs)
+
+    def on_one_core(self) -> list[list[int]]:
+        """Return the sets of models, by number, that stay on one core because they exclude each other."""
+        import networkx as nx  # noqa: PLC0415 (needed only for applications)
+
+        graph: nx.Graph[int] = nx.Graph()
+        graph.add_nodes_from(range(len(self.models)))
+        concurrent = self.concurrent_pairs
+        pairs = combinations(enumerate(self.models), 2)
+        graph.add_edges_from((i, j) for (i, a), (j, b) in pairs if (a, b) not in concurrent)
+        return sorted(sorted(members) for members in nx.connected_components(graph))
 
     def groups(self) -> list[tuple[str, ...]]:
         """Return the largest sets of models that may all run at the same time."""

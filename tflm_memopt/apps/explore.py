@@ -17,7 +17,7 @@ from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.errors import DoesNotFit, UsageError
-from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Point, Selection
+from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Cores, Point, Selection
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import PointReport, convention
 from tflm_memopt.tflm.arena import Arena
@@ -84,11 +84,10 @@ def _told(member: AppMember, points: Sequence[Costed]) -> list[PointReport]:
 def _point(space: AppChoices, choice: Selection) -> AppPoint:
     taken = [each[point] for each, point in zip(space.choices.models, choice.points, strict=True)]
     tail = sum(point.tail for point in taken) - space.choices.once
-    busy = sum(point.busy for point in taken) / ALL_THE_TIME
     rated = any(entry.fps for entry in space.app.models.values())
-    return AppPoint(
-        space.chosen(choice), choice.ram, choice.ram - tail, tail, choice.load, round(busy, 4) if rated else None
-    )
+    loads = space.choices.cores.loads([point.busy for point in taken])
+    busy = tuple(round(load, 4) for load in loads) if rated else None
+    return AppPoint(space.chosen(choice), choice.ram, choice.ram - tail, tail, choice.load, busy)
 
 
 def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoices:
@@ -105,8 +104,9 @@ def space(app: App, members: Sequence[AppMember], progress: Progress) -> AppChoi
         kept.append(numbers)
         models.append([_taken(member, entry, each, milliseconds, n) for n in numbers])
     numbered = {(i, j) for i in range(len(members)) for j in range(i) if members[i].holds or members[j].holds}
-    found = Choices(models, numbered | pairs(app), tail_once(members))
-    _in_core(members, models)
+    cores = Cores(app.model_cores, app.on_one_core())
+    found = Choices(models, numbered | pairs(app), tail_once(members), cores=cores)
+    _in_time_of(cores, members, models)
     return AppChoices(app, members, points, times, found, kept)
 
 
@@ -172,14 +172,15 @@ def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -
     return found
 
 
-def _in_core(members: Sequence[AppMember], models: Sequence[Sequence[Point]]) -> None:
-    """Raise DoesNotFit if the fastest points of all models together need more than the core's whole time."""
+def _in_time_of(cores: Cores, members: Sequence[AppMember], models: Sequence[Sequence[Point]]) -> None:
+    """Raise DoesNotFit if the fastest points of all models need more than a core's whole time."""
     least = [min(point.busy for point in each) for each in models]
-    if sum(least) > ALL_THE_TIME:
+    loads = cores.loads(least)
+    if max(loads) > 1:
         binds = max(range(len(least)), key=lambda i: least[i])
         shares = ", ".join(f"'{m.name}' {n / 1e4:.1f} %" for m, n in zip(members, least, strict=True) if n)
         raise DoesNotFit(
-            f"the models need {sum(least) / 1e4:.1f} % of the core's time at their rates",
+            f"the models need {100 * max(loads):.1f} % of a core's time at their rates",
             code="too_slow",
             where=f"at the least: {shares}",
             hint=f"a lower fps for '{members[binds].name}', which takes most, or a faster board or target",

@@ -17,7 +17,7 @@ from tflm_memopt.apps.module import in_one_arena
 from tflm_memopt.apps.pauses import Yielding, too_long, yielding
 from tflm_memopt.apps.pipeline import expanded
 from tflm_memopt.apps.rates import bases
-from tflm_memopt.apps.results import AppOptimized, AppReport, Pausing, Reserved
+from tflm_memopt.apps.results import AppOptimized, AppReport, CoreLoad, Pausing, Reserved
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import describe
 from tflm_memopt.convert.diagnostics import too_little_flash
@@ -30,6 +30,7 @@ from tflm_memopt.plan.effort import Budget, allowance
 from tflm_memopt.plan.iteration.live_out import live_out
 from tflm_memopt.plan.iteration.pauses import live_at
 from tflm_memopt.plan.layout import offsets as layout
+from tflm_memopt.plan.layout.choice import Cores
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.layout.joint import Shared, Tenant, share, within
 from tflm_memopt.plan.plan_map import UNNAMED
@@ -88,6 +89,8 @@ class LaidOut:
     pauses: PauseReport
     slow: Mapping[str, int]
     """Offset of each model's slow memory, in bytes from the start of the slow memory that all models share."""
+    busy: Sequence[int] = ()
+    """Use of a core's time by each model in millionths, or empty without rates."""
 
     @property
     def slow_bytes(self) -> int:
@@ -159,7 +162,8 @@ def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidO
     choice = choice or found.choices.choose()
     if choice is None:
         raise ValueError("the points that keep their rates are at the least load all at once")
-    return _laid_out(app, found.members_at(choice), progress)
+    taken = [each[point] for each, point in zip(found.choices.models, choice.points, strict=True)]
+    return replace(_laid_out(app, found.members_at(choice), progress), busy=[point.busy for point in taken])
 
 
 def _limit(app: App, members: Sequence[AppMember]) -> int | None:
@@ -400,7 +404,16 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
         times=bases(app, {name: done.work for name, done in models.items()}, members),
         slow=found.slow_bytes,
         slow_offsets=found.slow,
+        cores=_cores(app, found.busy) if any(found.busy) else (),
     )
+
+
+def _cores(app: App, busy: Sequence[int]) -> tuple[CoreLoad, ...]:
+    """Return the models of each core and their use of its time."""
+    cores = Cores(app.model_cores, app.on_one_core())
+    at, loads = cores.spread(busy), cores.loads(busy)
+    names = [tuple(name for name, core in zip(app.models, at, strict=True) if core == c) for c in range(cores.count)]
+    return tuple(CoreLoad(models, round(load, 4)) for models, load in zip(names, loads, strict=True))
 
 
 def _reserved(members: Sequence[AppMember]) -> list[Reserved]:

@@ -17,8 +17,11 @@ SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter", "weights"})
 """Options that a model of an application cannot have. `ram` limits all models together; --emit sets the rest."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
-OF_APP = ("models", "concurrent", "ram", "yield")
+OF_APP = ("models", "concurrent", "ram", "yield", "model_cores")
 OF_MODEL = ("file", "retain", "fps", "ms", "ms_measured", "pipeline")
+
+
+MOST_CORES = 8
 
 
 def is_app(path: Path) -> bool:
@@ -44,10 +47,20 @@ def _app(document: Mapping[str, Any], path: Path) -> App:
         concurrent=tuple(map(tuple, concurrent)),
         yields=None if "yield" not in document else units.milliseconds(document["yield"]),
         ram=None if ram is None else units.size(_of_type(ram, (int, str), "ram", "65536, or '64kB'")),
+        model_cores=_cores(document.get("model_cores", 1)),
         name=stem(shown(path)),
         options=_options(document, path.parent),
         source=path,
     )
+
+
+def _cores(value: Any) -> int:
+    """Read a number of cores."""
+    hint = f"model_cores = 1 to {MOST_CORES}"
+    count: int = _of_type(value, int, "model_cores", hint)
+    if not 1 <= count <= MOST_CORES:
+        raise UsageError(f"{count} cores cannot run models", code="bad_config", where="model_cores", hint=hint)
+    return count
 
 
 def _model(name: str, entry: Any, folder: Path) -> AppModel:

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tflm_memopt.apps.results import AppExploration, AppOptimized
+from tflm_memopt.apps.results import AppExploration, AppOptimized, CoreLoad
 from tflm_memopt.emit.printing import printable
 from tflm_memopt.report import figures, svg, text
 from tflm_memopt.report.drawing import Drawing
@@ -46,6 +46,7 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
         table,
         Text("\n".join(facts)),
         section("Times", Text("\n".join(_times(report.times)))) if report.times else None,
+        section("Cores", Text("\n".join(_cores(report.cores)))) if report.cores else None,
         section("Pauses", Text("\n".join(pausing))) if pausing else None,
         section("Reserved while others run", Text("\n".join(reserved))) if reserved else None,
         section(f"Written to {printable(str(folder))}", Text("\n".join(map(printable, files)))),
@@ -59,7 +60,7 @@ def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
     columns = ("choice", *map(printable, names), *load, "head", "tail", "total")
     table = table_of(*columns, numbers=len(columns) - 1)
     for number, point in enumerate(result.points):
-        busy = [f"{100 * point.busy:.1f} %"] if point.busy is not None else []
+        busy = [_percent(point.busy)] if point.busy is not None else []
         taken = (f"{point.instructions:,}", *busy, f"{point.head:,}", f"{point.tail:,}", f"{point.arena:,}")
         table.add_row(str(number), *(str(point.points[name]) for name in names), *taken)
     each = [f"  {name}: {len(points)} points" for name, points in result.models.items()]
@@ -88,7 +89,7 @@ def csv(result: AppExploration) -> str:
     rows: list[Sequence[Any]] = [("choice", *result.models, "instructions", "busy", "head", "tail", "total")]
     for number, p in enumerate(result.points):
         points = (p.points[name] for name in result.models)
-        rows.append((number, *points, p.instructions, "" if p.busy is None else p.busy, p.head, p.tail, p.arena))
+        rows.append((number, *points, p.instructions, "" if p.busy is None else max(p.busy), p.head, p.tail, p.arena))
     return separated(rows)
 
 
@@ -100,6 +101,18 @@ def verified(models: Mapping[str, Verification]) -> RenderableType:
 
 def _times(times: Mapping[str, str]) -> list[str]:
     return [f"  {printable(name)}: {basis}" for name, basis in times.items()]
+
+
+def _cores(cores: Sequence[CoreLoad]) -> list[str]:
+    return [
+        f"  core {number}: {_percent([one.busy])} of its time, {', '.join(map(printable, one.models)) or 'no model'}"
+        for number, one in enumerate(cores)
+    ]
+
+
+def _percent(busy: Iterable[float]) -> str:
+    """Return the use of each core."""
+    return ", ".join(f"{100 * load:.1f} %" for load in busy)
 
 
 def _arena(arena: Arena) -> tuple[str, str, str]:

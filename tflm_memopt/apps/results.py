@@ -40,6 +40,16 @@ class Pausing:
 
 
 @dataclass(frozen=True, slots=True)
+class CoreLoad:
+    """Use of a core at the given rates."""
+
+    models: tuple[str, ...]
+    """Models that run on the core."""
+    busy: float
+    """Fraction of the core's time that is used."""
+
+
+@dataclass(frozen=True, slots=True)
 class AppReport:
     """The contents of APP.report.json. Sizes are in bytes for the ABI `arena.abi`."""
 
@@ -74,6 +84,8 @@ class AppReport:
     """Offset in slow memory of each model that needs some."""
     times: Mapping[str, str] = field(default_factory=dict)
     """Basis of the times of each model that has a rate or pauses."""
+    cores: tuple[CoreLoad, ...] = ()
+    """Use of each core, if models have rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,9 @@ class AppOptimized:
         """Return the report, with the arena and the multiply-accumulates of each model."""
         r = self.report
         plain = {
-            name: getattr(r, name) for name in r.__dataclass_fields__ if name not in ("arena", "reserved", "pausing")
+            name: getattr(r, name)
+            for name in r.__dataclass_fields__
+            if name not in ("arena", "reserved", "pausing", "cores")
         }
         each = {
             name: {
@@ -102,8 +116,8 @@ class AppOptimized:
         reserved = [
             {"model": x.model, "tensor": x.tensor, "first": x.first, "end": x.end, "why": x.why} for x in r.reserved
         ]
-        pausing = [asdict(one) for one in r.pausing]
-        return plain | {"arena": r.arena.to_json(), "reserved": reserved, "pausing": pausing, "models": each}
+        lists = {"pausing": [asdict(one) for one in r.pausing], "cores": [asdict(one) for one in r.cores]}
+        return plain | {"arena": r.arena.to_json(), "reserved": reserved, **lists, "models": each}
 
     def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
         """Return the files that optimize writes, by name: the files of each model, the common header and the report."""
@@ -126,8 +140,8 @@ class AppPoint:
     tail: int
     instructions: int
     """Instructions of all models: per second at the given rates, or for one inference of each."""
-    busy: float | None
-    """Fraction of the core's time that is used at the given rates, or None without rates."""
+    busy: tuple[float, ...] | None
+    """Fraction of each core's time that is used at the given rates, or None without rates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import streaming
 from models import Net
 from unit.command import long, small
 
-from tflm_memopt import App, AppModel, optimize
+from tflm_memopt import App, AppModel, explore, optimize
 from tflm_memopt.apps.pipeline import expanded
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.runtime.process import run_model
 
 LOW: dict[str, Any] = {"effort": "low", "seconds": 0.2}
@@ -46,6 +46,34 @@ def test_the_tensor_between_two_partitions_exists_twice() -> None:
         assert done.plan is not None
         taken.append({at for b, first in done.plan.placed() for at in range(first, first + b.nbytes)})
     assert sum(map(len, taken)) == len(set.union(*taken))
+
+
+def test_partitions_run_on_two_cores() -> None:
+    """At a rate that is too high for one core, each core runs a partition, and its load is the partition's time."""
+    options = {**LOW, "clock": 64, "core": "cortex-m4"}
+
+    def at(fps: float, cores: int) -> App:
+        models = {"net": AppModel(long(), fps=fps, pipeline=[2])}
+        return App(models, model_cores=cores, options=options)
+
+    (alone,) = optimize(at(1, 1)).report.cores
+    assert alone.models == ("net_1", "net_2")
+    fastest = explore(at(1, 1)).points[0]
+    assert fastest.busy
+    fps = 1.02 / fastest.busy[0]
+    with pytest.raises(DoesNotFit, match=r"the models need 10[0-9.]+ % of a core's time"):
+        optimize(at(fps, 1))
+    first, second = sorted(optimize(at(fps, 2)).report.cores, key=lambda core: core.models)
+    assert (first.models, second.models) == (("net_1",), ("net_2",))
+    assert max(first.busy, second.busy) < 1 < first.busy + second.busy
+
+
+def test_models_that_exclude_each_other_stay_on_one_core() -> None:
+    models = {name: AppModel(small(), fps=1, ms_measured=300) for name in ("a", "b", "c")}
+    cores = optimize(App(models, (("a", "b"),), model_cores=2, options=LOW)).report.cores
+    assert [core.models for core in cores].count(()) == 1
+    cores = optimize(App(models, (("a", "b"), ("b", "c")), model_cores=2, options=LOW)).report.cores
+    assert {core.models for core in cores} == {("a", "c"), ("b",)}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from itertools import permutations, product
 
 import pytest
 
-from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Point
+from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Cores, Point
 
 ONCE = 100
 
@@ -37,19 +37,22 @@ def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
     return 16 * best
 
 
+@pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("seed", range(6))
-def test_no_choice_is_better(seed: int) -> None:
+def test_no_choice_is_better(seed: int, count: int) -> None:
+    """On two cores, models 1 and 2 stay on one of them."""
     rng = random.Random(seed)
     models = [frontier(rng, 3, busy=600_000) for _ in range(3)]
     meet = {(0, 1)} if seed % 2 else {(0, 1), (1, 2)}
     every = []
     for points in product(range(3), repeat=3):
         taken = [each[p] for each, p in zip(models, points, strict=True)]
-        if sum(p.busy for p in taken) <= ALL_THE_TIME:
+        sets = [sum(p.busy for p in taken)] if count == 1 else [taken[0].busy, taken[1].busy + taken[2].busy]
+        if max(sets) <= ALL_THE_TIME:
             ram = top([p.head for p in taken], meet) + sum(p.tail for p in taken) - ONCE
             every.append((sum(p.load for p in taken), ram))
     kept = sorted({pair for pair in every if not any(o != pair and o[0] <= pair[0] and o[1] <= pair[1] for o in every)})
-    choices = Choices(models, meet, ONCE)
+    choices = Choices(models, meet, ONCE, cores=Cores(count, [[0], [1, 2]] if count == 2 else ()))
     found = list(choices.frontier())
     assert [(one.load, one.ram) for one in found] == kept
     assert all(one.proven for one in found)
@@ -58,3 +61,10 @@ def test_no_choice_is_better(seed: int) -> None:
     within = choices.choose(ram=kept[0][1], least_ram=False)
     assert within and (within.load, within.ram) == kept[0]
     assert choices.choose(ram=kept[-1][1] - 1) is None
+
+
+def test_the_busiest_core_has_the_least_to_do() -> None:
+    cores = Cores(2, [[0, 3], [1], [2]])
+    assert cores.loads([300_000, 500_000, 100_000, 200_000]) in ((0.5, 0.6), (0.6, 0.5))
+    at = cores.spread([300_000, 500_000, 100_000, 200_000])
+    assert at[0] == at[3] != at[1]

@@ -2,7 +2,7 @@
 
 Minakova's chapter 6 explores this space with a genetic algorithm. There are few points, so CP-SAT finds the optimum. It
 chooses one point per model, places whole heads side by side for models that may run at the same time, and adds up the
-arena and the core's load.
+arena and the load of each core.
 """
 
 from __future__ import annotations
@@ -31,7 +31,55 @@ class Point:
 
 
 ALL_THE_TIME = 1_000_000
-"""The core's whole time in millionths."""
+"""A core's whole time in millionths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """Cores that run different models at the same time."""
+
+    count: int = 1
+    sets: Sequence[Collection[int]] = ()
+    """Sets of models that stay on one core because they exclude each other, by number. By default, all models do."""
+
+    def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
+        """Return the core of each model, so that the busiest core has the least to do. busy: use of time by model."""
+        cp_sat.load()
+        from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
+
+        model = cp_model.CpModel()
+        worst = model.new_int_var(0, sum(busy), "worst")
+        cores = self.placed(model, busy, worst, sum(busy))
+        model.minimize(worst)
+        solver = cp_sat.solver(SECONDS, SEED)
+        solver.solve(model)
+        return tuple(next(core for core, on in enumerate(row) if solver.value(on)) for row in cores)
+
+    def loads(self, busy: Sequence[int]) -> tuple[float, ...]:
+        """Return the used fraction of each core's time. busy: as for spread()."""
+        used = [0] * self.count
+        for core, time in zip(self.spread(busy), busy, strict=True):
+            used[core] += time
+        return tuple(time / ALL_THE_TIME for time in used)
+
+    def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
+        """Let no core be used for more than `most`, and return for each model whether it is on each core.
+
+        busy: use of time by model. whole: upper bound of the use by all models.
+        """
+        cores: list[list[Any]] = [[] for _ in busy]
+        used: list[list[Any]] = [[] for _ in range(self.count)]
+        for number, members in enumerate(self.sets or [range(len(busy))]):
+            row = [model.new_bool_var(f"set_{number}_{core}") for core in range(self.count)]
+            model.add_exactly_one(row)
+            for member in members:
+                cores[member] = row
+            for on, parts in zip(row, used, strict=True):
+                parts.append(model.new_int_var(0, whole, ""))
+                model.add(parts[-1] == sum(busy[i] for i in members)).only_enforce_if(on)
+        for parts in used:
+            model.add(sum(parts) <= most)
+        return cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +100,7 @@ class Choices:
     """Pairs of models whose heads must be side by side."""
     once: int = 0
     """Bytes of the tails that all models share."""
+    cores: Cores = Cores()
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
@@ -94,9 +143,9 @@ class Choices:
             below = model.new_bool_var(f"{i}_below_{j}")
             model.add(start[i] + heads[i] <= start[j]).only_enforce_if(below)
             model.add(start[j] + heads[j] <= start[i]).only_enforce_if(~below)
-        loads, busy = sum(taken(lambda p: p.load)), sum(taken(lambda p: p.busy))
+        loads, busy = sum(taken(lambda p: p.load)), taken(lambda p: p.busy)
         bytes_ = self.align * top + sum(taken(lambda p: p.tail)) - self.once
-        model.add(busy <= ALL_THE_TIME)
+        self.cores.placed(model, busy, ALL_THE_TIME, sum(max(p.busy for p in each) for each in self.models))
         if ram is not None:
             model.add(bytes_ <= ram)
         if load is not None:
