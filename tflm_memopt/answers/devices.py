@@ -134,7 +134,10 @@ class DevicesReport:
                 "because devices exchange whole rows" if self.stages else "to read inputs of layers that share weights"
             )
             why = "for the state of its links" if more <= LINK_STATE else rows
-            found.append(f"the largest device needs {more:,} B more RAM than one device alone, {why}")
+            found.append(
+                f"the largest device needs {more:,} B more RAM than one device alone, {why}; "
+                f"share only if {alone.flash:,} B of flash are too many for one"
+            )
         elif more == 0:
             found.append("the largest device needs as much RAM as one device alone")
         if self.flash >= alone.flash:

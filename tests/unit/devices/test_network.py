@@ -196,3 +196,12 @@ def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> Non
     with pytest.raises(MemoptError, match="stay builtin") as caught:
         tflm_memopt.optimize_devices(net.model(net.conv2d(y, 4)), 2, cut=[1])
     assert (caught.value.code, str(caught.value.where)[:14]) == ("unsupported_operator", "operator 1 DIV")
+
+
+def test_the_answer_says_when_sharing_costs_ram() -> None:
+    """One device that needs less RAM is named with the flash that it takes."""
+    report = tflm_memopt.optimize_devices(dense(), 2, effort="low").report
+    smaller = replace(report.alone.arena, total=report.ram - 500)
+    (said,) = replace(report, alone=replace(report.alone, arena=smaller)).drawbacks
+    assert said.startswith("the largest device needs 500 B more RAM than one device alone")
+    assert said.endswith(f"share only if {report.alone.flash:,} B of flash are too many for one")
