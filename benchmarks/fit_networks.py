@@ -87,7 +87,7 @@ class Drawn:
         self.activated(y, activation)
 
     def inverted(self) -> None:
-        """Add an inverted residual: expand, depthwise, perhaps a gate, project, and a shortcut if shapes allow."""
+        """Add an inverted residual: expand, depthwise, perhaps a gate, project, and a shortcut if possible."""
         before, shape = self.x, self.shape
         wide = min(240, shape[3] * self.rng.choice((2, 3, 4, 6)))
         self.conv(wide, (ONE,), stride=ONE)
@@ -237,7 +237,7 @@ def rare(seed: int) -> bytes:
 
 
 def decoded(net: Net, x: int) -> list[int]:
-    """Add the ends of pose networks and detectors: extremes' indices, comparisons, int32 sums and selections."""
+    """Add the ends of pose networks and detectors: indices of extremes, comparisons, int32 sums, selections."""
     _, h, w, c = shape = net.shape(x)
     real = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
     mask = two(net, "LESS", real, floats(net, [0.5]), "BOOL")

@@ -252,7 +252,7 @@ class Net:
         return y
 
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine) -> int:
-        """Add BATCH_MATMUL. The right matrix is transposed if `adjoint`. The output's scale is at least theirs."""
+        """Add BATCH_MATMUL. adjoint: the right matrix is transposed. The output's scale is at least the product's."""
         columns = self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # avoids rescaling by 2^31
         wide = self.dtype(a) == "INT16"

@@ -5,7 +5,7 @@
  *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegionShared(&team));
  *   core 1: for (;;) tmo_run_worker(&team);
  *
- * Instead of RegisterRegion(), whose code is not linked then. Models for one core run on core 0. */
+ * It replaces RegisterRegion(), whose code is then not linked. Models for one core run on core 0. */
 #ifndef TMO_TFLM_CORES_H_
 #define TMO_TFLM_CORES_H_
 

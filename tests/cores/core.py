@@ -269,7 +269,7 @@ def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence
 
 
 def spike_command(core: Core, blob: Path | None) -> list[str]:
-    """Return Spike's command line, to which the image is appended. Spike loads the blob as a kernel, as QEMU does."""
+    """Return Spike's command line without the image. Like QEMU, Spike loads the blob as a kernel."""
     isa = f"--isa=rv32imac_zicsr_zicntr_zve32x_zvl{core.spike}b"
     kernel = [f"--kernel={blob}"] if blob else []
     return [str(SPIKE["PROGRAM"]), isa, "-m0x80000000:0x4000000", *kernel]

@@ -254,7 +254,7 @@ def one_instruction(number: int, row: Instruction) -> KernelProgram:
 
 
 def test_each_instruction_does_what_its_op_means() -> None:
-    """Check each row of the table. Narrowing copies get values that fit, saturating ones also others."""
+    """Check each row of the table. Saturating copies also get values that do not fit."""
     rng = np.random.default_rng(11)
     made = []
     for number, row in enumerate(RVV_INSTRUCTIONS):

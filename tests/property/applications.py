@@ -22,7 +22,7 @@ STEPS = 40
 
 
 def examine(seed: int, machine: Machine) -> str:
-    """Run one application with its models in random order and return its features. AssertionError: a byte differs."""
+    """Run an application's models in random order, compare all bytes, and return the application's features."""
     result = planned(random.Random(seed))
     order, runs = interleaved(result, STEPS, seed)
     refused = compare(machine, result, order, runs, seed)

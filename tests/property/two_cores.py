@@ -40,7 +40,7 @@ def drawn(seed: int) -> ConversionOptions:
 
 
 def planned(data: bytes, options: ConversionOptions) -> tuple[Planned, bytes] | None:
-    """Return a model's checked plan for two cores, and the rewritten model. None: two cores can run no part."""
+    """Return a model's checked plan for two cores and the rewritten model, or None if no part can be shared."""
     source, options = read(data), replace(options, tiles=None, rematerialisation=False, speeds=options.speeds or EVEN)
     found = pipeline.make_plan(pipeline.annotate(source.graph), options)
     if found is None or any(op.stateful for op in found.graph.ops.values()):

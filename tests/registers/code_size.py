@@ -19,7 +19,7 @@ FLAGS = ("-Os", "-ffreestanding")
 
 
 def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Iterable[Path]) -> int:
-    """Return the size of a driver's code at -Os in bytes. `compiler` may include flags. RegisterError: it fails."""
+    """Return the size of a driver's code at -Os in bytes. compiler: with flags. Raises RegisterError if it fails."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, text in files.items():

@@ -42,7 +42,7 @@ def test_a_wide_hidden_vector(*, pixels: bool) -> None:
 
 @pytest.mark.parametrize("middle", ["", "LOGISTIC"])
 def test_a_hidden_vector_that_is_read_twice_is_whole(middle: str) -> None:
-    """The tensor between the hidden vector and the next layer is also whole."""
+    """The tensor between the hidden vector and the next layer is whole, too."""
     net = Net(seed=4)
     hidden = net.fully_connected(net.input((1, 16)), 200)
     between = net.unary(middle, hidden, out=MIDDLE[middle]) if middle else hidden

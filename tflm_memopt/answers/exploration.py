@@ -72,7 +72,7 @@ class Exploration:
     op_per: str
     target: str
     cost: Cost
-    """The cost of points besides bytes. Instructions and time are estimates."""
+    """Cost by which points are compared, besides bytes. Instructions and time are estimates."""
     core: str
     """The core for which instructions are estimated."""
     without: tuple[str, ...]

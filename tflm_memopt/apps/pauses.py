@@ -31,7 +31,7 @@ class Yielding:
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """Return the longer model of each pair that may run at the same time. UsageError: it cannot pause."""
+    """Return the longer model of each pair that may run at the same time. Raises UsageError if it cannot."""
     if app.yields is None:
         return []
     involved = {i for pair in pairs(app) for i in pair}

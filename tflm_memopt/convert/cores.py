@@ -21,7 +21,7 @@ begin a part of one; and to wake and wait.
 They were counted on Cortex-M33, those of the barrier by benchmarks/two_cores.py with the counters of tmo/spin.h.
 """
 STACKS = 1856, 1760
-"""Bytes of stack of each core; for core 0 inside Invoke(). The most of the models in docs/two-cores.md on M33."""
+"""Stack of each core in bytes, the most over docs/two-cores.md on Cortex-M33; for core 0 inside Invoke()."""
 LEAST_SHARE = 0.2
 """Smallest useful share of a core's time. With less, the other core alone is faster."""
 

@@ -207,7 +207,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
 
 
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
-    """Return why a plan is not used, or "". wanted: only the rewritten model will do. Raises DoesNotFit."""
+    """Return why a plan is not used, or "". wanted: the rewritten model is required. Raises DoesNotFit."""
     if plan.arena.total >= original.arena.total and not wanted:
         return NO_GAIN
     if not limits.flash_missing(plan.firmware):

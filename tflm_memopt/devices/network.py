@@ -127,7 +127,7 @@ class Network:
 
     @cached_property
     def alone(self) -> Alone:
-        """The network rewritten for one device, without the limit of instructions, which is for several."""
+        """The network rewritten for one device, without a limit of instructions."""
         one, planned = self.optimize(self.data, self.name, False)
         timed = bool(self.line and planned)
         spent = round(sum(computed(self.asked, planned)), 3) if timed and planned else None
@@ -329,7 +329,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Return the split with `front` before operator `switch`, the first device alone from `end` on, else channels."""
+    """Return the split with `front` before operator `switch`, channels before `end`, and then one device."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE

@@ -58,7 +58,7 @@ class Cut:
     sent: float
     """Bytes of the messages for tensors that cross the cut."""
     weights: float
-    """Weights before the cut that are not split by channels, relative to an even part."""
+    """Weights before the cut of layers that stay whole, as a multiple of an even part of all weights."""
 
 
 class Stages(NamedTuple):
@@ -162,7 +162,7 @@ class _Arranging:
     alone: int
     """Arena of a single device that runs the whole network."""
     shared: float
-    """Part of the weights on each device that comes from layers split by channels."""
+    """Weights of layers that are split by channels, as a fraction of an even part of all weights."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
     """Planned arenas of stages other than the first, by their first and last cut."""
 

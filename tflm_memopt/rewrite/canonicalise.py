@@ -60,7 +60,7 @@ class Canonical:
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
-    """Replace known integers by constants, then apply all RULES in order. left_alone: indices that stay."""
+    """Replace known integers by constants, then apply all RULES in order. left_alone: indices to skip."""
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in RULES:

@@ -18,7 +18,7 @@ from tflm_memopt.ops.context import OperatorContext
 
 Values = NDArray[Any]
 Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
-"""Function that computes an operator from the values of all operands. NumPy's exceptions mean misfits."""
+"""Function that computes an operator from the values of all operands. It may raise NumPy's errors."""
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024

@@ -478,4 +478,4 @@ KERNELS: Mapping[str, Kernel] = {
 """Rows by the operator's name in the schema. Ours and TFLM's CIRCULAR_BUFFER: by custom code."""
 
 UNKNOWN = Kernel()
-"""Row for an operator that has none. Its allocations are unknown, so the figures are lower bounds."""
+"""Row for operators that are not listed. Their allocations are unknown, so the figures are lower bounds."""

@@ -27,7 +27,7 @@ from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.rowop import RowOp, Rows
 
 MOST_PARTS = 25
-"""Most parts of a path. The thesis uses this limit because more parts rarely save more."""
+"""Largest number of parts of a path. The thesis has this limit because more parts rarely save more."""
 MOST_SQUARE = 5
 """Most parts of each side if rows and columns are cut: 5 x 5."""
 

@@ -3,7 +3,7 @@
     python benchmarks/papers/fused_tiling/split_networks.py [--runs N] [--json]
 
 - ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). It
-does not state the width: 0.35 at 224 x 224, whose tensor has 7 x 7 x 112 bytes there, is the one of that size.
+does not state the width; at 0.35 and 224 x 224, this tensor has that size: 7 x 7 x 112 bytes.
 - Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. Its repository
 (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three devices reads and
 computes in each of 53 layers. What a device reads comes from all three. Here, all layers are split by channels. A

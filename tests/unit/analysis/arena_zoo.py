@@ -65,7 +65,7 @@ def _shaped(
 
 
 def _network() -> bytes:
-    """Return convolutions of all kinds, a residual, pools and a classifier. Plans have choices, and tensors gaps."""
+    """Return convolutions of all kinds, a residual, pools and a classifier. They leave the planner a choice."""
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 17, 13, 3)), 7, kernel=(3, 3), stride=(2, 2), activation="RELU6")
     y = net.depthwise_conv2d(x, kernel=(3, 3), activation="RELU")

@@ -1,4 +1,4 @@
-"""Test the ranges of times on Espressif's chips against published figures. Whole networks' were not used."""
+"""Test the ranges of times on Espressif's chips against published figures, also of networks outside the fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare the inputs that the access analysis states for an output element with NumPy's."""
+"""Compare the inputs of an output element by the access analysis with those that NumPy's interpreter reads."""
 
 from __future__ import annotations
 

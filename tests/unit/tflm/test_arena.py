@@ -109,7 +109,7 @@ def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured
 
 
 def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
-    """One byte less is refused. Small models are left out, as TFLM may overwrite its own temporaries there."""
+    """One byte less is refused. Small models are left out: TFLM may overwrite its own temporaries."""
     model = real_model.read_bytes()
     arena = predict(model, "lp64", recording=True)
     assert as_printed(arena) == measured(model)

@@ -38,7 +38,7 @@ class LiveRange:
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose rows may be overwritten in place by the operator that writes this buffer."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Tensors that the last byte of an iteration may overlap even if the iteration reads them."""
+    """Tensors that an iteration reads although its last output byte may overlap them."""
 
     def from_the_end(self) -> LiveRange:
         """Return this range with bytes counted in reverse."""
