@@ -299,6 +299,9 @@ TMO_OWN_FRAME static void dsp_3x3_row(const tmo_kernel *k, const tmo_window *row
 #endif
 
 void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+#if TMO_RUNS_ESP
+  if (tmo_is_packed_as(k->op, TMO_PACKING_ESP_DEPTHWISE) && tmo_depthwise_esp_row(k, rows, out)) return;
+#endif
   fill_zero(k);
 #if TMO_RUNS_MVE
   if (has_nine(k)) {

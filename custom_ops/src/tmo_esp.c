@@ -18,6 +18,7 @@ enum {
   ESP_VECTOR = 16,           /* bytes of a vector */
   ESP_EIGHT = 8,          /* number of channels of a depthwise convolution that are computed at once in C */
   ESP_CHANNELS = 64,      /* maximum number of channels of a call, since ESP-NN keeps a word for each on its stack */
+  ESP_CACHED = 16384,     /* bytes of weights that stay in the cache while several pixels are computed */
 };
 
 /* Returns the offset of the multipliers, which follow the biases. The shifts follow the multipliers. ESP-NN does not write through its
@@ -35,24 +36,26 @@ static int8_t esp_scaled(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
 }
 
-/* Computes an output pixel from `values` aligned bytes. */
-static void multiply_values(const tmo_kernel *k, const int8_t *bytes, uint32_t values, int8_t *out) {
+/* Computes n channels of an output pixel, beginning with c, from `values` aligned bytes. */
+static void multiply_channels(const tmo_kernel *k, const int8_t *bytes, uint32_t values, uint32_t c, uint32_t n, int8_t *out) {
 #ifdef TMO_ESP_NN
-  for (uint32_t c = 0; c < k->out_channels; c += ESP_CHANNELS) {
-    const uint32_t left = k->out_channels - c, n = left < ESP_CHANNELS ? left : ESP_CHANNELS;
-    esp_nn_fully_connected_per_ch_s8(bytes, 0, (uint16_t)values, k->weights + c * values, 0, k->bias + c, out + c, (uint16_t)n,
-                                     k->op->output_zero_point, esp_shifts(k) + c, esp_multipliers(k) + c, k->op->act_min, k->op->act_max);
-  }
+  esp_nn_fully_connected_per_ch_s8(bytes, 0, (uint16_t)values, k->weights + c * values, 0, k->bias + c, out + c, (uint16_t)n,
+                                   k->op->output_zero_point, esp_shifts(k) + c, esp_multipliers(k) + c, k->op->act_min, k->op->act_max);
 #else
   const tmo_runs run = {.at = &bytes, .stride = 1, .count = 1, .parts = 1, .bytes = values, .step = 1, .filter = values};
-  for (uint32_t c = 0; c < k->out_channels; c += TMO_STACK_SUMS) {
-    const uint32_t left = k->out_channels - c, n = left < TMO_STACK_SUMS ? left : TMO_STACK_SUMS;
-    uint32_t sums[TMO_STACK_SUMS];
-    for (uint32_t i = 0; i < n; ++i) sums[i] = (uint32_t)k->bias[c + i];
-    tmo_conv_sums(&run, k->weights + c * values, n, sums);
-    for (uint32_t i = 0; i < n; ++i) out[c + i] = esp_scaled(k, c + i, sums[i]);
-  }
+  uint32_t sums[ESP_CHANNELS];
+  for (uint32_t i = 0; i < n; ++i) sums[i] = (uint32_t)k->bias[c + i];
+  tmo_conv_sums(&run, k->weights + c * values, n, sums);
+  for (uint32_t i = 0; i < n; ++i) out[c + i] = esp_scaled(k, c + i, sums[i]);
 #endif
+}
+
+/* Computes an output pixel from `values` aligned bytes. */
+static void multiply_values(const tmo_kernel *k, const int8_t *bytes, uint32_t values, int8_t *out) {
+  for (uint32_t c = 0; c < k->out_channels; c += ESP_CHANNELS) {
+    const uint32_t left = k->out_channels - c;
+    multiply_channels(k, bytes, values, c, left < ESP_CHANNELS ? left : ESP_CHANNELS, out);
+  }
 }
 
 #if defined(__GNUC__)
@@ -77,13 +80,24 @@ static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32
   for (; n > 0; --n) *to++ = *from++;
 }
 
+/* Sets n bytes, four at a time if the address is aligned. A library's memset() may set byte by byte. */
+static void fill_values(int8_t *to, int8_t value, uint32_t n) {
+#if defined(__GNUC__)
+  if (((uintptr_t)to & 3) == 0) {
+    const uint32_t word = (uint8_t)value * 0x01010101u;
+    for (; n >= 4; n -= 4, to += 4) memcpy(__builtin_assume_aligned(to, 4), &word, sizeof word);
+  }
+#endif
+  for (; n > 0; --n) *to++ = value;
+}
+
 /* Copies the values under a window. Padding counts as the zero point, which the biases contain. */
 static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
   const bool by_row = tmo_reads_rows(k);
   const uint32_t rows = columns == 0 ? 0 : by_row ? w->count : w->count / columns;
-  if (rows < op->kernel_h || columns < op->kernel_w) memset(to, op->input_zero_point[0], op->kernel_h * row);
+  if (rows < op->kernel_h || columns < op->kernel_w) fill_values(to, op->input_zero_point[0], op->kernel_h * row);
   to += w->first_row * row + w->first_column * pixel;
   for (uint32_t r = 0; r < rows; ++r, to += row) {
     if (by_row && op->dilation_w == 1) {
@@ -119,8 +133,13 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   int8_t *out = columns->out;
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
       ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* whole vectors can be read in place */
-    const int8_t *pixel = rows->pixels[0] + columns->first * step;
-    for (uint32_t x = columns->first; x < columns->end; ++x, out += columns->step, pixel += step) multiply_values(k, pixel, values, out);
+    const uint32_t cached = ESP_CACHED / values, most = cached < ESP_CHANNELS ? cached + 1 : ESP_CHANNELS;
+    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* all pixels use these weights before the next ones are read */
+      const int8_t *pixel = rows->pixels[0] + columns->first * step;
+      int8_t *at = out;
+      n = k->out_channels - c < most ? k->out_channels - c : most;
+      for (uint32_t x = columns->first; x < columns->end; ++x, pixel += step, at += columns->step) multiply_channels(k, pixel, values, c, n, at);
+    }
     return;
   }
   for (uint32_t x = columns->first; x < columns->end; ++x, out += columns->step) {
@@ -145,45 +164,76 @@ static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32
   for (; n > 0; --n, to += to_step, from += step) copy_values(to, from, channels);
 }
 
-/* Copies the input under the windows of n adjacent pixels. The taps of the first pixel are at taps[i] + offset. Values in the channels'
- * padding and in columns after the last window do not matter. */
-static void take_image(const tmo_kernel *k, const int8_t *const *taps, uint32_t offset, uint32_t n, uint32_t padded, int8_t *image) {
+/* A call of ESP-NN's depthwise convolution for n adjacent pixels. */
+typedef struct {
+  data_dims_t input, filter, output;
+  dw_conv_params_t params;
+  int8_t *own, *image, *made; /* scratch: ESP-NN's own, the input under the windows, and the output */
+} esp_call;
+
+/* Prepares a call. ESP-NN reads and writes whole vectors, and may read stride_w - 1 more columns. Returns false if this version of ESP-NN
+ * needs more scratch. */
+static bool prepare_call(const tmo_kernel *k, uint32_t n, esp_call *call) {
   const tmo_op *op = k->op;
-  const uint32_t pixel = k->in_channels, wide = tmo_esp_columns(op, n) * padded;
-  for (uint32_t y = 0; y < op->kernel_h; ++y, image += wide, taps += op->kernel_w) {
-    if (n > 1) { /* the windows are whole, and their columns are adjacent */
-      copy_pixels(image, padded, taps[0] + offset, pixel, pixel, (n - 1) * op->stride_w + op->kernel_w);
-      continue;
-    }
-    for (uint32_t x = 0; x < op->kernel_w; ++x) copy_values(image + x * padded, taps[x] + offset, pixel);
-  }
+  const uint32_t wide = tmo_esp_columns(op, n), padded = esp_scales(k), room = tmo_esp_depthwise_own(op, padded, n);
+  call->input = (data_dims_t){(int32_t)wide, op->kernel_h, (int32_t)padded, 1};
+  call->filter = (data_dims_t){op->kernel_w, op->kernel_h, 0, 0};
+  call->output = (data_dims_t){(int32_t)n, 1, (int32_t)padded, 1};
+  call->params = (dw_conv_params_t){0, op->output_zero_point, 1, {op->stride_w, 1}, {0, 0}, {1, 1}, {op->act_min, op->act_max}};
+  call->own = to_vector(k->scratch);
+  call->image = to_vector(call->own + room);
+  call->made = to_vector(call->image + op->kernel_h * wide * padded);
+  return esp_nn_get_depthwise_conv_scratch_size(&call->input, &call->filter, &call->output, &call->params) <= (int)room;
 }
 
-/* Computes n adjacent pixels. ESP-NN reads and writes whole vectors, and may read stride_w - 1 more columns. Returns false if this
- * version of ESP-NN needs more scratch. */
-static bool call_esp_depthwise(const tmo_kernel *k, const int8_t *const *taps, uint32_t offset, uint32_t n, int8_t *out) {
-  const tmo_op *op = k->op;
-  const uint32_t wide = tmo_esp_columns(op, n), padded = tmo_esp_channels(op, k->in_channels), room = tmo_esp_depthwise_own(op, padded, n);
-  const data_dims_t input = {(int32_t)wide, op->kernel_h, (int32_t)padded, 1}, filter = {op->kernel_w, op->kernel_h, 0, 0};
-  const data_dims_t output = {(int32_t)n, 1, (int32_t)padded, 1};
-  const dw_conv_params_t params = {0, op->output_zero_point, 1, {op->stride_w, 1}, {0, 0}, {1, 1}, {op->act_min, op->act_max}};
+/* Computes the pixels of a call, whose input has been copied. */
+static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   const quant_data_t scales = {(int32_t *)(uintptr_t)esp_shifts(k), (int32_t *)(uintptr_t)esp_multipliers(k)};
-  int8_t *const own = to_vector(k->scratch), *const image = to_vector(own + room);
-  int8_t *const made = to_vector(image + op->kernel_h * wide * padded);
+  const uint32_t padded = (uint32_t)call->output.channels;
   const bool direct = padded == k->out_channels && (uintptr_t)out % ESP_VECTOR == 0;
-  if (esp_nn_get_depthwise_conv_scratch_size(&input, &filter, &output, &params) > (int)room) return false;
-  take_image(k, taps, offset, n, padded, image);
-  esp_nn_set_depthwise_conv_scratch_buf(own);
-  esp_nn_depthwise_conv_s8(&input, image, &filter, k->weights, k->bias, &output, direct ? out : made, &params, &scales);
-  if (!direct) copy_pixels(out, k->out_channels, made, padded, k->out_channels, n);
+  esp_nn_set_depthwise_conv_scratch_buf(call->own);
+  esp_nn_depthwise_conv_s8(&call->input, call->image, &call->filter, k->weights, k->bias, &call->output, direct ? out : call->made, &call->params,
+                           &scales);
+  if (!direct) copy_pixels(out, k->out_channels, call->made, padded, k->out_channels, (uint32_t)call->output.width);
+}
+
+/* Copies the columns of an input row from `start` on, which may be outside the row. Values in the channels' padding do not matter. */
+static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start, uint32_t columns, uint32_t padded, int8_t *image) {
+  const int8_t zero = k->op->input_zero_point[0];
+  const int32_t width = row == NULL ? 0 : k->in_width, end = start + (int32_t)columns;
+  const int32_t first = start < 0 ? 0 : start < width ? start : width, last = end < width ? end : width;
+  const uint32_t there = last > first ? (uint32_t)(last - first) : 0, before = there > 0 ? (uint32_t)(first - start) : columns;
+  fill_values(image, zero, before * padded);
+  if (there == 0) return;
+  copy_pixels(image + before * padded, padded, row + (uint32_t)first * k->in_channels, k->in_channels, k->in_channels, there);
+  fill_values(image + (before + there) * padded, zero, (columns - before - there) * padded);
+}
+
+/* Computes a row from whole input rows. */
+static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  const tmo_op *op = k->op;
+  const uint32_t padded = esp_scales(k), most = tmo_esp_pixels(op, padded, k->out_width);
+  esp_call call;
+  if (!prepare_call(k, most, &call)) return false;
+  for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
+    n = k->out_width - x < most ? k->out_width - x : most;
+    if (n < most && !prepare_call(k, n, &call)) return false;
+    int8_t *image = call.image;
+    for (uint32_t ky = 0; ky < op->kernel_h; ++ky, image += (uint32_t)call.input.width * padded) {
+      const uint32_t r = ky - rows->first_row;
+      const int8_t *const row = r < rows->count ? rows->pixels[r] + rows->offset : NULL;
+      take_image_row(k, row, (int32_t)(x * op->stride_w) - op->pad_left, (n - 1) * op->stride_w + op->kernel_w, padded, image);
+    }
+    call_esp(k, &call, out);
+  }
   return true;
 }
 #endif
 
-/* Computes n adjacent pixels in C. */
-static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t offset, uint32_t n, int8_t *out) {
+/* Computes n adjacent pixels in C. The taps of pixel p are at taps[i] + p * step. */
+static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t step, uint32_t n, int8_t *out) {
   const uint32_t all = (uint32_t)k->op->kernel_h * k->op->kernel_w, channels = k->out_channels, padded = esp_scales(k);
-  for (; n > 0; --n, offset += k->op->stride_w * channels, out += channels) {
+  for (uint32_t offset = 0; n > 0; --n, offset += step, out += channels) {
     for (uint32_t c = 0; c < channels; c += ESP_EIGHT) {
       const uint32_t some = channels - c < ESP_EIGHT ? channels - c : ESP_EIGHT;
       uint32_t sums[ESP_EIGHT];
@@ -199,19 +249,29 @@ static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, u
 
 void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step) {
 #ifdef TMO_ESP_NN
-  const bool alone = pixels == 1 && !tmo_by_row(k->op); /* the caller has just written the pixel of padding, if it is needed */
-  const uint32_t most = pixels == 1 ? 1 : tmo_esp_pixels(k->op, esp_scales(k), tmo_by_row(k->op) ? k->out_width : k->op->tile);
-#else
-  const uint32_t most = pixels;
-#endif
-  for (uint32_t p = 0, n; p < pixels; p += n, out += n * k->out_channels) {
-    n = pixels - p < most ? pixels - p : most;
-#ifdef TMO_ESP_NN
-    if (!alone) memset(k->scratch, k->op->input_zero_point[0], k->in_channels); /* restores the pixel of padding, which an earlier call has overwritten */
-    if (call_esp_depthwise(k, taps, p * step, n, out)) continue;
-#endif
-    esp_depthwise_in_c(k, taps, p * step, n, out);
+  esp_call call;
+  if (!tmo_by_row(k->op) && pixels == 1 && prepare_call(k, 1, &call)) {
+    const uint32_t padded = esp_scales(k), wide = k->op->kernel_w, beyond = (uint32_t)call.input.width - wide;
+    int8_t *image = call.image;
+    for (uint32_t y = 0; y < k->op->kernel_h; ++y, image += beyond * padded) {
+      for (uint32_t x = 0; x < wide; ++x, image += padded) copy_values(image, *taps++, k->in_channels);
+    }
+    call_esp(k, &call, out);
+    return;
   }
+#endif
+  esp_depthwise_in_c(k, taps, step, pixels, out);
+}
+
+bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+#ifdef TMO_ESP_NN
+  return esp_depthwise_row(k, rows, out);
+#else
+  (void)k;
+  (void)rows;
+  (void)out;
+  return false;
+#endif
 }
 
 #endif /* TMO_RUNS_ESP */

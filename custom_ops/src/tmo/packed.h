@@ -213,8 +213,10 @@ TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *windo
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
-/* DEPTHWISE, TMO_PACKING_ESP_DEPTHWISE: like tmo_depthwise_rvv(). */
+/* DEPTHWISE, TMO_PACKING_ESP_DEPTHWISE: like tmo_depthwise_rvv(). The second function computes a row from whole input rows in ESP-NN, or
+ * returns false if the first one must compute it. */
 TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
+TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 
 /* ADD, TMO_PACKING_DSP_ADD: adds n elements. Each element is read before its sum is written. */
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
