@@ -230,13 +230,32 @@ void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *o
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
+/* Widens at least four bytes of two to four adjacent pixels, `step` bytes apart. */
+static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes, uint32_t pixels) {
+  const bool five = tmo_has_part(TMO_PART_DSP_PAIRS_5);
+  if (pixels == 2) {
+    if (five || tmo_has_part(TMO_PART_DSP_PAIRS_2)) tmo_dsp_widen_2(from, step, tile, bytes);
+  } else if (pixels == 3) {
+    if (five || tmo_has_part(TMO_PART_DSP_PAIRS_3)) tmo_dsp_widen_3(from, step, tile, bytes);
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_4)) {
+    tmo_dsp_widen_4(from, step, tile, bytes);
+  }
+}
+
 /* Gathers windows of adjacent pixels that are inside the input. offset: bytes from the start of a row to the first window. */
 static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
-  for (uint32_t p = 0; p < pixels; ++p, offset += step) {
+  for (uint32_t p = 0, n; p < pixels; p += n, offset += n * step) {
     column c = column_of(k, p, pixels);
-    for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) put(&c, 0, rows->pixels[r] + offset, bytes);
+    n = bytes < 4 ? 1 : c.step / 2; /* all pixels of the tile, or one */
+    for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) {
+      if (n == 1) {
+        put(&c, 0, rows->pixels[r] + offset, bytes);
+      } else {
+        widen_inside(rows->pixels[r] + offset, step, c.at, bytes, n);
+      }
+    }
   }
 }
 
@@ -330,13 +349,17 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 
 #if TMO_TWINS
 
-int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes) {
-  for (uint32_t p = 0; p < TMO_PACKED_PIXELS; ++p) {
-    const column c = {tile + 2 * p, 2 * TMO_PACKED_PIXELS};
+static int16_t *widen_pixels(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes, uint32_t pixels) {
+  for (uint32_t p = 0; p < pixels; ++p) {
+    const column c = {tile + 2 * p, 2 * pixels};
     put(&c, 0, from + p * step, bytes);
   }
-  return tile + (bytes + 3) / 4 * 4 * TMO_PACKED_PIXELS;
+  return tile + (bytes + 3) / 4 * 4 * pixels;
 }
+
+int16_t *tmo_dsp_widen_2(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes) { return widen_pixels(from, step, tile, bytes, 2); }
+int16_t *tmo_dsp_widen_3(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes) { return widen_pixels(from, step, tile, bytes, 3); }
+int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes) { return widen_pixels(from, step, tile, bytes, 4); }
 
 void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes) {
   for (uint32_t i = 0; i < bytes; i += 4, tile += 4 * TMO_PACKED_PIXELS) {

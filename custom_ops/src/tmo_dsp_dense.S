@@ -24,18 +24,22 @@
 .endm
 
 .macro THREE_PAIRS value
-    ldmia r7!, {r10, r11, r12}
     PAIR  r10, \value, r0, r1
     PAIR  r11, \value, r2, r3
     PAIR  r12, \value, r4, r5
 .endm
 
+/* Eight values. The first loads of each four are pipelined. */
 .macro EIGHT
    .rept 2
-    ldr   r9, [r6], #4
+    ldr.w r10, [r7], #12
+    ldr.w r9, [r6], #4
+    ldr.w r11, [r7, #-8]
+    ldr.w r12, [r7, #-4]
     sxtb16 r8, r9
     sxtb16 r9, r9, ror #8
     THREE_PAIRS r8
+    ldmia r7!, {r10, r11, r12}
     THREE_PAIRS r9
    .endr
 .endm
@@ -82,6 +86,7 @@ tmo_dsp_dense:
     ldr   r8, [sp, #VALUES]
     tst   r8, #8
     bne   3f                  /* an odd number of eights */
+    .balign 4                 /* loads that straddle two words of code are not pipelined */
 2:  EIGHT
 3:  EIGHT
     cmp   r6, lr

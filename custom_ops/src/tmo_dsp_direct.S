@@ -16,8 +16,7 @@
     .equ VALUES, FRAME + 36
     .equ PAIRS, FRAME + 40
 
-.macro PAIR next, low, all
-    ldrd  r10, r11, [\next], #8
+.macro PAIR low, all
     sxtb16 r12, r10
     smlad \low, r12, r8, \low
     smlad \all, r10, r8, \all
@@ -26,14 +25,17 @@
     smlad \all, r11, r9, \all
 .endm
 
-/* Eight values of both pairs. */
+/* Eight values of both pairs. The first loads of each four are pipelined. */
 .macro EIGHT
    .rept 2
-    ldr   r9, [r5], #4
+    ldr.w r10, [r6], #8
+    ldr.w r9, [r5], #4
+    ldr.w r11, [r6, #-4]
     sxtb16 r8, r9
     sxtb16 r9, r9, ror #8
-    PAIR  r6, r0, r1
-    PAIR  r7, r2, r3
+    PAIR  r0, r1
+    ldrd  r10, r11, [r7], #8
+    PAIR  r2, r3
    .endr
 .endm
 
@@ -68,6 +70,7 @@ tmo_dsp_direct:
     ldr   r5, [sp, #BYTES]
     tst   r9, #8
     bne   5f                  /* an odd number of eights */
+    .balign 4                 /* loads that straddle two words of code are not pipelined */
 2:  EIGHT
 5:  EIGHT
     cmp   r5, r4

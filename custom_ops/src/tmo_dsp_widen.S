@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What packed convolutions multiply: tmo_dsp_widen_4, _each and _taps of tmo/packed.h, bit for bit their twins in C.
+/* What packed convolutions multiply: tmo_dsp_widen_2 to _4, _each and _taps of tmo/packed.h, bit for bit their twins in C.
  *
  *   r0..r3   next bytes of each pixel     r4..r11   four of each, and bytes 0 and 2, 1 and 3 as int16     r12   next values     lr   bytes left */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
@@ -7,18 +7,38 @@
     .syntax unified
     .thumb
 
-/* From r4..r7. */
-.macro WIDEN
+/* From r4..r7, or the first ones for fewer pixels. */
+.macro WIDEN pixels
     sxtb16 r8, r4
     sxtb16 r9, r5
+  .if \pixels > 2
     sxtb16 r10, r6
+  .endif
+  .if \pixels > 3
     sxtb16 r11, r7
+  .endif
+  .if \pixels == 2
+    stmia r12!, {r8, r9}
+  .elseif \pixels == 3
+    stmia r12!, {r8-r10}
+  .else
     stmia r12!, {r8-r11}
+  .endif
     sxtb16 r4, r4, ror #8
     sxtb16 r5, r5, ror #8
+  .if \pixels > 2
     sxtb16 r6, r6, ror #8
+  .endif
+  .if \pixels > 3
     sxtb16 r7, r7, ror #8
+  .endif
+  .if \pixels == 2
+    stmia r12!, {r4, r5}
+  .elseif \pixels == 3
+    stmia r12!, {r4-r6}
+  .else
     stmia r12!, {r4-r7}
+  .endif
 .endm
 
 .macro LAST from, to
@@ -26,23 +46,32 @@
     lsr   \to, \to, r8
 .endm
 
-    .section .text.tmo_dsp_widen_4, "ax", %progbits
+.macro WIDEN_OF name, pixels
+    .section .text.\name, "ax", %progbits
     .balign 4
-    .global tmo_dsp_widen_4
-    .type tmo_dsp_widen_4, %function
+    .global \name
+    .type \name, %function
     .thumb_func
-tmo_dsp_widen_4:
+\name:
     push  {r4-r11, lr}
     mov   r12, r2
     sub   lr, r3, #4
+  .if \pixels > 2
     add   r2, r0, r1, lsl #1
+  .endif
+  .if \pixels > 3
     add   r3, r2, r1
+  .endif
     add   r1, r0, r1
 1:  ldr   r4, [r0], #4
     ldr   r5, [r1], #4
+  .if \pixels > 2
     ldr   r6, [r2], #4
+  .endif
+  .if \pixels > 3
     ldr   r7, [r3], #4
-    WIDEN
+  .endif
+    WIDEN \pixels
     subs  lr, lr, #4
     bge   1b
     adds  r9, lr, #4
@@ -52,12 +81,21 @@ tmo_dsp_widen_4:
     lsl   r8, r8, #3
     LAST  r0, r4
     LAST  r1, r5
+  .if \pixels > 2
     LAST  r2, r6
+  .endif
+  .if \pixels > 3
     LAST  r3, r7
-    WIDEN
+  .endif
+    WIDEN \pixels
 2:  mov   r0, r12
     pop   {r4-r11, pc}
-    .size tmo_dsp_widen_4, . - tmo_dsp_widen_4
+    .size \name, . - \name
+.endm
+
+    WIDEN_OF tmo_dsp_widen_2, 2
+    WIDEN_OF tmo_dsp_widen_3, 3
+    WIDEN_OF tmo_dsp_widen_4, 4
 
     .global tmo_dsp_widen_each
     .type tmo_dsp_widen_each, %function

@@ -240,9 +240,10 @@ static inline bool tmo_has_nine_taps(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
 }
 
-/* Widens the bytes (at least 4) of four pixels, with pixel p at from + p * step, into a tile of four pixels. Returns the tile's next column.
- * Padding values of the last quad are arbitrary. */
-TMO_CORE int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
+/* Widen the bytes (at least 4) of two to four pixels, with pixel p at from + p * step, into a tile of as many pixels. Return the tile's next
+ * column. Padding values of the last quad are arbitrary. */
+typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
+TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
 /* Widens a multiple of 4 bytes of each of four pixels, with pixel p at from[p]. Each quad is read before it is written. */
 TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);

@@ -12,7 +12,7 @@ import numpy as np
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.codes import Part
-from tflm_memopt.format.limits import BLOCK_PIXELS, PACKED_PIXELS
+from tflm_memopt.format.limits import BLOCK_PIXELS, FIVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops import kernel_choice
 from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, is_direct, packed_pixels, packed_values
 from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Kernel, Windows, iterations, named, stripes
@@ -80,6 +80,9 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
             within = high == rows and bool(inside[x : x + n].all())
             if within and n == PACKED_PIXELS and row >= QUAD:
                 runs += times * rows
+            elif within and n > 1 and row >= QUAD:
+                calls += times * rows * (2 if n == FIVE_PIXELS else 1)
+                quads += times * n * rows * words
             elif within:
                 calls += times * n * rows
                 quads += times * n * rows * (row // QUAD)
