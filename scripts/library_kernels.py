@@ -400,10 +400,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     ),
     "pool16": (
         LibraryKernel(
-            "tmo_max_pool_s16",
-            scheduled(max_pool_pixel(Type.INT16), [bind({"sign": 1}), jam("c", 4)]),
-            POOL_S16,
-            PIXEL,
+            "tmo_max_pool_s16", scheduled(max_pool_pixel(Type.INT16), [bind({"sign": 1}), jam("c", 4)]), POOL_S16, PIXEL
         ),
         LibraryKernel(
             "tmo_average_pool_s16", scheduled(average_pool_pixel(Type.INT16), [jam("c", 4)]), POOL_S16, PIXEL

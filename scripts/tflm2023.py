@@ -59,10 +59,7 @@ class Tflm:
 
 
 SPRING = Tflm(
-    "spring",
-    "xmos-ai-tools==1.1.1",
-    "xinterpreters/device/include",
-    "xinterpreters/host/libs/linux/xtflm_python.so",
+    "spring", "xmos-ai-tools==1.1.1", "xinterpreters/device/include", "xinterpreters/host/libs/linux/xtflm_python.so"
 )
 AUTUMN = Tflm(
     "autumn",

@@ -89,14 +89,7 @@ def spectrogram_mobilenet(net: Net) -> bytes:
 def streaming_word(net: Net) -> bytes:
     """A wake word of separable layers, whose windows are kept in variables."""
     streaming = Streaming(net)
-    x = conv(
-        net,
-        streaming.window("first", net.input((1, 2, 1, 40)), 3, first=-3),
-        24,
-        (5, 1),
-        (2, 1),
-        padding="VALID",
-    )
+    x = conv(net, streaming.window("first", net.input((1, 2, 1, 40)), 3, first=-3), 24, (5, 1), (2, 1), padding="VALID")
     for k, (length, channels) in enumerate(((7, 40), (11, 40), (15, 56))):
         rows = streaming.window(f"s{k}", x, length - 1, first=-128)
         x = conv(net, depthwise(net, rows, (length, 1), padding="VALID"), channels, 1)

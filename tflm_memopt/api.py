@@ -100,20 +100,12 @@ def optimize(model: App, *, progress: Progress = nothing, **options: Unpack[Opti
 
 @overload
 def optimize(
-    model: GivenModel,
-    *,
-    name: str = "",
-    progress: Progress = nothing,
-    **options: Unpack[OptimizeOptions],
+    model: GivenModel, *, name: str = "", progress: Progress = nothing, **options: Unpack[OptimizeOptions]
 ) -> Optimized: ...
 
 
 def optimize(
-    model: GivenModel | App,
-    *,
-    name: str = "",
-    progress: Progress = nothing,
-    **options: Unpack[OptimizeOptions],
+    model: GivenModel | App, *, name: str = "", progress: Progress = nothing, **options: Unpack[OptimizeOptions]
 ) -> Optimized | AppOptimized:
     """Rewrite a .tflite model so that TFLM runs it with the same output bits in a smaller arena.
 
@@ -131,11 +123,7 @@ def optimize(
 
 
 def optimize_planned(
-    model: GivenModel,
-    *,
-    name: str = "",
-    progress: Progress = nothing,
-    **options: Unpack[OptimizeOptions],
+    model: GivenModel, *, name: str = "", progress: Progress = nothing, **options: Unpack[OptimizeOptions]
 ) -> tuple[Optimized, Planned | None]:
     """Run optimize() and also return the checked plan, or None for an unchanged model."""
     started = time.monotonic()

@@ -17,14 +17,7 @@ from kernels_cases import SCHEDULES, draw, draw_packed, laid_out, vectorised
 
 sys.path.insert(0, str(ROOT / "scripts"))
 from bound import BOUND, SUMMED
-from descriptions.pixels import (
-    average_pool_pixel,
-    conv_sums,
-    conv_wide,
-    depthwise_sums,
-    max_pool_pixel,
-    mean_pixel,
-)
+from descriptions.pixels import average_pool_pixel, conv_sums, conv_wide, depthwise_sums, max_pool_pixel, mean_pixel
 
 from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel

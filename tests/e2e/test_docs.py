@@ -19,9 +19,7 @@ TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 @pytest.mark.slow
 @pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
 @pytest.mark.parametrize(
-    ("page", "number", "where"),
-    [("deploy.md", 0, "arena"), ("input.md", 1, "external")],
-    ids=["arena", "external"],
+    ("page", "number", "where"), [("deploy.md", 0, "arena"), ("input.md", 1, "external")], ids=["arena", "external"]
 )
 def test_the_program_of_the_page_compiles(
     page: str, number: int, where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -25,13 +25,7 @@ from kernels.samples import (
 )
 
 from tflm_memopt.format.codes import Flags
-from tflm_memopt.lower.program import (
-    HEADER,
-    OP,
-    TENSOR,
-    ColumnWindowRecord,
-    ProgramGroup,
-)
+from tflm_memopt.lower.program import HEADER, OP, TENSOR, ColumnWindowRecord, ProgramGroup
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Window

@@ -61,11 +61,7 @@ def in_slow_memory() -> AppOptimized:
     return optimize(App(models, (("a", "b"),), options={**LOW, "memory": "fast=12kB,slow=20kB"}, name="two"))
 
 
-APPS = {
-    "several": several,
-    "in_pauses": in_pauses,
-    "in_slow_memory": in_slow_memory,
-}
+APPS = {"several": several, "in_pauses": in_pauses, "in_slow_memory": in_slow_memory}
 MAIN = """\
 #include <stdio.h>
 #include <string.h>

@@ -52,11 +52,7 @@ APPS = {"in_slow_memory": in_slow_memory, "partitions": partitions, "several": s
 @needs_host
 @pytest.mark.parametrize(
     ("project", "app", "tflm"),
-    [
-        ("esp-idf", "several", "SPRING"),
-        ("esp-idf", "in_slow_memory", "SPRING"),
-        ("platformio", "partitions", "AUTUMN"),
-    ],
+    [("esp-idf", "several", "SPRING"), ("esp-idf", "in_slow_memory", "SPRING"), ("platformio", "partitions", "AUTUMN")],
 )
 def test_all_models_run_in_turn(project: str, app: str, tflm: str, tmp_path: Path) -> None:
     """In each round, every model gives the outputs that it gives alone."""

@@ -37,11 +37,7 @@ def written(where: str, cores: int = 1, memory: str | None = None) -> Mapping[st
 @pytest.mark.slow
 @needs_host
 @pytest.mark.parametrize(
-    ("project", "where", "tflm"),
-    [
-        ("platformio", "external", "SPRING"),
-        ("esp-idf", "stream:4", "AUTUMN"),
-    ],
+    ("project", "where", "tflm"), [("platformio", "external", "SPRING"), ("esp-idf", "stream:4", "AUTUMN")]
 )
 def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: Path) -> None:
     """Arduino's library manager and PlatformIO have a TFLM of spring 2023; ESP-IDF has later ones."""
@@ -50,10 +46,7 @@ def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: 
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(
-    ("project", "where", "fast", "tflm"),
-    [("esp-idf", "external", "9kB", "AUTUMN")],
-)
+@pytest.mark.parametrize(("project", "where", "fast", "tflm"), [("esp-idf", "external", "9kB", "AUTUMN")])
 def test_a_project_provides_slow_memory(project: str, where: str, fast: str, tflm: str, tmp_path: Path) -> None:
     files = written(where, memory=f"fast={fast},slow=1MB")
     assert re.fullmatch(SAME, told(project, files, TFLM[tflm], tmp_path))
@@ -133,10 +126,7 @@ def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
 @needs_host
 @pytest.mark.parametrize(
     ("project", "where", "tflm", "which"),
-    [
-        ("arduino", "arena", "SPRING", OV7675),
-        ("esp-idf", "external", "AUTUMN", ESP32),
-    ],
+    [("arduino", "arena", "SPRING", OV7675), ("esp-idf", "external", "AUTUMN", ESP32)],
 )
 def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str, which: int, tmp_path: Path) -> None:
     """The class name and score match TFLM's for the same picture, which NumPy made an input."""

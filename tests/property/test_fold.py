@@ -36,9 +36,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 SECONDS = 0.2
 TAPPED_ARENA = 1 << 26
 MANY = settings(
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    max_examples=10,
-    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], max_examples=10, print_blob=True
 )
 
 SIZES = st.tuples(st.just(1), st.integers(1, 14), st.integers(1, 9), st.integers(1, 6))

@@ -12,10 +12,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 SEEDS = (40, 44, 69)
 """Seeds of networks that together cover every place of an input."""
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")]
 
 
 def test_a_fixed_set_of_modules() -> None:

@@ -29,11 +29,7 @@ BOTH = frozenset({Reason.CONTROL, Reason.DATA})
 CONTROL = frozenset({Reason.CONTROL})
 Named = Mapping[tuple[str, str], frozenset[Reason]]
 FIGURE_A: Named = {("r dir", "w dir"): BOTH, ("r intEn", "w dir"): CONTROL}
-FIGURE_B: Named = {
-    **FIGURE_A,
-    ("r dir", "r intStatus"): CONTROL,
-    ("r intEn", "r intStatus"): CONTROL | {Reason.EFFECT},
-}
+FIGURE_B: Named = {**FIGURE_A, ("r dir", "r intStatus"): CONTROL, ("r intEn", "r intStatus"): CONTROL | {Reason.EFFECT}}
 
 
 def regions(classes: list[list[FieldAccess]]) -> frozenset[frozenset[str]]:

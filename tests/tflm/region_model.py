@@ -56,13 +56,7 @@ def program(*, version: int = 3, magic: int = 0x314F4D54, relu_from: int = 0) ->
     return header + b"".join(struct.pack(TENSOR, *t) for t in tensors) + pool + relu + groups + constants + loops
 
 
-def _op(
-    kind: int,
-    *,
-    tensors: tuple[int, int],
-    window: tuple[int, int, int, int],
-    table: int = 0,
-) -> bytes:
+def _op(kind: int, *, tensors: tuple[int, int], window: tuple[int, int, int, int], table: int = 0) -> bytes:
     zero_points, activation = (0,) * 5, (-128, 127)
     operands = (tensors[0], 0, 0, 0, tensors[1], 0)
     constants = (table, 0, 0, 0, 0, 0, 0, 0)  # weights, bias, multipliers, shifts, accumulator, groups, access

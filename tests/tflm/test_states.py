@@ -39,9 +39,7 @@ def test_a_thousand_steps(build: Callable[[], bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"op_per": "group"}, {"target": "cortex-m4"}, {"target": "cortex-m55"}, {"target": "rv32-v"}],
-    ids=str,
+    "options", [{"op_per": "group"}, {"target": "cortex-m4"}, {"target": "cortex-m55"}, {"target": "rv32-v"}], ids=str
 )
 @pytest.mark.parametrize("build", thinned([streaming.mixed, streaming.chunks], 1))
 def test_other_settings(build: Callable[[], bytes], options: dict[str, Any]) -> None:
@@ -52,8 +50,7 @@ def test_other_settings(build: Callable[[], bytes], options: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    "build",
-    [streaming.partly, streaming.twice_assigned, streaming.read_late, streaming.passed_on, streaming.filled],
+    "build", [streaming.partly, streaming.twice_assigned, streaming.read_late, streaming.passed_on, streaming.filled]
 )
 def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
     data = build()

@@ -227,10 +227,7 @@ def verify(args: argparse.Namespace) -> int:
         with about(path):
             read(data)
     given = arrays.load(args.inputs)
-    with (
-        about(args.original, args.rewritten),
-        busy(args, f"running {args.original.name} and {args.rewritten.name}"),
-    ):
+    with about(args.original, args.rewritten), busy(args, f"running {args.original.name} and {args.rewritten.name}"):
         result = tflm_memopt.verify(
             original,
             rewritten,

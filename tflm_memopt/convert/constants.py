@@ -124,11 +124,7 @@ class Originals:
         return {number for number, _ in equal}
 
     def _numbers(
-        self,
-        form: numbers.ConstantForm,
-        target: int,
-        channels: int = 0,
-        begins: Mapping[int, set[int]] | None = None,
+        self, form: numbers.ConstantForm, target: int, channels: int = 0, begins: Mapping[int, set[int]] | None = None
     ) -> Iterator[tuple[int, int, Numbers]]:
         """Yield number, end and numbers of the operators in this form or, if `channels` is not 0, of their parts.
 

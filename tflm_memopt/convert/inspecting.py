@@ -29,12 +29,7 @@ from tflm_memopt.tflm.structs import Abi
 
 
 def inspect(
-    model: GivenModel,
-    *,
-    name: str = "",
-    abi: Abi = "ilp32",
-    target: str = GENERIC,
-    kernels: Kernels = "reference",
+    model: GivenModel, *, name: str = "", abi: Abi = "ilp32", target: str = GENERIC, kernels: Kernels = "reference"
 ) -> Inspection:
     """Return what a model consists of, what can run row by row, and what it needs under TFLM today.
 

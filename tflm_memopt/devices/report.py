@@ -88,8 +88,7 @@ def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableT
         f"  {times.UPPER}, {result.core} at {result.mhz:g} MHz, {_link(result)}",
     )
     return page(
-        Group(title, Text(), table, Text("\n".join(facts), "dim")),
-        section("Written", lines(files)) if files else None,
+        Group(title, Text(), table, Text("\n".join(facts), "dim")), section("Written", lines(files)) if files else None
     )
 
 

@@ -321,11 +321,7 @@ def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
     ]
     if zero == Index.of(0):
         return [*parts, Compute("shift_right_rounded", one.to, (moved, right))]
-    return [
-        *parts,
-        Compute("shift_right_rounded", scaled, (moved, right)),
-        Compute("add", one.to, (scaled, zero)),
-    ]
+    return [*parts, Compute("shift_right_rounded", scaled, (moved, right)), Compute("add", one.to, (scaled, zero))]
 
 
 def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:

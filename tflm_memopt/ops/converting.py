@@ -30,10 +30,7 @@ QUANTIZES: Mapping[Types, Kind] = {
     ("INT16", "INT16"): Kind.RESCALE_S16,
 }
 """Conversions of TFLM's QUANTIZE (micro/kernels/quantize_common.cc) that run row by row."""
-DEQUANTIZES: Mapping[Types, Kind] = {
-    ("INT8", "FLOAT32"): Kind.DEQUANTIZE,
-    ("INT16", "FLOAT32"): Kind.DEQUANTIZE_S16,
-}
+DEQUANTIZES: Mapping[Types, Kind] = {("INT8", "FLOAT32"): Kind.DEQUANTIZE, ("INT16", "FLOAT32"): Kind.DEQUANTIZE_S16}
 """Conversions of TFLM's DEQUANTIZE (micro/kernels/dequantize.cc) that run row by row."""
 CASTS: Mapping[Types, Kind] = {
     ("INT8", "FLOAT32"): Kind.DEQUANTIZE,

@@ -32,12 +32,7 @@ class Version:
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures."""
-        return {
-            "calls": self.calls,
-            "loads": self.loads,
-            "stores": self.stores,
-            "accesses": self.loads + self.stores,
-        }
+        return {"calls": self.calls, "loads": self.loads, "stores": self.stores, "accesses": self.loads + self.stores}
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,13 +274,7 @@ def frontier(result: Exploration, width: float) -> Drawing:
 
 
 def plot(
-    lines: Sequence[Series],
-    width: float,
-    *,
-    title: str,
-    ram: str,
-    height: float = 280,
-    compute: str = "F",
+    lines: Sequence[Series], width: float, *, title: str, ram: str, height: float = 280, compute: str = "F"
 ) -> Drawing:
     """Draw compute against RAM, with RAM on a logarithmic axis."""
     axes = _Axes.of([p for line in lines for p in line.points] or [(1, 1.0)], width, height)

@@ -26,15 +26,7 @@ from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
 
 if TYPE_CHECKING:  # slow to import
-    from tflm_memopt.results import (
-        Batch,
-        BoardReport,
-        Exploration,
-        Fits,
-        Inspection,
-        OperatorReport,
-        Report,
-    )
+    from tflm_memopt.results import Batch, BoardReport, Exploration, Fits, Inspection, OperatorReport, Report
     from tflm_memopt.runtime.cases import Difference
     from tflm_memopt.runtime.verification import ComparedConstants, Measured, ModuleRuns, Verification
 

@@ -131,12 +131,7 @@ class _Arena(ctypes.Structure):
 
 
 class _Report(ctypes.Structure):
-    _fields_ = [
-        ("iterations", ctypes.c_uint32),
-        ("op", ctypes.c_uint32),
-        ("unit", _Unit),
-        ("byte", ctypes.c_int32),
-    ]
+    _fields_ = [("iterations", ctypes.c_uint32), ("op", ctypes.c_uint32), ("unit", _Unit), ("byte", ctypes.c_int32)]
 
 
 def check(

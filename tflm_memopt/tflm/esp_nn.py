@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tflm_memopt.tflm.builtin_memory import (
-    KERNELS,
-    ConvShape,
-    Kernel,
-    Node,
-    Prepare,
-    Step,
-    conv_shape,
-    scratch,
-)
+from tflm_memopt.tflm.builtin_memory import KERNELS, ConvShape, Kernel, Node, Prepare, Step, conv_shape, scratch
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024

@@ -19,15 +19,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from papers.fused_tiling.splits import (
-    LayerSplit,
-    SplitLayer,
-    footprint,
-    least_memory,
-    least_sent,
-    possible,
-    sent,
-)
+from papers.fused_tiling.splits import LayerSplit, SplitLayer, footprint, least_memory, least_sent, possible, sent
 
 FDTO, FDTI, FDT1, FDT2 = LayerSplit
 FLOAT, MB = 4, 1e6

@@ -183,10 +183,7 @@ def named(chromosome: Chromosome) -> str:
 
 def example() -> dict[str, Any]:
     """Print the figures of sections 6.4 and 6.5."""
-    tables = {
-        "6.2": reused(EDGES, SCHEDULES),
-        "6.3": reused(edges_by_parts(PAPER), schedules_by_parts(PAPER)),
-    }
+    tables = {"6.2": reused(EDGES, SCHEDULES), "6.3": reused(edges_by_parts(PAPER), schedules_by_parts(PAPER))}
     every = [(edges_by_parts(x), schedules_by_parts(x), x) for x in chromosomes()]
     best = min(every, key=lambda found: (tokens(reused(*found[:2])), sum(found[2])))
     arenas = [(*by_offsets(edges, order), x) for edges, order, x in every]

@@ -108,10 +108,7 @@ def test_cells_in_a_rolling_buffer() -> None:
     done = recurrent()
     states = done.plan.states
     with pytest.raises(PlanError) as caught:
-        check(
-            replace(done.plan, states=(*states[:-1], replace(states[-1], depth=2))),
-            done.graph,
-        )
+        check(replace(done.plan, states=(*states[:-1], replace(states[-1], depth=2))), done.graph)
     assert "is updated in place" in str(caught.value)
 
 

@@ -50,11 +50,7 @@ def test_the_same_model_gives_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "why"),
-    [
-        (two_subgraphs, "no operator calls subgraph 1"),
-        (unknown_shape, str(annotation.DYNAMIC)),
-    ],
+    ("model", "why"), [(two_subgraphs, "no operator calls subgraph 1"), (unknown_shape, str(annotation.DYNAMIC))]
 )
 def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
     done = tflm_memopt.optimize(model(), seconds=SECONDS)

@@ -52,9 +52,7 @@ def test_the_arena_is_in_fast_memory(spilled: tuple[Path, int, Optimized]) -> No
     assert made.plan == Plan.from_json(made.plan.to_json())
 
 
-def test_outputs_are_equal_between_canaries_and_in_separate_buffers(
-    spilled: tuple[Path, int, Optimized],
-) -> None:
+def test_outputs_are_equal_between_canaries_and_in_separate_buffers(spilled: tuple[Path, int, Optimized]) -> None:
     model, _, made = spilled
     before, after = read(model.read_bytes()), read(made.model)
     rng = np.random.default_rng(1)

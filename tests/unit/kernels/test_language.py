@@ -10,12 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import ROOT
-from kernels_cases import (
-    SCHEDULES,
-    draw,
-    laid_out,
-    vectorised,
-)
+from kernels_cases import SCHEDULES, draw, laid_out, vectorised
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -28,10 +23,7 @@ from tflm_memopt.kernels.descriptions.elementwise import quantize
 from tflm_memopt.kernels.instructions import DSP, MVE, RVV, InstructionTable
 from tflm_memopt.kernels.language import Compute, statements
 from tflm_memopt.kernels.meaning import nearest, run
-from tflm_memopt.kernels.rewrites import (
-    scheduled,
-    vectorise,
-)
+from tflm_memopt.kernels.rewrites import scheduled, vectorise
 from tflm_memopt.kernels.write_c import for_target
 
 PLAIN = {"zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}

@@ -6,10 +6,7 @@ import sys
 from collections.abc import Callable
 
 from conftest import ROOT
-from kernels_cases import (
-    executed,
-    refused,
-)
+from kernels_cases import executed, refused
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from papers.vmcu.dense import dense
@@ -17,11 +14,7 @@ from papers.vmcu.dense import dense
 from tflm_memopt.kernels.build import Builder
 from tflm_memopt.kernels.descriptions.windows import conv
 from tflm_memopt.kernels.language import Index, Type
-from tflm_memopt.kernels.rewrites import (
-    relayout,
-    scheduled,
-    vectorise,
-)
+from tflm_memopt.kernels.rewrites import relayout, scheduled, vectorise
 
 
 def test_an_element_outside() -> None:

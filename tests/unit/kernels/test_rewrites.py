@@ -7,9 +7,7 @@ import sys
 import numpy as np
 import pytest
 from conftest import ROOT
-from kernels_cases import (
-    draw_packed,
-)
+from kernels_cases import draw_packed
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -22,14 +20,7 @@ from tflm_memopt.kernels.build import Builder
 from tflm_memopt.kernels.instructions import REF
 from tflm_memopt.kernels.language import Index, Type
 from tflm_memopt.kernels.meaning import run
-from tflm_memopt.kernels.rewrites import (
-    Rewrite,
-    inward,
-    jam,
-    scheduled,
-    unroll,
-    vectorise,
-)
+from tflm_memopt.kernels.rewrites import Rewrite, inward, jam, scheduled, unroll, vectorise
 from tflm_memopt.kernels.write_c import function
 
 # ---- several iterations at once ----

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.lower.program import (
-    ColumnWindowRecord,
-    NestRecord,
-    Program,
-    ProgramGroup,
-    ProgramOp,
-    ProgramTensor,
-)
+from tflm_memopt.lower.program import ColumnWindowRecord, NestRecord, Program, ProgramGroup, ProgramOp, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, Window

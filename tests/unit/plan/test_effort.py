@@ -6,11 +6,7 @@ import pytest
 from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.plan.effort import (
-    LEVELS,
-    Log,
-    allowance,
-)
+from tflm_memopt.plan.effort import LEVELS, Log, allowance
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, planners, plans
 

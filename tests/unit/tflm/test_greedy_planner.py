@@ -11,10 +11,7 @@ from tflm_memopt.tflm.greedy_planner import Need, high_water, place
 sizes = st.integers(1, 20).map(lambda n: 16 * n)
 lives = st.tuples(st.integers(0, 8), st.integers(0, 8)).map(sorted)
 buffers = st.builds(
-    lambda size, life, offline: Need(size, life[0], life[1], offline),
-    sizes,
-    lives,
-    st.none() | st.none() | sizes,
+    lambda size, life, offline: Need(size, life[0], life[1], offline), sizes, lives, st.none() | st.none() | sizes
 )
 
 

@@ -90,11 +90,7 @@ def _scales(tensors: Iterator[Tensor]) -> Iterator[str]:
 def int8_svdf(context: OperatorContext) -> str | None:
     """An SVDF's weights and state must be int8 with one scale, the state's zero point 0, its bias int32"""
     dtypes = {1: "INT8", 2: "INT8", 3: "INT32", 4: "INT8"}
-    faults = (
-        *_types(context, dtypes),
-        *_constants(context, (1, 2, 3)),
-        *_scales(context.input(k) for k in (1, 2, 4)),
-    )
+    faults = (*_types(context, dtypes), *_constants(context, (1, 2, 3)), *_scales(context.input(k) for k in (1, 2, 4)))
     if faults:
         return faults[0]
     state = context.input(4)  # with another zero point, versions of TFLM saturate differently

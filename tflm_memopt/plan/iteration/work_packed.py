@@ -133,10 +133,7 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
     triples = pairs // 3 - (pairs % 3 == 1)
     left = pairs - 3 * triples
     return replace(
-        done,
-        loops=w.pixels * triples,
-        pieces=w.pixels * left * 2 * w.in_channels,
-        odd=w.pixels * (left > 0),
+        done, loops=w.pixels * triples, pieces=w.pixels * left * 2 * w.in_channels, odd=w.pixels * (left > 0)
     )
 
 
