@@ -1,7 +1,5 @@
-"""Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to them (builtin_costs.py).
-
-A model has a few operators of one kind, each with its own input, so that the count of an operator is that of its
-kernel.
+"""Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to them (builtin_costs.py). A
+model has a few operators of one kind, each with its own input, so that the count of an operator is that of its kernel.
 """
 
 from __future__ import annotations

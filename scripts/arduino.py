@@ -79,10 +79,8 @@ def _models() -> Iterator[tuple[str, bytes]]:
 
 
 def build(output: Path) -> tuple[Path, Path]:
-    """Writes the library's folder and its zip below `output`; returns both paths.
-
-    Files with the right content stay untouched, so that builds that use them stay current. Files that do not belong to
-    the library are removed.
+    """Writes the library's folder and its zip below `output`; returns both paths. Files with the right content stay
+    untouched, so that builds that use them stay current. Files that do not belong to the library are removed.
     """
     folder, contents = output / NAME, files()
     for name, data in contents.items():

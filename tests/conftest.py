@@ -75,9 +75,7 @@ def _outside(name: str) -> Path:
 @pytest.fixture(scope="session")
 def outside() -> Callable[[str], Path]:
     """Return a function that finds a file or folder outside the repository by name, and skips the test if it is
-    missing.
-
-    Tests with this fixture have the marker `outside`.
+    missing. Tests with this fixture have the marker `outside`.
     """
     return _outside
 
@@ -116,10 +114,8 @@ def thinned(values: Iterable[Any], quick: int) -> list[Any]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise tests by model.
-
-    A test with the argument `own_model` runs once for each trained model of the repository. A test with `real_model`
-    also runs, slowly, for some public models.
+    """Parametrise tests by model. A test with the argument `own_model` runs once for each trained model of the
+    repository. A test with `real_model` also runs, slowly, for some public models.
     """
     own = [pytest.param(path, id=path.stem) for path in OWN_MODELS]
     slow = [pytest.mark.slow, pytest.mark.outside]

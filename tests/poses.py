@@ -1,7 +1,5 @@
-"""A single-pose network like MoveNet: a backbone with four heads, whose maps are decoded into 17 key points.
-
-The decoding has float32 values and int32 indices, as far as TFLM has kernels for them: FLOOR_DIV and FLOOR_MOD are
-float32.
+"""A single-pose network like MoveNet: a backbone with four heads, whose maps are decoded into 17 key points. The
+decoding has float32 values and int32 indices, as far as TFLM has kernels for them: FLOOR_DIV and FLOOR_MOD are float32.
 """
 
 from __future__ import annotations

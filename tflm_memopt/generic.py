@@ -1,7 +1,5 @@
-"""Writes results, dispatched on their type.
-
-convert/saved.py and apps/saved.py register the implementations, and tflm_memopt.api imports both. The modules that
-define results therefore import no writing code.
+"""Writes results, dispatched on their type. convert/saved.py and apps/saved.py register the implementations, and
+tflm_memopt.api imports both. The modules that define results therefore import no writing code.
 """
 
 from __future__ import annotations

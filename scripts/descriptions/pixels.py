@@ -1,7 +1,5 @@
 """Kernels that compute one output pixel from the window under it, in the executor's form: the addresses are those of
-rows or of single pixels.
-
-Windows are clipped and contain no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
+rows or of single pixels. Windows are clipped and contain no padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel.
 """
 
 from __future__ import annotations

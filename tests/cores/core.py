@@ -229,10 +229,8 @@ def build(
     rom_bytes: int = IMAGE_BYTES,
     library: Path = LIBRARY,
 ) -> None:
-    """Compile and link for a bare machine, without a C library's start-up code.
-
-    The library's own files see only the TMO_... macros and none of the program's headers, so that many programs share
-    their objects.
+    """Compile and link for a bare machine, without a C library's start-up code. The library's own files see only the
+    TMO_... macros and none of the program's headers, so that many programs share their objects.
     """
     image.parent.mkdir(parents=True, exist_ok=True)
     places = {

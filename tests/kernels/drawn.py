@@ -1,7 +1,5 @@
-"""Random programs with inputs and expected outputs.
-
-Groups of rows are planned by the naive planner, and their outputs are those of the naive reference. Tiled groups are
-forced plans of the package, and their outputs are TFLM's.
+"""Random programs with inputs and expected outputs. Groups of rows are planned by the naive planner, and their outputs
+are those of the naive reference. Tiled groups are forced plans of the package, and their outputs are TFLM's.
 """
 
 from __future__ import annotations

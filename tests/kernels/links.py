@@ -120,9 +120,7 @@ class Device:
 
 def both(first: Device, second: Device, data: Callable[[int, int], bytes]) -> tuple[int, int]:
     """Run an inference in which the first device sends tensor 0 and the second answers with tensor 1. Return both
-    statuses.
-
-    The second device continues with whatever arrived in between, as on real hardware: it may have been late.
+    statuses. The second device continues with whatever arrived in between, as on real hardware: it may have been late.
     """
     scripts = {first: [(0, True), (1, False)], second: [(0, False), (1, True)]}
     runs = {device: device.rows(script, data) for device, script in scripts.items()}

@@ -1,7 +1,5 @@
 """Compare the bytes of every kernel with the naive reference on random geometry, as single operators and in networks
-with groups.
-
-A failure names its seed.
+with groups. A failure names its seed.
 """
 
 from __future__ import annotations

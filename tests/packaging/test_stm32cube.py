@@ -1,7 +1,5 @@
-"""Test the project that STM32CubeIDE imports: read its files as the IDE does, and build it with Arm's compiler.
-
-The IDE itself is not used. Start-up, clock, output and linker script run in QEMU on a machine with an STM32F405's
-memories.
+"""Test the project that STM32CubeIDE imports: read its files as the IDE does, and build it with Arm's compiler. The IDE
+itself is not used. Start-up, clock, output and linker script run in QEMU on a machine with an STM32F405's memories.
 """
 
 from __future__ import annotations

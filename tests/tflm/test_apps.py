@@ -1,7 +1,5 @@
-"""Run several interpreters on one MicroAllocator, in TFLM of autumn 2023.
-
-For any order of inferences and pushes, each model gives the bytes of its original in the current wheel, and no byte
-between their buffers is written.
+"""Run several interpreters on one MicroAllocator, in TFLM of autumn 2023. For any order of inferences and pushes, each
+model gives the bytes of its original in the current wheel, and no byte between their buffers is written.
 """
 
 from __future__ import annotations

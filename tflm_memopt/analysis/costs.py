@@ -106,10 +106,8 @@ class Table:
     """Digest of the C library's code that was counted (benchmarks/costs.py), empty for an older library."""
     kernels: Costs
     plans: int
-    """Number of plans that were not used for the fit.
-
-    The errors of their estimates follow: the median, and the largest overestimate and underestimate, as fractions of
-    the counted instructions.
+    """Number of plans that were not used for the fit. The errors of their estimates follow: the median, and the largest
+    overestimate and underestimate, as fractions of the counted instructions.
     """
     median: float
     high: float

@@ -17,9 +17,7 @@ from tflm_memopt.tflm.libraries import library
 
 def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[str, AppOptimized] | None = None) -> Fits:
     """Return the fits on the named boards, or on all boards. Before the rewrite, TFLM uses one allocator for all models
-    in turn.
-
-    on: the same application optimized for single boards, by board id. Raises UsageError for an unknown board.
+    in turn. on: the same application optimized for single boards, by board id. Raises UsageError for an unknown board.
     """
     report, each = optimized.report, list(optimized.models.values())
     originals = [done.original for done in each]

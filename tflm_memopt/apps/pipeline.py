@@ -19,9 +19,7 @@ from tflm_memopt.rewrite.partitions import partitions
 
 def expanded(app: App) -> App:
     """Return the application with each pipeline NAME as models NAME_1, NAME_2, and so on, which may run at the same
-    time.
-
-    Raises UsageError for partitions that do not form a pipeline, and for names that other models have.
+    time. Raises UsageError for partitions that do not form a pipeline, and for names that other models have.
     """
     if not any(entry.pipeline for entry in app.models.values()):
         return app

@@ -38,9 +38,7 @@ OWN_NAMES = frozenset(
 @generic.files.register
 def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
     """Return the content of each file by name: files of each model, the common header, projects, the report and its
-    page.
-
-    Raises UsageError for a kind of file that is for one model only, and for duplicate names.
+    page. Raises UsageError for a kind of file that is for one model only, and for duplicate names.
     """
     wanted = bundle.kinds(kinds)
     if alone := [kind for kind in wanted if kind not in HERE]:

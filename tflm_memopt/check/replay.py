@@ -1,7 +1,5 @@
 """The checker's replay of a group, iteration by iteration, as tmo_run() executes it; shared by row-wise and tiled
-groups.
-
-The code shares nothing with the planner.
+groups. The code shares nothing with the planner.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Print one answer to standard output, and errors to standard error.
-
-`args` has two flags of every command: json (print one JSON document instead of text) and quiet (print neither answer
-nor progress).
+"""Print one answer to standard output, and errors to standard error. `args` has two flags of every command: json (print
+one JSON document instead of text) and quiet (print neither answer nor progress).
 """
 
 from __future__ import annotations

@@ -79,9 +79,7 @@ class FloatModel:
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
         """Set the inputs' shapes without the first axis, which must be open or 1 because a microcontroller runs one
-        example at a time.
-
-        Other open dimensions are None until to_int8() gets the examples.
+        example at a time. Other open dimensions are None until to_int8() gets the examples.
         """
         for name, (batch, *_) in zip(self.names, shapes, strict=True):
             if batch not in (None, 1):

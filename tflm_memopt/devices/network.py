@@ -303,10 +303,8 @@ def message_bytes(tensor: Tensor) -> float:
 
 
 def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
-    """Return the device of each operator, by Op.index, if a new device begins at each cut.
-
-    Raises UsageError if the number of cuts is not one less than the number of devices, or a device would have no
-    operator.
+    """Return the device of each operator, by Op.index, if a new device begins at each cut. Raises UsageError if the
+    number of cuts is not one less than the number of devices, or a device would have no operator.
     """
     last = graph.ops[-1].index
     if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):

@@ -1,7 +1,5 @@
-"""Chooses the layer at which devices switch from splitting feature maps to splitting weights.
-
-This is the first integer program of the fused tiling thesis (Stahl, chapter 5). Sizes may have any unit. The layers are
-assumed to divide evenly.
+"""Chooses the layer at which devices switch from splitting feature maps to splitting weights. This is the first integer
+program of the fused tiling thesis (Stahl, chapter 5). Sizes may have any unit. The layers are assumed to divide evenly.
 """
 
 from __future__ import annotations

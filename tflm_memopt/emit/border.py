@@ -24,10 +24,8 @@ class Border:
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs.
-
-    Without the original, these are the rewritten model's own tensors: an external input is missing, and a streamed
-    input is one push.
+    """Return a model's inputs and outputs. Without the original, these are the rewritten model's own tensors: an
+    external input is missing, and a streamed input is one push.
     """
     graph = rewritten.graph
     if original is not None:

@@ -54,10 +54,8 @@ NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, 
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
-    """Return all files of a model by name, the model itself first.
-
-    kinds: names of EMITTERS. Raises UsageError for a model that an emitter cannot write, and for labels that do not
-    match the output.
+    """Return all files of a model by name, the model itself first. kinds: names of EMITTERS. Raises UsageError for a
+    model that an emitter cannot write, and for labels that do not match the output.
     """
     if result.report.cores and (alone := next((kind for kind in kinds if kind in ONE_CORE), None)):
         hint = f"--emit cpp, {', '.join(kind for kind in PROJECTS if kind not in ONE_CORE)}; or --cores 1"

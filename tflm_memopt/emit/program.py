@@ -134,10 +134,8 @@ def program(subject: Subject, platform: Platform) -> str:
 
 
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
-    """Return the code for one model: an inference, its self-test, and the printing of results.
-
-    invoke: expression that runs the interpreter and is true on success. prefix: printf format at the start of each
-    printed line.
+    """Return the code for one model: an inference, its self-test, and the printing of results. invoke: expression that
+    runs the interpreter and is true on success. prefix: printf format at the start of each printed line.
     """
     c, border = identifier(subject.name), subject.border
     return rendered(

@@ -43,10 +43,8 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """Return README.md by name, or nothing if it would be empty.
-
-    kind: kind of the project. steps: text about building and running it. main: name of the program's file. library:
-    whether the project contains the C library.
+    """Return README.md by name, or nothing if it would be empty. kind: kind of the project. steps: text about building
+    and running it. main: name of the program's file. library: whether the project contains the C library.
     """
     if told is None:
         return {}

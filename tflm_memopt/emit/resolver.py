@@ -38,10 +38,8 @@ class Needed:
 
 
 def needed(model: Model, library: str, *, shared: bool = False) -> tuple[Needed, ...]:
-    """Return each operator of all subgraphs once, in execution order.
-
-    library: name of the tmo_library with our operators' code (emit/embedded.py). shared: whether the operators run on
-    two cores.
+    """Return each operator of all subgraphs once, in execution order. library: name of the tmo_library with our
+    operators' code (emit/embedded.py). shared: whether the operators run on two cores.
     """
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
@@ -88,10 +86,8 @@ def builds(model: Model, report: Report) -> Mapping[str, int]:
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """Return the text of NAME_ops.h.
-
-    ports: the model's inputs and outputs, if its own graph lacks some. library: stem of the *_library.c with our
-    operators' code, if it differs from NAME.
+    """Return the text of NAME_ops.h. ports: the model's inputs and outputs, if its own graph lacks some. library: stem
+    of the *_library.c with our operators' code, if it differs from NAME.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), builds(model, report)

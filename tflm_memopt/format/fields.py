@@ -60,10 +60,8 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class ArrayOffset:
-    """Offset of an array among the constants, or 0 for none.
-
-    For a value that is not an array, `encode(value, context)` returns its bytes and `decode(data, at, context)` reads
-    it.
+    """Offset of an array among the constants, or 0 for none. For a value that is not an array, `encode(value, context)`
+    returns its bytes and `decode(data, at, context)` reads it.
     """
 
     code: str

@@ -11,10 +11,8 @@ from tflm_memopt.kernels.meaning import reads
 
 
 def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[str, int]:
-    """Return the first register number of every vector in the body of a vectorised loop.
-
-    A result may reuse the registers of an equally large operand at its last use. Raises KernelError if the vectors do
-    not fit.
+    """Return the first register number of every vector in the body of a vectorised loop. A result may reuse the
+    registers of an equally large operand at its last use. Raises KernelError if the vectors do not fit.
     """
     order, loops = _in_order(body)
     last = _last_uses(order, loops)

@@ -1,7 +1,5 @@
-"""Rewrites of kernels that change no result. A schedule is a list of rewrites; each states when it is legal.
-
-As in Exo (Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps defines how it
-runs.
+"""Rewrites of kernels that change no result. A schedule is a list of rewrites; each states when it is legal. As in Exo
+(Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps defines how it runs.
 """
 
 from __future__ import annotations
@@ -157,10 +155,8 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """Move a loop into its inner loops, so that common loads happen once and each sum is updated in memory.
-
-    It is legal where jam() is, for a loop that loads sums from a workspace, adds to them in one loop, and stores them
-    back.
+    """Move a loop into its inner loops, so that common loads happen once and each sum is updated in memory. It is legal
+    where jam() is, for a loop that loads sums from a workspace, adds to them in one loop, and stores them back.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -453,10 +449,8 @@ def bind(values: Extents) -> Rewrite:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Expand ops without an instruction into supported ops.
-
-    into: function that returns the statements for one op. Names of temporaries start with a prefix. It is always legal;
-    a test compares the results.
+    """Expand ops without an instruction into supported ops. into: function that returns the statements for one op.
+    Names of temporaries start with a prefix. It is always legal; a test compares the results.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:

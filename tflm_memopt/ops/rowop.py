@@ -231,10 +231,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RowOp:
-    """One operator, ready to plan and to lower.
-
-    `inputs` are the activations that are read row by row. `reads[k]` is this operator's view of input k; if it differs
-    from the producer's view, the whole tensor must be resident.
+    """One operator, ready to plan and to lower. `inputs` are the activations that are read row by row. `reads[k]` is
+    this operator's view of input k; if it differs from the producer's view, the whole tensor must be resident.
     """
 
     kind: Kind

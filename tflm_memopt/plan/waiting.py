@@ -17,10 +17,8 @@ LEAST = 2.1
 
 
 def tell(progress: Progress, log: Log, operators: int, layouts: float, searches: int, started: float) -> None:
-    """Make the log call `progress` with the remaining time whenever a search has found its groups.
-
-    layouts: maximum seconds of exact layouts per plan. searches: number of searches. started: start by
-    time.monotonic().
+    """Make the log call `progress` with the remaining time whenever a search has found its groups. layouts: maximum
+    seconds of exact layouts per plan. searches: number of searches. started: start by time.monotonic().
     """
     found = 0
 

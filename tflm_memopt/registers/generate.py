@@ -74,10 +74,8 @@ def generate(
     driver_path: Path, driver_text: str, description_path: Path, description_text: str, *, place: bool = False,
     folders: Sequence[Path] = (),
 ) -> Generated:  # fmt: skip
-    """Run all steps. Raises RegisterError.
-
-    place: whether to choose the places of fields even if the description gives them. folders: folders of the driver's
-    headers.
+    """Run all steps. Raises RegisterError. place: whether to choose the places of fields even if the description gives
+    them. folders: folders of the driver's headers.
     """
     description, header_text = read(description_path, description_text)
     unit, driver = source.read(driver_path, driver_text, description, description_path, header_text, folders)
@@ -137,9 +135,7 @@ class _Places:
 
     def placed(self) -> Layout:
         """Choose the layout with the fewest accesses in the text, since a write to a shared register must first read
-        it.
-
-        Combinations that cost more than they save are dropped, the least frequent ones first.
+        it. Combinations that cost more than they save are dropped, the least frequent ones first.
         """
         wanted = self.combinations()
         best = layout.place(self.flat, wanted)

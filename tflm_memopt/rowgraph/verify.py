@@ -1,7 +1,5 @@
-"""Verifies a row graph with named rules after each step that changes it.
-
-Planner, checker and lowering rely on these rules. A graph that breaks a rule reveals a bug of the previous step, and is
-rejected here, where that step is known.
+"""Verifies a row graph with named rules after each step that changes it. Planner, checker and lowering rely on these
+rules. A graph that breaks a rule reveals a bug of the previous step, and is rejected here, where that step is known.
 """
 
 from __future__ import annotations

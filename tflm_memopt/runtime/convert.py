@@ -21,10 +21,8 @@ Int8 = NDArray[np.int8]
 
 
 def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
-    """Convert float32 to `form`: round(v / scale) + zero point, clamped.
-
-    The division is in float32, and halves are rounded away from zero (AffineQuantize,
-    kernels/internal/reference/quantize.h).
+    """Convert float32 to `form`: round(v / scale) + zero point, clamped. The division is in float32, and halves are
+    rounded away from zero (AffineQuantize, kernels/internal/reference/quantize.h).
     """
     scale, zero_point = _affine(form)
     ratio = values.astype(np.float32) / np.float32(scale)

@@ -32,10 +32,8 @@ BORDER = 3
 
 
 def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
-    """Return the function that feeds a model.
-
-    where: place of its input, as in interface.Changes.input. resets: inferences before which the caller resets the
-    interpreter.
+    """Return the function that feeds a model. where: place of its input, as in interface.Changes.input. resets:
+    inferences before which the caller resets the interpreter.
     """
     own = regions(read(model))
     if slow := max((host.slow_bytes(region.program) for region in own), default=0):

@@ -186,9 +186,7 @@ def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
     """Run one inference on two threads, with all buffers at their device addresses. jitter: seed of delays, or 0 for
-    none.
-
-    Raises ModelError if the program is refused.
+    none. Raises ModelError if the program is refused.
     """
     _accept(check(program, [i.nbytes for i in inputs], output_bytes))
     _accept(check_cores(program))

@@ -81,9 +81,7 @@ NO_STEPS = Steps()
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
     """Return a sequence of inferences for a model with state. Inputs are drawn from parts of the range; some are
-    extreme.
-
-    The first inference also begins with a reset.
+    extreme. The first inference also begins with a reset.
     """
     ranges, extremes = [limits(graph, tensor) for tensor in inputs], [*EXTREMES.values()]
     found = []

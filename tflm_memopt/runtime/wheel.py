@@ -90,10 +90,8 @@ class Link:
     """This process as one of several devices, whose models exchange rows through sockets."""
 
     def __init__(self, sockets: Sequence[int], device: int, first: int, patience: int) -> None:
-        """Open the link.
-
-        sockets: file descriptors of connected sockets by device, -1 for this device. first: number of the first
-        inference. patience: timeout for a row in milliseconds.
+        """Open the link. sockets: file descriptors of connected sockets by device, -1 for this device. first: number of
+        the first inference. patience: timeout for a row in milliseconds.
         """
         _runtime()
         fds = (ctypes.c_int * len(sockets))(*sockets)

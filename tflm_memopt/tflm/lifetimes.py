@@ -84,10 +84,8 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
 
 
 def plans_others(graphs: Sequence[Graph]) -> bool:
-    """Return whether TFLM plans bytes for a tensor outside the first subgraph.
-
-    An offline plan cannot place such a tensor, since some versions use the offset of the first subgraph's tensor with
-    the same number.
+    """Return whether TFLM plans bytes for a tensor outside the first subgraph. An offline plan cannot place such a
+    tensor, since some versions use the offset of the first subgraph's tensor with the same number.
     """
     others = ((graph, {t for op in graph.ops if op.type == VAR_HANDLE for t in op.outputs}) for graph in graphs[1:])
     return any(t.id not in made and _needs_allocating(t, ONLINE) for g, made in others for t in g.tensors.values())
@@ -95,9 +93,7 @@ def plans_others(graphs: Sequence[Graph]) -> bool:
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
     """Return the offsets in the metadata of a schema ModelT with that many `tensors`, or None
-    (GetOfflinePlannedOffsets).
-
-    Raises ModelError if TFLM would reject the plan or read beyond it.
+    (GetOfflinePlannedOffsets). Raises ModelError if TFLM would reject the plan or read beyond it.
     """
     offsets = None
     for entry in () if tree.metadata is None else tree.metadata:

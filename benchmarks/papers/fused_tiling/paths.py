@@ -266,9 +266,7 @@ def _narrow_end(ops: Sequence[RowOp], blocks: tuple[PathBlock, ...]) -> tuple[Pa
 
 def parts(ops: Sequence[RowOp], path: TiledPath) -> Iterator[PathPart]:
     """Yield the parts by rows, columns and channels: shares of the path's output, and what they require of earlier
-    tensors.
-
-    Shares are as equal as possible, the larger ones first: 64 channels in three parts are 22, 21 and 21.
+    tensors. Shares are as equal as possible, the larger ones first: 64 channels in three parts are 22, 21 and 21.
     """
     tiled = [ops[i] for i in path.ops]
     last = tiled[-1].writes

@@ -11,10 +11,8 @@ LAST = 1280
 
 
 def mobilenet_v2(size: int, width: float, classes: int = 1000) -> list[dict[str, Any]]:
-    """keras.applications.MobileNetV2(input_shape=(size, size, 3), alpha=width), without its softmax.
-
-    Keras rounds channels to multiples of 8, its first block has no expansion, and a stride of 2 pads an even map
-    behind only.
+    """keras.applications.MobileNetV2(input_shape=(size, size, 3), alpha=width), without its softmax. Keras rounds
+    channels to multiples of 8, its first block has no expansion, and a stride of 2 pads an even map behind only.
     """
     net = _Net(size)
     net.conv("conv", 3, 2, _rounded(32 * width))

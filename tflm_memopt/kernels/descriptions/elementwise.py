@@ -1,7 +1,5 @@
-"""Element-wise kernels.
-
-TFLM: reference_integer_ops::Add and Mul, reference_ops::Sub, Maximum, Minimum, SquaredDifference, Prelu,
-QuantizeLeakyRelu, Requantize, AffineQuantize and Dequantize.
+"""Element-wise kernels. TFLM: reference_integer_ops::Add and Mul, reference_ops::Sub, Maximum, Minimum,
+SquaredDifference, Prelu, QuantizeLeakyRelu, Requantize, AffineQuantize and Dequantize.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Kernels over windows: vMCU, Figure 5, with strides and padding.
-
-TFLM: ConvPerChannel, DepthwiseConvPerChannel, TransposeConv, MaxPool, AveragePool
-(kernels/internal/reference/integer_ops).
+"""Kernels over windows: vMCU, Figure 5, with strides and padding. TFLM: ConvPerChannel, DepthwiseConvPerChannel,
+TransposeConv, MaxPool, AveragePool (kernels/internal/reference/integer_ops).
 """
 
 from __future__ import annotations

@@ -16,10 +16,8 @@ from tflm_memopt.rowgraph.graph import AccessOrder
 def kernel_ranges(
     dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
 ) -> Iterator[LiveRange]:
-    """Yield the live ranges of inputs that the output may overwrite, of the output, and of the scratch.
-
-    The first moment precedes the kernel. All bytes of an input are live then, since TFLM's scratch must not overlap
-    them.
+    """Yield the live ranges of inputs that the output may overwrite, of the output, and of the scratch. The first
+    moment precedes the kernel. All bytes of an input are live then, since TFLM's scratch must not overlap them.
     """
     steps = 0
     for tensor, order in dying.items():

@@ -1,7 +1,5 @@
-"""Live bytes of every buffer of a finished plan over time, for the memory map.
-
-The iterations of each group are merged into a few moments. For each moment, the widest range of each buffer and the
-maximum of the live bytes are kept.
+"""Live bytes of every buffer of a finished plan over time, for the memory map. The iterations of each group are merged
+into a few moments. For each moment, the widest range of each buffer and the maximum of the live bytes are kept.
 """
 
 from __future__ import annotations

@@ -85,10 +85,8 @@ class Layout:
 def place(
     problem: LayoutProblem, *, seconds: float, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
-    """Return the best layout within the limits, which is at least as good as the heuristic's.
-
-    seconds: limit of CP-SAT's deterministic time. budget: budget of the whole call. part: name under which an early end
-    is recorded.
+    """Return the best layout within the limits, which is at least as good as the heuristic's. seconds: limit of
+    CP-SAT's deterministic time. budget: budget of the whole call. part: name under which an early end is recorded.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))

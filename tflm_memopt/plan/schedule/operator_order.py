@@ -25,10 +25,8 @@ SECONDS = 0.4
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return the graph in each distinct order, beginning with the model's own.
-
-    Readers of a streamed input stay first, as in the model. Devices that exchange rows keep the model's order, which is
-    free of deadlock.
+    """Return the graph in each distinct order, beginning with the model's own. Readers of a streamed input stay first,
+    as in the model. Devices that exchange rows keep the model's order, which is free of deadlock.
     """
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)

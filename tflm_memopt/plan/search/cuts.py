@@ -233,9 +233,7 @@ def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
     """Return a partition per chain within `macs` whose largest group needs the fewest bytes or, with equal bytes, the
-    fewest macs.
-
-    bar: bytes of an existing plan; the search ends when it cannot get below.
+    fewest macs. bar: bytes of an existing plan; the search ends when it cannot get below.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))

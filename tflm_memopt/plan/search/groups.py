@@ -95,9 +95,7 @@ class Chain:
 
     def _in_order(self, first: int, last: int) -> bool:
         """Return whether a group exchanges rows in an order that all devices know. If it does not, no group that
-        contains it does.
-
-        It may exchange one tensor with each device in each direction, and receive no answers.
+        contains it does. It may exchange one tensor with each device in each direction, and receive no answers.
         """
         seen = [(i, op) for i, op in self._messages if first <= i < last]
         if not seen:

@@ -1,7 +1,5 @@
 """Combines a chain of TILE, TRANSPOSE, slices and similar operators, with the views between and after them, into one
-operator.
-
-A PAD is only combined with the views after it.
+operator. A PAD is only combined with the views after it.
 """
 
 from __future__ import annotations
