@@ -173,9 +173,7 @@ def seeds_of(networks: int) -> list[int]:
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Run the plans. Raises RuntimeError if a byte is wrong. Plans are left out if they are too large for the core or
-    their kernels need a libm that it lacks.
-    """
+    """Run the plans. Raises RuntimeError for a wrong byte. Plans that are too large or need a libm are left out."""
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
     for sample in fitting:

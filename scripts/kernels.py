@@ -87,9 +87,7 @@ def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
 
 
 def _arm() -> str:
-    """Return the preprocessor condition for Arm kernels. Hosts run programs for both families, so they have the kernels
-    for the DSP extension in C.
-    """
+    """Return the Arm kernels. Hosts run programs of both families, so they have those for the DSP extension in C."""
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),
         "#elif TMO_RUNS_DSP\n", DSP.head, _definition(ADD_BY_FOURS, DSP).rstrip(),

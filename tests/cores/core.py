@@ -253,9 +253,7 @@ def build(
 
 
 def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence[str] = ()) -> str:
-    """Run the image and return its output. Raises RuntimeError with the output if the machine reports an error.
-    options: additional options of QEMU.
-    """
+    """Run the image and return its output. Raises RuntimeError if the machine reports an error. options: of QEMU."""
     if core.spike:
         return _run([*spike_command(core, blob), *options, str(image)])
     loader = ["-device", f"loader,file={blob},addr={core.blob:#x},force-raw=on"] if blob else []

@@ -121,9 +121,7 @@ def test_convolutions_with_wide_tiles(core: Core) -> None:
 
 
 def test_the_last_five_pixels_of_rows(core: Core) -> None:
-    """Compare convolutions that compute the last five pixels of a row at once, at borders and inside, with odd channels
-    and values.
-    """
+    """Compare convolutions of a row's last five pixels, at borders and inside, with odd channels and values."""
     net = Net(7)
     y = net.conv2d(net.input((1, 6, 9, 8)), 15, kernel=(1, 1))
     y = net.conv2d(y, 8, kernel=(2, 3))
@@ -137,9 +135,7 @@ def test_the_last_five_pixels_of_rows(core: Core) -> None:
 
 
 def test_depthwise_rows(core: Core) -> None:
-    """Compare rows of many widths, with padding on either side, blocks of six pixels, a shorter last block, and odd
-    channels.
-    """
+    """Compare rows of many widths, with padding, blocks of six pixels, a shorter last block, and odd channels."""
     cases = []
     for width in (4, 5, 6, 7, 8, 11, 12, 13, 18, 20, 37):
         net = Net(width)

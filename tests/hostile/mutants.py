@@ -44,9 +44,7 @@ def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
 
 @cache
 def corpus() -> tuple[bytes, ...]:
-    """Return small valid models that together contain every known TFLM operator, and every kind of table and metadata
-    that the reader reads.
-    """
+    """Return small valid models with every TFLM operator, and every table and metadata that the reader reads."""
     return (*networks(), *(ZOO[name]() for name in sorted(ZOO)))
 
 

@@ -58,9 +58,7 @@ def window(rng: Generator, shape: Shape, *, dilated: bool = True, padded: bool =
 
 
 def output_size(rng: Generator, size: int, kernel: int, stride: int, dilation: int, pad: int, *, inside: bool) -> int:
-    """Draw an output size up to the last window that begins inside the input or, with `inside`, ends there. The range
-    includes SAME and VALID.
-    """
+    """Draw an output size up to the last window that begins or, with `inside`, ends in the input (SAME to VALID)."""
     extent = (kernel - 1) * dilation + 1
     most = (size - 1 + pad) // stride + 1
     fewest = (size + pad - extent) // stride + 1

@@ -54,9 +54,7 @@ TILED_LOOPS: Loops = (
 
 
 def good() -> Program:
-    """Return a CONV 3x3 into a rolling buffer, an ADD of that buffer with itself, and an iterative convolution over
-    everything, like MEAN.
-    """
+    """Return CONV 3x3 into a rolling buffer, ADD of it with itself, and an iterative convolution of all, like MEAN."""
     scale = {"multipliers": np.full(3, 1 << 30, np.int32), "shifts": np.full(3, -7, np.int8)}
     conv = ProgramOp(
         kind=Kind.CONV,

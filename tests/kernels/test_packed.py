@@ -83,9 +83,7 @@ def agree_drawn(found: Drawn, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
 def test_constants_for_vectors_are_checked(kind: Kind) -> None:
-    """Check that shifts must be 1 to 22, that all weights and scales must be present, and that programs for other cores
-    have none of these constants.
-    """
+    """Check that shifts are 1 to 22, weights and scales complete, and neither is in programs for other cores."""
     rng = np.random.default_rng(2)
     op, out = networks.operator(rng, kind, (0,), (6, 6, 6), 2)
     network = single(op, (6, 6, 6), out)

@@ -141,9 +141,7 @@ def counters_of(plan: Plan, number: int) -> tuple[int, int]:
 
 @contextmanager
 def _recorded(head: int) -> Iterator[Sequence[Touched]]:
-    """Record the bytes that the replay accesses in each iteration. All groups are replayed, because the proof that
-    avoids a replay is disabled.
-    """
+    """Record the bytes that the replay accesses in each iteration. The proof that avoids a replay is disabled."""
     iterations: list[Touched] = []
     execute = GroupReplay._execute
 

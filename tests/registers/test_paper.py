@@ -64,9 +64,7 @@ def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (a), in which all reads may be combined. Two colourings are valid; the text uses the greedy one
-    in source order.
-    """
+    """Check figure 6.5 (a), in which all reads may be combined. The text has the greedy one of two colourings."""
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
     assert regions(colors(accesses, edges)) == ALL_READS

@@ -1,6 +1,4 @@
-"""Compare models with the computed shapes that converters write with TFLM. The operators that compute shapes are
-removed, and the bytes stay the same.
-"""
+"""Compare models with computed shapes, as converters write them, with TFLM. The operators of shapes are removed."""
 
 from __future__ import annotations
 

@@ -25,9 +25,7 @@ ONCE = ("CALL_ONCE",)
 FREE = (VIEW, *ONCE)
 """Operators that cost nothing: those that are not in the model's file, and those that ran before."""
 OTHERS = 0.02
-"""Largest share of an estimate for operators of kinds that were not counted. Each such operator counts as the slowest
-operator of its size.
-"""
+"""Largest share of an estimate for kinds that were not counted. They count as the slowest operator of that size."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
 """Operators that have the costs of another one: split_v.cc and unpack.cc copy runs of values like split.cc."""
 LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}

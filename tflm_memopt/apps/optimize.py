@@ -152,9 +152,7 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose a point of each frontier: the least load within the RAM limit or, without a limit, the least RAM at which
-    all rates are kept.
-    """
+    """Choose a point of each frontier: the least load within the RAM limit, or else the least RAM that keeps rates."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)

@@ -36,9 +36,7 @@ class Timer:
     """Milliseconds per instruction if there is no cycle model."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the upper bound of the time of some work, or None if it is unknown. moved: bytes of slow memory that
-        are read and written.
-        """
+        """Return the longest time of some work, or None if unknown. moved: slow bytes that are read and written."""
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
             return None if any(moved) else inside

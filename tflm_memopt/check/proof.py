@@ -181,9 +181,7 @@ class _Proof:
 
 
 class _Pixels:
-    """Times of the write and last read of a tensor's pixels. Stripes and channel groups have their own times if they
-    compute their own pixels.
-    """
+    """Times of the write and last read of a tensor's pixels. By stripe and channel group, if they differ."""
 
     def __init__(self, place: Place) -> None:
         maker, seen = place.maker, place.seen

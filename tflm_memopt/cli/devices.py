@@ -108,9 +108,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """Return the models of all devices in a folder of optimize --devices. If there are several conversions, the one of
-    this name is used.
-    """
+    """Return the models of all devices in a folder of optimize --devices. `name` chooses one of several conversions."""
     found: list[Path] = []
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:

@@ -33,9 +33,7 @@ class Source:
     def of(
         path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
     ) -> Source:
-        """Read the model and convert a Keras model. Raises UsageError when calibration data is missing, or given for a
-        model that needs none.
-        """
+        """Read the model and convert a Keras model. Raises UsageError if data is missing, or not needed."""
         if not is_keras(path):
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"

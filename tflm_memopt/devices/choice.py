@@ -272,9 +272,7 @@ def _beats(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, ...]:
-    """Return the largest device's weights and feature maps, the busiest device's multiply-accumulates, and the bytes of
-    all messages.
-    """
+    """Return the largest device's weights and feature maps, the most multiply-accumulates, and the bytes sent."""
     graphs = network.shared(shardings, devices).graphs
     held, busy, sent = [], [], 0
     for graph in graphs:

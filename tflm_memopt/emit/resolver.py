@@ -28,9 +28,7 @@ ARENA_ALIGNMENT = 16
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operator that the model needs, and the C++ expression on `resolver` that adds it. The expression is "" if the
-    user must add the operator.
-    """
+    """An operator that the model needs, and the C++ on `resolver` that adds it, or "" if the user must add it."""
 
     operator: str
     add: str

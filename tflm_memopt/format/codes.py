@@ -26,9 +26,7 @@ class RowLayout(enum.IntEnum):
     ROWS_REVERSED = 1
     """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
-    """Like reversed rows, and pixel x is stored as pixel width - 1 - x. Only tiled groups, which compute the address of
-    each pixel, use this.
-    """
+    """Like reversed rows, and pixel x is stored as pixel width - 1 - x. Only tiled groups have this."""
     STATE = 16
     """STATE + i is like HWC, with the rows in rolling buffer i of the state."""
 
@@ -144,9 +142,7 @@ class LoopCode(enum.IntEnum):
     FAR = 0xFC
     """Run an operator. The number follows as uint16_t op."""
     SKIP = 0xFD
-    """Skip the rest of the operator's stripe and the next stripes - 1, then run the operator. The numbers follow as
-    uint16_t op, stripes.
-    """
+    """Skip the rest of the operator's stripe and the next stripes - 1, then run it. uint16_t op, stripes follow."""
     REPEAT = 0xFE
     """Run the codes up to the matching END this many times, at least once. The number follows as uint16_t times."""
     END = 0xFF

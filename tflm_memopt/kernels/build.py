@@ -77,9 +77,7 @@ class Builder:
     def flash(
         self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None, strides: tuple[Index, ...] = ()
     ) -> Array:
-        """Declare constants. stride: distance of the elements of a vector if they are not adjacent. strides: distances
-        of all axes but the last.
-        """
+        """Declare constants. stride: of a vector's elements if not adjacent. strides: of all axes but the last."""
         extents, dense = _row_major(shape, strides)
         return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else dense))
 

@@ -280,9 +280,7 @@ class _Lowering:
         return self.source is not None and tensor == self.source.tensor
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of an input outside the arena: the rolling buffer that receives it, or the place where its
-        pixels become int8.
-        """
+        """Return the record of an outside input: the rolling buffer that gets it, or where its pixels become int8."""
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)

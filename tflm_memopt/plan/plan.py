@@ -1,6 +1,4 @@
-"""The plan: the schedule of groups, and the place of every buffer. It is plain data, with the same fields in memory and
-in NAME.plan.json.
-"""
+"""The plan: the schedule of groups and the place of every buffer, as plain data, as in NAME.plan.json."""
 
 from __future__ import annotations
 

@@ -161,9 +161,7 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recomputation and with a head of at most `limit` that has the least cost of slow
-        memory; None if none was found.
-        """
+        """Return the plan without recomputation of the least slow cost with a head of at most `limit`, or None."""
         self._placing = Budget(PLANNING * self.allowance, self.log)
         allowed = may_be_slow(self._graph)
         each = [

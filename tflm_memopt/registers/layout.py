@@ -77,9 +77,7 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Bits of this register that must be written as 0, and bits that must be written as 1, so that a write of other
-        fields has no effect on them.
-        """
+        """Bits that must be written as 0, and bits as 1, so that a write of other fields has no effect on them."""
         zeros = sum(slot.all_bits for slot in self.slots if slot.field.field.access in _ZEROS)
         ones = sum(slot.all_bits for slot in self.slots if slot.field.field.access is AccessType.ZERO_CLEARS)
         return zeros, ones

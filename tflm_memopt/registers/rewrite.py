@@ -34,9 +34,7 @@ def rewrite(
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Rewrite the driver. header: names of the description, whose include is removed, and of the accessors' header,
-    which is included instead.
-    """
+    """Rewrite the driver. header: names of the description, and of the accessors' header that replaces it."""
     writer = _Writer(unit, flat, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])
@@ -54,9 +52,7 @@ def _included(text: str, description: str, header: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """New text for a span. For an empty span, the text is inserted before whatever begins there. `parts` are spans that
-    the new text contains.
-    """
+    """New text for a span. For an empty span, it is inserted there. parts: spans that the new text contains."""
 
     span: Span
     text: str

@@ -152,6 +152,4 @@ EVALUATED: Mapping[str, Evaluate] = {
     "MAXIMUM": _plain(np.maximum),
     "MINIMUM": _plain(np.minimum),
 }
-"""Functions by TFLite's operator name, for the integer operators that TFLM supports. TFLM does not support integer
-GATHER, REDUCE_PROD and DIV.
-"""
+"""Functions by TFLite's operator name, for integer operators of TFLM, which lacks GATHER, REDUCE_PROD and DIV."""

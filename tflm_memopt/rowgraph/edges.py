@@ -93,9 +93,7 @@ class Edges(GraphWork):
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor that consists of `taken` rows of other tensors stored one after the other. parts: the other
-        tensors with their numbers of rows.
-        """
+        """Return a tensor of `taken` rows of others, one after the other. parts: tensors and their numbers of rows."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)

@@ -187,9 +187,7 @@ def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
 def first_difference(
     graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
 ) -> Difference | None:
-    """Return the first difference in the order of runs and outputs, or None. Floats are compared as bits: -0.0 differs
-    from 0.0, and a NaN equals itself.
-    """
+    """Return the first difference in the order of runs and outputs, or None. Floats are compared as bits."""
     back = each({change.index: change for change in changes.outputs}, convert.backward)
     outputs = [
         (a, back[k](b) if k in back else b) for k, (a, b) in enumerate(zip(expected.outputs, got.outputs, strict=True))

@@ -83,9 +83,7 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push new rows until the window is complete. Return the last status, or the first unexpected one. anew: whether
-    the window starts empty.
-    """
+    """Push new rows until the window is complete. Return the last or first unexpected status. anew: it starts empty."""
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]

@@ -236,9 +236,7 @@ def _create(replay: _Replay) -> None:
 
 
 def _create_variables(replay: _Replay) -> None:
-    """Replay MicroResourceVariables::Create, which allocates as many variables as the model has. The application calls
-    it with the interpreter's allocator.
-    """
+    """Replay MicroResourceVariables::Create, which the application calls, for all of the model's variables."""
     replay.variables = len({variable(op) for graph in replay.graphs for op in graph.ops if op.type == VAR_HANDLE})
     if replay.variables:
         replay.add_variable(STRUCTS["MicroResourceVariables"].of(replay.abi).size)

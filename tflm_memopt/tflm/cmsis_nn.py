@@ -55,9 +55,7 @@ def rows(*, mve: bool) -> Mapping[str, Kernel]:
 
 
 def _conv(mve: bool) -> Prepare:
-    """Return the row of conv.cc. It looks for the bias among the outputs and does not find it, so it treats all
-    operators as having no bias.
-    """
+    """Return the row of conv.cc. It looks for the bias among the outputs, so no operator has one."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "i0 i1 o0")

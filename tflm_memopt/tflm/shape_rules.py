@@ -117,9 +117,7 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 
 def transpose_conv(node: Node) -> Shapes:
-    """Return the output's stated shape, since TFLM scatters the input into any shape. It is checked that a convolution
-    of the output has the input's shape.
-    """
+    """Return the stated shape, as TFLM scatters into any. A convolution of the output must have the input's shape."""
     units, kernel_h, kernel_w, group = _of(node, "i1")
     batches, h, w, channels = _of(node, "i2")
     stated = _of(node, "o0")

@@ -90,9 +90,7 @@ def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
 
 
 def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
-    """Return edges and tokens of the buffers by Algorithm 8. Each edge goes to the buffer that grows least by it, and
-    to the first one of equals.
-    """
+    """Return edges and tokens of the buffers by Algorithm 8. An edge goes to the first buffer that grows least."""
     found: list[tuple[list[str], int]] = []
     for name, edge in edges.items():
         fits = [

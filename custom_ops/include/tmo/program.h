@@ -78,8 +78,7 @@ enum {
 enum {
   TMO_LAYOUT_HWC = 0, /* Row y is stored as row y. */
   TMO_LAYOUT_ROWS_REVERSED = 1, /* Row y is stored as row height - 1 - y. */
-  /* Like reversed rows, and pixel x is stored as pixel width - 1 - x. Only tiled groups, which compute the address of each pixel, use this. */
-  TMO_LAYOUT_PIXELS_REVERSED = 2,
+  TMO_LAYOUT_PIXELS_REVERSED = 2, /* Like reversed rows, and pixel x is stored as pixel width - 1 - x. Only tiled groups have this. */
   TMO_LAYOUT_STATE = 16, /* STATE + i is like HWC, with the rows in rolling buffer i of the state. */
 };
 
@@ -106,8 +105,7 @@ enum {
 enum {
   TMO_LOOP_NEAR = 0xfc,
   TMO_LOOP_FAR = 0xfc, /* Run an operator. The number follows as uint16_t op. */
-  /* Skip the rest of the operator's stripe and the next stripes - 1, then run the operator. The numbers follow as uint16_t op, stripes. */
-  TMO_LOOP_SKIP = 0xfd,
+  TMO_LOOP_SKIP = 0xfd, /* Skip the rest of the operator's stripe and the next stripes - 1, then run it. uint16_t op, stripes follow. */
   TMO_LOOP_REPEAT = 0xfe, /* Run the codes up to the matching END this many times, at least once. The number follows as uint16_t times. */
   TMO_LOOP_END = 0xff, /* End a loop, or the group. */
 };

@@ -1,6 +1,4 @@
-"""Convert row-wise groups to pixel-wise ones. They need fewer bytes, the checker accepts them, and groups without such
-a form are refused.
-"""
+"""Convert groups by rows to groups by pixels: fewer bytes, accepted by the checker, refused where there is none."""
 
 from __future__ import annotations
 

@@ -85,9 +85,7 @@ def depthwise(b: Builder) -> None:
 def _pool(
     b: Builder, kind: Type, initial: Sequence[int], take: Callable[..., None], output: Callable[..., Reg]
 ) -> None:
-    """Describe a pool with one register for each of `initial`. `take` updates them with each value under the window,
-    and `output` clamps them.
-    """
+    """Describe a pool. `take` updates registers, first `initial`, by the window's values; `output` clamps them."""
     height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
     low, high = b.parameters("low", "high")
     x, y = b.ram("x", kind, height, width, channels), b.output("y", kind, out_h, out_w, channels)

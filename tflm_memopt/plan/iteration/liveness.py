@@ -138,9 +138,7 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield, for each new buffer of an operator in a row-wise group, the bytes that it adds at and before each
-    iteration. They are None for a whole output.
-    """
+    """Yield the bytes that each new buffer of an operator by rows adds at and before each iteration, None if whole."""
     moments = trace.end
     before, after = written_bytes(trace, member)
     if rolling_buffer is None:

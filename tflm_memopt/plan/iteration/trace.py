@@ -164,9 +164,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """For the pixels of each iteration, the times of their write and last read, and the stripes between. Each pixel is
-    live for at least a moment.
-    """
+    """Times of write and last read of each iteration's pixels, and the stripes between; at least a moment."""
 
     unit: Ints
     written: Ints

@@ -108,9 +108,7 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
 
 
 def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
-    """Return how many quads and single values are gathered for one window row at column x: padding, then runs of bytes
-    inside the input, then padding.
-    """
+    """Return how many quads and single values are gathered for a window row at column x, with padding on both sides."""
     window = w.op.window
     row = window.kernel_w * w.in_channels
     if not runs or runs == [0]:
@@ -219,9 +217,7 @@ def _esp(w: Windows, done: Work) -> Work:
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_dsp_depthwise.S, which computes four channels and three taps at once. tmo_dsp_3x3.S and tmo_dsp_nine.S
-    compute rows and tiles with nine taps.
-    """
+    """Model tmo_dsp_depthwise.S, four channels and three taps at once. tmo_dsp_3x3.S and _nine.S compute nine taps."""
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
     part = kernel_choice.depthwise_part(window, len(w.wide), 0 if w.rows else w.columns)
@@ -270,9 +266,7 @@ def _dsp_3x3(w: Windows, done: Work) -> Work:
 
 
 def _mve_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_mve_depthwise.S, which computes 16 channels and two or all nine taps at once, and several pixels if
-    there are few channels.
-    """
+    """Model tmo_mve_depthwise.S, 16 channels and two or all nine taps at once, or several pixels of few channels."""
     window, c = w.op.window, w.out_channels
     relu = (w.op.output_zero_point, *w.op.activation) == (-128, *FULL_RANGE)
     if not relu or (window.kernel_h, window.kernel_w, window.dilation_w) != _NINE:

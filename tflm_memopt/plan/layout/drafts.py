@@ -56,9 +56,7 @@ def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
 
 
 def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[TensorId]) -> tuple[SlowTensor, ...]:
-    """Return the steps' tensors `slow` with addresses in slow memory. As in the arena, an output may grow into bytes
-    that an input of the same step frees.
-    """
+    """Place the steps' tensors `slow` in slow memory. An output may grow into bytes that its step's inputs free."""
     only = [_selected(draft, lambda buffer: buffer.role is Role.TENSOR and buffer.key in slow) for draft in drafts]
     buffers, problem = placer.problem(only)
     problem = replace(problem, align=(TFLM_ALIGN,) * len(buffers))

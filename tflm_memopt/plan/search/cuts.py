@@ -81,9 +81,7 @@ class RowGroups:
         """For each end, the limit of bytes up to which all groups are known with their best order of operands."""
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """Return the groups that end at `last` and need at most `limit` bytes, and possibly others. waiting: number of
-        ends still to be searched.
-        """
+        """Return groups that end at `last`, at least those of up to `limit` bytes. waiting: ends still to search."""
         if limit > self._limit[last]:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]

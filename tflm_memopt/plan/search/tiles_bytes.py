@@ -48,9 +48,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return the number of a tensor's columns that must be kept. to: width and tile of the output. window: its extent,
-    stride and left padding.
-    """
+    """Return how many columns must be kept. to: the output's width and tile. window: extent, stride, left padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:

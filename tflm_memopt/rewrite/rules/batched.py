@@ -86,9 +86,7 @@ def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Rewrite the operator. The operator for an image runs directly after the producers of its operands, so that one
-    image is finished before the next begins.
-    """
+    """Rewrite the operator. An image's operator runs right after its producers: one image is done before the next."""
     (op,) = ops
     extended, each, join = _each(graph, op)
     made = {t: n for n, o in enumerate(graph.ops) for t in o.outputs}

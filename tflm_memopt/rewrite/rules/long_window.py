@@ -58,9 +58,7 @@ class LongWindow:
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a window along one axis that has more samples than a kernel can read as rows. Global pools need no other
-    form.
-    """
+    """Match a window along one axis that is too long for rows. Global pools need no other form."""
     long = long_window(graph, op)
     if long is None or long.kernel <= MAX_KERNEL_H or (op.type in POOLS and long.kernel == long.samples):
         return None
@@ -200,9 +198,7 @@ def _depthwise_filters(filter_: Tensor, long: LongWindow, form: _Form) -> NDArra
 
 
 def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
-    """Return the scales of a tensor whose channels are repeated `times` times: each channel in turn, or all channels
-    together.
-    """
+    """Return the scales of a tensor whose channels are repeated `times` times: each in turn, or all together."""
     q = tensor.quantization
     if q is None or len(q.scale) <= 1:
         return q
