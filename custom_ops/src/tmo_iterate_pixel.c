@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterations of packed operators, convolutions and depthwise convolutions that compute a single pixel. To save time, only the fields that
  * the kernels read are set; the general code for addresses would take as long as the computation. See tmo_iterate.c for all other cases. */
+#include <string.h>
+
 #include "tmo/iterate.h"
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
@@ -91,8 +93,8 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #endif
 
 #if TMO_RUNS_DSP
-TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, int8_t *to) {
-  const int8_t *taps[TMO_MAX_TAPS];
+/* Gathers pixel `pixel` of `pixels`. taps: room for the taps of its window. */
+static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
   k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* bytes of whole rows do not fill quads */
   if (k->whole_rows) {
     tmo_list_lines(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
@@ -104,7 +106,12 @@ TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window 
     window.count = (uint16_t)w->rows.count;
     window.offset = w->columns.start * k->in_channels;
   }
-  tmo_conv_dsp_gather(k, &window, 0, 1);
+  tmo_conv_dsp_gather(k, &window, pixel, pixels);
+}
+
+TMO_OWN_FRAME static void convolve(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, int8_t *to) {
+  const int8_t *taps[TMO_MAX_TAPS];
+  gather_pixel(run, w, k, taps, 0, 1);
   tmo_conv_dsp_multiply(k, 1, to, 0);
 }
 #endif
@@ -126,16 +133,22 @@ TMO_OWN_FRAME static void convolve_channels(const tmo_run_state *run, const pixe
   tmo_depthwise_multiply(k, taps, to);
 }
 
-static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, const int32_t *scales, int8_t *to) {
-  const tmo_op *const op = w->op;
-  tmo_kernel k; /* only the fields that the kernels below read */
+/* Returns the arguments of a packed kernel. Only the fields that it reads are set. */
+static TMO_ALWAYS_INLINE tmo_kernel kernel_of(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  tmo_kernel k;
   k.op = op;
-  k.in_channels = w->in->channels;
+  k.in_channels = in->channels;
   k.out_channels = out->channels;
-  k.bias = scales;
+  k.bias = (const int32_t *)tmo_constant(run->program, op->scales);
   k.weights = tmo_weights_of(run, op);
   k.scratch = run->workspace + op->scratch;
   k.whole_rows = false;
+  return k;
+}
+
+static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_window *w, const tmo_tensor *out, int8_t *to) {
+  const tmo_op *const op = w->op;
+  tmo_kernel k = kernel_of(run, op, w->in, out);
 #if TMO_RUNS_DSP
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) {
     if (!tmo_packed_direct(op, k.in_channels, k.out_channels, 1)) {
@@ -157,6 +170,114 @@ static TMO_ALWAYS_INLINE void call_kernel(const tmo_run_state *run, const pixel_
   convolve_channels(run, w, &k, to);
 }
 
+#if TMO_RUNS_DSP
+/* Units that are computed at once. */
+typedef struct {
+  const tmo_unit *units;
+  uint32_t n;
+  int8_t *outs[TMO_PACKED_PIXELS];
+} pixels_at_once;
+
+enum { ZERO_BYTES = 64 }; /* maximum number of channels of pixels that are gathered tap by tap */
+
+/* Widens the bytes of a tap, a multiple of four, into the column of one of n pixels. */
+static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t bytes) {
+  for (const int8_t *const end = from + bytes; from != end; from += 4, to += 4 * n) {
+    to[0] = from[0];
+    to[1] = from[2];
+    to[2 * n] = from[1];
+    to[2 * n + 1] = from[3];
+  }
+}
+
+/* Gathers windows tap by tap, with taps that fill quads. */
+TMO_OWN_FRAME static void gather_taps(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  const tmo_op *op = k->op;
+  const uint32_t wide = op->kernel_w, all = op->kernel_h * wide, channels = k->in_channels, n = a->n;
+  const int8_t *taps[TMO_MAX_TAPS], **mine = taps;
+  int8_t zero[ZERO_BYTES];
+  int16_t *tile = (int16_t *)k->scratch;
+  memset(zero, op->input_zero_point[0], channels);
+  for (uint32_t p = 0; p < n; ++p, mine += all) {
+    run->unit = a->units[p];
+    const pixel_window w = window_under(run, op, in);
+    if (w.rows.count * w.columns.count != all) {
+      for (uint32_t t = 0; t < all; ++t) mine[t] = zero;
+    }
+    list_window(run, &w, wide - w.columns.count, mine + w.rows.first * wide + w.columns.first);
+  }
+  for (uint32_t t = 0; t < all; ++t, tile += n * channels) {
+    if (n == TMO_PACKED_PIXELS) {
+      const int8_t *const from[TMO_PACKED_PIXELS] = {taps[t], taps[all + t], taps[2 * all + t], taps[3 * all + t]};
+      tmo_dsp_widen_each(from, tile, channels);
+    } else {
+      for (uint32_t p = 0; p < n; ++p) widen_tap(taps[p * all + t], tile + 2 * p, n, channels);
+    }
+  }
+}
+
+TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  const int8_t *taps[TMO_MAX_TAPS];
+  for (uint32_t p = 0; p < a->n; ++p) {
+    run->unit = a->units[p];
+    const pixel_window w = window_under(run, k->op, in);
+    gather_pixel(run, &w, k, taps, p, a->n);
+  }
+}
+
+static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  const uint32_t taps = (uint32_t)k->op->kernel_h * k->op->kernel_w;
+  if (k->in_channels % 4 == 0 && k->in_channels <= ZERO_BYTES && taps * a->n <= TMO_MAX_TAPS) {
+    gather_taps(run, k, in, a);
+  } else {
+    gather_each(run, k, in, a);
+  }
+  const int8_t *const first = a->outs[0];
+  bool even = a->outs[1] > first;
+  for (uint32_t p = 2; p < a->n; ++p) even &= a->outs[p] == a->outs[p - 1] + (a->outs[1] - first);
+  if (even) {
+    tmo_conv_dsp_multiply(k, a->n, a->outs[0], (uint32_t)(a->outs[1] - first));
+  } else {
+    tmo_conv_dsp_scatter(k, a->n, a->outs);
+  }
+}
+
+TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  const uint32_t wide = k->op->kernel_w;
+  tmo_dsp_run runs[TMO_DSP_RUNS];
+  for (uint32_t p = 0; p < a->n; ++p) {
+    run->unit = a->units[p];
+    const pixel_window w = window_under(run, k->op, in);
+    runs[p].out = a->outs[p];
+    runs[p].pixels = 1;
+    if (w.rows.count * w.columns.count != 9) tmo_depthwise_clear(k, runs[p].taps, 9);
+    list_window(run, &w, wide - w.columns.count, runs[p].taps + w.rows.first * wide + w.columns.first);
+  }
+  tmo_dsp_nine(runs, runs + a->n, k->weights, k->out_channels, 0);
+  for (uint32_t p = 0; p < a->n; ++p) tmo_packed_clamp(k->op, a->outs[p], k->out_channels);
+}
+
+uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program);
+  return is_plain(run, &tensors[op->input[0]]) && tensors[op->output].layout == TMO_LAYOUT_HWC ? tmo_at_once(op) : 1;
+}
+
+void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *units, uint32_t n) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  pixels_at_once a = {units, n, {NULL}};
+  for (uint32_t p = 0; p < n; ++p) {
+    run->unit = units[p];
+    a.outs[p] = pixel_of(run, out, units[p].row, units[p].tile);
+  }
+  tmo_kernel k = kernel_of(run, op, in, out);
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) {
+    convolve_at_once(run, &k, in, &a);
+  } else {
+    convolve_channels_at_once(run, &k, in, &a);
+  }
+}
+#endif
+
 #if TMO_FAST_PIXELS
 /* Whether an unpacked operator's kernel takes whole input rows as well as pixels. */
 static TMO_ALWAYS_INLINE bool takes_rows(const tmo_op *op, const tmo_kernel *k) {
@@ -174,6 +295,27 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MAX_POOL) || tmo_is_kind(op, TMO_OP_AVERAGE_POOL) || tmo_is_kind(op, TMO_OP_MEAN);
 }
 
+#if TMO_CORE_DSP
+/* Computes a pixel of a pointwise convolution without padding, which call_plain_kernel() supports, too. Returns false for other operators. */
+TMO_OWN_FRAME static bool convolve_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  const uint32_t y = run->unit.row * op->stride_h, x = run->unit.tile * op->stride_w;
+  tmo_kernel k; /* only the fields that the kernel reads */
+  k.op = op;
+  k.in_channels = k.tap_step = in->channels;
+  k.out_channels = out->channels;
+  k.bias = op->bias ? (const int32_t *)tmo_constant(run->program, op->bias) : NULL;
+  k.sums = NULL;
+  if (op->pad_top + op->pad_left > 0 || y >= in->height || x >= in->width || tmo_has_nibbles(op) || !tmo_makes_fours(&k)) {
+    return false;
+  }
+  k.multipliers = (const int32_t *)tmo_constant(run->program, op->multipliers);
+  k.shifts = (const int8_t *)tmo_constant(run->program, op->shifts);
+  int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
+  tmo_dsp_conv_run(&k, pixel_of(run, in, y, x), k.in_channels, tmo_weights_of(run, op), to);
+  return true;
+}
+#endif
+
 /* Calls the kernel of an operator that is not packed for one pixel. */
 TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint8_t *const program = run->program;
@@ -190,13 +332,6 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   k.multipliers = (const int32_t *)tmo_constant(program, op->multipliers);
   k.shifts = (const int8_t *)tmo_constant(program, op->shifts);
   k.sums = NULL;
-#if TMO_CORE_DSP
-  if (tmo_is_kind(op, TMO_OP_CONV) && (uint32_t)op->kernel_h * op->kernel_w * w.rows.count * w.columns.count == 1 && !tmo_has_nibbles(op) && tmo_makes_fours(&k)) {
-    const int8_t *const pixel = pixel_of(run, in, w.rows.start, w.columns.start);
-    tmo_dsp_conv_run(&k, pixel, k.in_channels, k.weights, pixel_of(run, out, run->unit.row, run->unit.tile));
-    return TMO_OK;
-  }
-#endif
   k.out_width = 1;
   k.first = k.last = true;
   k.whole_rows = tmo_by_row(op);
@@ -289,7 +424,9 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
   const bool plain = is_plain(run, in) && (adds ? is_plain(run, &tensors[op->input[1]]) : has_window(op, in)) && out->layout == TMO_LAYOUT_HWC;
   if (!plain) return tmo_iterate_any(run, op);
   int8_t *const to = pixel_of(run, out, run->unit.row, run->unit.tile);
+#if TMO_RUNS_DSP || TMO_RUNS_MVE
   const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->scales);
+#endif
 #if TMO_RUNS_DSP
   if (adds) {
     const int8_t *const second = pixel_of(run, &tensors[op->input[1]], run->unit.row, run->unit.tile);
@@ -304,7 +441,7 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
     return TMO_OK;
   }
 #endif
-  call_kernel(run, &w, out, scales, to);
+  call_kernel(run, &w, out, to);
   return TMO_OK;
 }
 
@@ -312,7 +449,12 @@ TMO_OWN_FRAME static tmo_status iterate_packed(const tmo_run_state *run, const t
 tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
 #if TMO_FAST_PIXELS
-  if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) return call_plain_kernel(run, op, in, out);
+  if (is_plain_window(op) && holds_pixels(run, in) && holds_pixels(run, out)) {
+#if TMO_CORE_DSP
+    if (op->kernel_h == 1 && op->kernel_w == 1 && tmo_is_kind(op, TMO_OP_CONV) && convolve_one(run, op, in, out)) return TMO_OK;
+#endif
+    return call_plain_kernel(run, op, in, out);
+  }
   if (adds_pixels(run, op)) return add_pixels(run, op);
 #endif
   return iterate_packed(run, op, in, out);

@@ -34,6 +34,10 @@ uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const 
   return bytes;
 }
 
+TMO_OWN_FRAME const int8_t *tmo_copied_weights(const tmo_run_state *run, const tmo_op *op) {
+  return (const int8_t *)run->workspace + tmo_copied_of(run->program, op)->place;
+}
+
 TMO_OWN_FRAME void tmo_list_pixels(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns,
                                    uint32_t gap, const int8_t **pixels) {
   const uint32_t pixel = in->pixel;

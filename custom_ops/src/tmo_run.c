@@ -5,6 +5,7 @@
 #include "tmo/iterate.h"
 #include "tmo/source.h"
 #include "tmo/loops.h"
+#include "tmo/packed.h"
 #include "tmo/tmo.h"
 #include "tmo/view.h"
 #include "tmo/nest.h"
@@ -259,6 +260,37 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
   return row < nest->tensor->height;
 }
 
+#if TMO_RUNS_PACKED
+/* Runs the next iterations of a packed operator in a tiled group, whose codes follow each other or are the whole body of a loop, in one call
+ * but at most `most` of them. Returns their number, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last
+ * code. */
+TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
+  uint32_t n = run->at[1] == TMO_LOOP_END ? iterate_along_row(run, most) : 0;
+#if TMO_RUNS_DSP
+  if (n > 0) return n;
+  const uint32_t number = *run->at;
+  const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + number];
+  const uint32_t at_once = tmo_iterates_at_once(run, op), limit = at_once < most ? at_once : most;
+  const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
+  tmo_unit units[TMO_PACKED_PIXELS];
+  if (run->at[1] != TMO_LOOP_END) {
+    for (n = 1; n < limit && run->at[1] == number; ++n) ++run->at;
+  } else if (run->at == run->body[run->depth - 1]) {
+    uint16_t *const left = &run->left[run->depth - 1];
+    n = *left < limit ? *left : limit;
+    *left = (uint16_t)(*left - (n - 1));
+  }
+  if (n <= 1) return 0;
+  for (uint32_t p = 0; p < n; ++p) {
+    if (!count_next(run, &nest, run->workspace + run->group->counters, number, true)) return UINT32_MAX;
+    units[p] = run->unit;
+  }
+  tmo_iterate_pixels(run, op, units, n);
+#endif
+  return n;
+}
+#endif
+
 /* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. The program
  * must have no messages and get no rows during a run. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
@@ -276,8 +308,10 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
     const tmo_op *const op = &ops[number];
     run->op = (uint16_t)(group->first_op + number);
 #if TMO_RUNS_PACKED
-    const bool repeats = op->packing != TMO_PACKING_NONE && run->at[1] == TMO_LOOP_END && run->depth > 0 && is_tiled && most > 1;
-    const uint32_t at_once = repeats ? iterate_along_row(run, most) : 0;
+    const uint8_t code = run->at[1];
+    const bool several = op->packing != TMO_PACKING_NONE && is_tiled && most > 1 && (code == TMO_LOOP_END ? run->depth > 0 : code == number);
+    const uint32_t at_once = several ? iterate_several(run, most) : 0;
+    if (at_once > most) return TMO_ERROR_ITERATIONS;
 #else
     const uint32_t at_once = 0;
 #endif

@@ -77,7 +77,9 @@ def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False)
     for attempt in itertools.count():
         rng = random.Random(f"{seed} {attempt}")
         data = build(expanding(seed + attempt) if seed % 3 == 0 else mobile(rng.randrange(1 << 16), most=3))
-        settings = Settings(tile=1, group_channels=0) if by_pixel else random_settings(rng)
+        settings = random_settings(rng)
+        if by_pixel:
+            settings = Settings(tile=1, at_once=settings.at_once, group_channels=0)
         if seed % 3 == 0:
             settings = replace(settings, group_channels=rng.choice((1, 2, 3, 5)))
         with forced(settings, seed):

@@ -27,6 +27,7 @@ def random_settings(rng: random.Random) -> Settings:
     return Settings(
         stripe_rows=tuple(rng.sample((1, 2, 3, 4, 5, 6, 8), rng.randint(1, 3))),
         tile=rng.choice((1, 1, 2, 3, 5, 1000)),
+        at_once=rng.choice((1, 2, 3, 4)),
         cache=cache,
         recompute=not cache or rng.random() < 0.6,
         group_channels=rng.choice((0, 1, 2, 3, 5, 8)),

@@ -33,7 +33,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     if op.packing is Packing.ESP_CONV:
         values = op.window.kernel_h * op.window.kernel_w * channels
         return values + -values % 16 + 15
-    pointwise = columns == 1 and op.window.kernel_h * op.window.kernel_w == 1
+    pointwise = columns * stage.at_once == 1 and op.window.kernel_h * op.window.kernel_w == 1
     if pointwise and (vectors or (channels % 16 == 0 if helium else channels % 8 == 0 and op.writes.c > 3)):
         return 0
     if vectors:
@@ -47,6 +47,8 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
         values += 1
     if helium:
         return _most(values, min(2, columns))
+    if stage.at_once > 1:
+        return 2 * values * stage.at_once
     most = 4 if op.param == 1 else _most(2 * values, 4) // (2 * values)
     if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:  # the last five columns of a row
         return 2 * values * 5

@@ -14,8 +14,9 @@ from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Rows
-from tflm_memopt.plan.plan import Role
+from tflm_memopt.plan.plan import Buffer, Role
 
 
 class Cells(NamedTuple):
@@ -131,3 +132,27 @@ def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
     nbytes = sum(window.depth for window in windows) * step.pixel_bytes
     if nbytes != buffer.nbytes:
         raise PlanError(f"rolling buffer of tensor {tensor}: it needs {nbytes} bytes, not {buffer.nbytes}")
+
+
+def check_at_once(arena: TaggedArena, step: StageNest) -> None:
+    """Check that the operator may compute several iterations at once.
+
+    A convolution reads all pixels before it writes one. A depthwise convolution writes its first pixels before it has
+    read all of the others, so its buffers must be apart.
+    """
+    op, stage = step.op, step.stage
+    if stage.at_once == 1:
+        return
+    nine = op.packing is Packing.DSP_DEPTHWISE and op.window.kernel_h * op.window.kernel_w == 9
+    single = step.tiled and step.tile == 1 and step.nest.channel_groups == 1 and not stage.iterative
+    if not single or not (nine or op.packing is Packing.DSP_CONV) or not 1 < stage.at_once <= 4:
+        raise PlanError(f"operator {stage.op} cannot compute {stage.at_once} iterations at once")
+    if nine:
+        (a, start_a), (b, start_b) = (_buffer(arena, tensor) for tensor in (op.inputs[0], op.output))
+        if start_a < start_b + b.nbytes and start_b < start_a + a.nbytes:
+            raise PlanError(f"operator {stage.op} computes {stage.at_once} iterations at once over its own input")
+
+
+def _buffer(arena: TaggedArena, tensor: TensorId) -> tuple[Buffer, int]:
+    role = Role.ROLLING_BUFFER if (Role.ROLLING_BUFFER, tensor) in arena.home else Role.TENSOR
+    return arena.at(role, tensor)

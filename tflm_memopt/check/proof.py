@@ -27,7 +27,7 @@ from tflm_memopt.check.nest import (
     run_order,
     steps_of,
 )
-from tflm_memopt.check.places import Place, check_column_windows, places
+from tflm_memopt.check.places import Place, check_at_once, check_column_windows, places
 from tflm_memopt.check.source import RunningGroup
 from tflm_memopt.check.source_rows import SourceRows
 from tflm_memopt.errors import PlanError
@@ -69,6 +69,7 @@ class _Proof:
         for step in self.steps.values():
             check_column_windows(self.arena, step)
             check_nest(step)
+            check_at_once(self.arena, step)
             demand(not step.stage.iterative or (step.nest.channel_groups == 1 and not step.makes_again))
         positions = self._positions()
         rows = SourceRows(self.source, list(self._source_needs(positions)))

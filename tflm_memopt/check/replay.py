@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tflm_memopt.check.nest import StageNest, check_nest, run_order, steps_of
+from tflm_memopt.check.places import check_at_once
 from tflm_memopt.check.source import RunningGroup
 from tflm_memopt.errors import PlanError
 from tflm_memopt.plan.plan import Role
@@ -60,6 +61,7 @@ class GroupReplay(ABC):
             self.arena.write_private(Role.WEIGHTS, tensor, 0)
         for step in self.steps.values():
             check_nest(step)
+            check_at_once(self.arena, step)
         for step in run_order(self.number, self.group, self.steps):
             self._execute(step)
             self.tell()

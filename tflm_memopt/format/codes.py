@@ -218,3 +218,5 @@ class Part(enum.IntEnum):
     COPIES = 25
     """TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
+    AT_ONCE = 27
+    """Consecutive iterations of one pixel each that are computed at once."""

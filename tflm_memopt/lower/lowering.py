@@ -170,6 +170,7 @@ class _Lowering:
         op = self.ops[stage.op]
         flat = op.inputs[0] not in made and not self._is_source(op.inputs[0]) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, group)
+        op = replace(op, param=stage.at_once) if stage.at_once > 1 else op
         scales = operands.scales_in_order(op, stage.operands)
         packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None
         weights = packed.weights if packed else plain_weights(op)

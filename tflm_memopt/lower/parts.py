@@ -55,7 +55,11 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
         yield Part.PIXELS
     if op.packing is Packing.MVE_DEPTHWISE and not _has_nine(op):
         yield Part.TAPS
+    if (at_once := _at_once(op)) > 1:
+        yield Part.AT_ONCE
     if op.packing is Packing.DSP_DEPTHWISE:
+        if at_once > 1:
+            yield Part.DSP_NINE
         yield kernel_choice.depthwise_part(op.window, made.width, op.tile)
     if op.packing is Packing.DSP_DENSE and made.channels // 2 % 3 != 0:
         yield Part.DSP_DIRECT
@@ -65,6 +69,12 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
         yield from _of_conv(op, source, made)
     if op.packing is Packing.NONE and op.kind is Kind.DEPTHWISE and not op.nibbles:
         yield from _of_depthwise(op, source, made)
+
+
+def _at_once(op: ProgramOp) -> int:
+    """Return the number of iterations of one pixel each that are computed at once."""
+    joins = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
+    return op.param if joins and op.tile == 1 and op.param > 1 else 1
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
@@ -85,7 +95,8 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> I
     kernel, channels = (op.window.kernel_h, op.window.kernel_w), source.channels
     if is_direct(op.packing, kernel, channels, made.channels, op.tile or made.width):
         yield Part.DSP_DIRECT
-        return
+        if _at_once(op) == 1:
+            return
     counts = _pixels_at_once(op, packed_values(op.packing, kernel, channels), made.width)
     yield from (PAIRS[n - 1] for n in counts)
     if op.tile == 0 and _is_pointwise(op, source, made) and (made.width > 1 or channels % QUAD == 0):
@@ -98,7 +109,9 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> I
 
 def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
     """Return the numbers of pixels that a convolution computes at once."""
-    wide = bool(op.param)
+    wide = op.param == 1
+    if _at_once(op) > 1:
+        return set(range(1, op.param + 1))
     if op.tile > 0:
         return set(range(1, packed_pixels(op.packing, values, op.tile, wide=wide) + 1))
     return set(kernel_choice.batches(op.packing, values, width, wide=wide))

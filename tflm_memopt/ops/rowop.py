@@ -442,8 +442,11 @@ class RowOp:
         """Whether the scratch of a packed convolution has room for all pixels that are computed at once."""
         return self.packing is Packing.DSP_CONV and self.param == 1
 
-    def scratch_bytes(self, columns: int) -> int:
-        """Return the bytes of scratch on one core if the kernel is packed. columns: columns that an iteration makes."""
+    def scratch_bytes(self, columns: int, at_once: int = 1) -> int:
+        """Return the bytes of scratch on one core if the kernel is packed.
+
+        columns: columns that an iteration makes. at_once: iterations that are computed at once.
+        """
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing is Packing.ESP_DEPTHWISE:
             return esp_depthwise_bytes(kernel, self.window.stride_w, self.reads[0].c, columns)
@@ -451,8 +454,10 @@ class RowOp:
             return self.reads[0].c
         if packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE):
             return 0
-        if is_direct(packing, kernel, self.reads[0].c, self.writes.c, columns):
+        if is_direct(packing, kernel, self.reads[0].c, self.writes.c, columns * at_once):
             return 0
+        if at_once > 1:
+            return 2 * packed_values(packing, kernel, self.reads[0].c) * at_once
         return tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns, wide=self.wide_tile)
 
     @property

@@ -76,6 +76,7 @@ class SearchPart(str, enum.Enum):
     TILED_GROUPS = "tiled groups"
     REVERSED_GROUPS = "reversed groups"
     GROUP_LAYOUTS = "layouts of single groups"
+    BATCHES = "pixels that are computed at once"
     LAYOUT = "the layout of the whole model"
 
 

@@ -8,6 +8,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
+from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.packings import alignment
@@ -25,7 +26,7 @@ from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedSta
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, joins
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
@@ -241,7 +242,54 @@ class Planner:
         found = self._laid_out(drafts, {}, budget)
         if self._options.reverse and self._may_be_lower(found.head, drafts, groups):
             found = _lower(found, self._laid_out(drafts, self._reversibles(groups), budget))
+        found = self._in_batches(found, drafts, groups, budget)
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
+
+    def _in_batches(
+        self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget
+    ) -> Plan:
+        """Return the plan with as many pixels of packed operators computed at once as its head allows."""
+        backward = self._reversibles(groups) if any(_is_reversed(step) for step in plan.steps) else {}
+        settled = [backward[i] if _is_reversed(step) else drafts[i] for i, step in enumerate(plan.steps)]
+        for number, (name, group) in groups.items():
+            step = plan.steps[number]
+            if not isinstance(step, Group) or not step.stripes:
+                continue
+            chain = self._reversed_chain(name, True).chain if step.is_reversed else self._chains[name]
+            best = replace(group, stages=step.stages, stripes=step.stripes)
+            each = [i for i in range(len(best.stages)) if joins(chain, best, i)]
+            for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):
+                for at_once in range(PACKED_PIXELS, best.stages[i].at_once, -1):
+                    if not budget.allows(SearchPart.BATCHES):
+                        return plan
+                    stages = list(best.stages)
+                    stages[i] = replace(stages[i], at_once=at_once)
+                    other = replace(best, stages=tuple(stages))
+                    draft = _draft(
+                        chain, other, self._whole[name], overlap=self._options.overlap, is_reversed=step.is_reversed
+                    )
+                    budget.spend(_work(draft))
+                    if self._placer.bound(draft) > plan.head:
+                        continue
+                    found = self._placed([*settled[:number], draft, *settled[number + 1 :]], plan.head, budget)
+                    if found.head <= plan.head:
+                        plan, settled[number], best = found, draft, other
+                        break
+        return plan
+
+    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget) -> Plan:
+        """Return the plan of these drafts with a quick layout. Any head up to `enough` is good enough."""
+        buffers, problem = self._placer.problem(drafts)
+        budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
+        placed = layout.place(
+            replace(problem, lower_bound=max(problem.lower_bound, enough)), seconds=0, budget=budget,
+            part=SearchPart.BATCHES,
+        )  # fmt: skip
+        proven = placed.top <= problem.lower_bound
+        return Plan(
+            tuple(d.step for d in drafts), tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven,
+            self._options.target, self._graph.passes, states=states(self._graph),
+        )  # fmt: skip
 
     @cached_property
     def _loops(self) -> dict[Group, Loops]:
@@ -397,6 +445,10 @@ def states(graph: RowGraph) -> tuple[PlacedState, ...]:
         if window:
             found.append(PlacedState(WINDOW, at, window.inferences, 0, 1, 0))
     return tuple(found)
+
+
+def _is_reversed(step: Step) -> bool:
+    return isinstance(step, Group) and step.is_reversed
 
 
 def _lower(forward: Plan, backward: Plan) -> Plan:

@@ -26,6 +26,10 @@ TMO_LINKAGE void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *o
 /* Computes run->unit like tmo_iterate_any(), but faster. It supports operators whose tiles or rows are single pixels: packed ones and,
  * in builds with TMO_FAST_PIXELS, convolutions, pools, additions and tables. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
+
+/* Computes these units of an operator at once: at least two and at most tmo_iterates_at_once(), of one pixel each. Changes run->unit. */
+TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
+TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *units, uint32_t n);
 #endif
 
 /* Computes run->unit with the fastest function that supports the operator. */

@@ -49,7 +49,7 @@ _Static_assert(sizeof(tmo_op) == 72 && offsetof(tmo_op, kind) == 0 && offsetof(t
                offsetof(tmo_op, table_rows) == 40 && offsetof(tmo_op, half_pixel_centers) == 40 && offsetof(tmo_op, resize_form) == 40 &&
                offsetof(tmo_op, select_form) == 40 && offsetof(tmo_op, transposed) == 40 && offsetof(tmo_op, tangent) == 40 &&
                offsetof(tmo_op, float_form) == 40 && offsetof(tmo_op, beta_bits) == 40 && offsetof(tmo_op, scale_bits) == 40 &&
-               offsetof(tmo_op, identity) == 40 && offsetof(tmo_op, wide_tile) == 40 && offsetof(tmo_op, weights) == 44 &&
+               offsetof(tmo_op, identity) == 40 && offsetof(tmo_op, at_once) == 40 && offsetof(tmo_op, weights) == 44 &&
                offsetof(tmo_op, table) == 44 && offsetof(tmo_op, message) == 44 && offsetof(tmo_op, copy) == 44 && offsetof(tmo_op, copied) == 44 &&
                offsetof(tmo_op, bias) == 48 && offsetof(tmo_op, curve) == 48 && offsetof(tmo_op, scales) == 48 &&
                offsetof(tmo_op, multipliers) == 52 && offsetof(tmo_op, shifts) == 56 && offsetof(tmo_op, accumulator) == 60 &&

@@ -47,7 +47,7 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Whether the scratch has room for all pixels that are computed at once, for any number of values. */
-static inline bool tmo_has_wide_tile(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && op->wide_tile == 1; }
+static inline bool tmo_has_wide_tile(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && op->at_once == 1; }
 
 /* Whether the last five pixels of a row with this many columns are computed by one pass over the weights: a wide tile has room for them, and
  * caches of constants hold the weights of a pair of channels between the first three pixels and the other two. */
@@ -112,6 +112,13 @@ static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_
   return n < columns ? n : columns > 0 ? columns : 1;
 }
 
+/* Returns the number of consecutive iterations of one pixel each that may be computed at once. */
+static TMO_ALWAYS_INLINE uint32_t tmo_at_once(const tmo_op *op) {
+  const bool nine = tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
+  if (!tmo_has_part(TMO_PART_AT_ONCE)) return 1;
+  return op->tile == 1 && op->at_once > 1 && (nine || tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) ? (uint32_t)op->at_once : 1;
+}
+
 /* Returns the scratch of an operator that computes pixels of `out` from pixels of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = tmo_packed_values(op, in->channels), columns = tmo_by_row(op) ? out->width : op->tile;
@@ -122,6 +129,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   if (tmo_packs_depthwise(op)) return in->channels;
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return values + 15;
   if (!tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_packs_bytes(op)) return 0;
+  if (tmo_at_once(op) > 1) return 2 * values * tmo_at_once(op);
   if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
   return (tmo_packs_bytes(op) ? 1 : 2) * values * (tmo_makes_five(op, values, columns) ? TMO_FIVE_PIXELS : tmo_packed_pixels(op, values, columns));
 }

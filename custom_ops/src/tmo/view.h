@@ -23,10 +23,12 @@ static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tens
   return (const int8_t *)(t->base == TMO_PROGRAM_BASE ? run->program : run->io[t->base - 1]); /* tmo_check(): programs are never written */
 }
 
+/* Returns copied weights. Few operators have them, so others do not keep registers for this function. */
+TMO_LINKAGE const int8_t *tmo_copied_weights(const tmo_run_state *run, const tmo_op *op);
+
 /* The weights, in the program or copied. */
 static TMO_ALWAYS_INLINE const int8_t *tmo_weights_of(const tmo_run_state *run, const tmo_op *op) {
-  if (!tmo_copies_weights(op)) return (const int8_t *)tmo_constant(run->program, op->weights);
-  return (const int8_t *)run->workspace + tmo_copied_of(run->program, op)->place;
+  return tmo_copies_weights(op) ? tmo_copied_weights(run, op) : (const int8_t *)tmo_constant(run->program, op->weights);
 }
 
 static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t tensor) {

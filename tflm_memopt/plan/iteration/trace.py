@@ -73,7 +73,7 @@ class Member:
     @cached_property
     def scratch_bytes(self) -> int:
         packed = not self.iterative and self.nest.channel_groups == 1
-        return self.op.scratch_bytes(self.nest.tile or self.op.writes.w) if packed else 0
+        return self.op.scratch_bytes(self.nest.tile or self.op.writes.w, self.stage.at_once) if packed else 0
 
     @property
     def pixel_bytes(self) -> int:
@@ -98,6 +98,25 @@ class Member:
         return int(
             (u.x1 - u.x0)[iteration[u.channel_group[iteration] < self.nest.channel_groups - self.nest.sums]].sum()
         )
+
+    @cached_property
+    def batches(self) -> tuple[Ints, Ints]:
+        """For each iteration, the first and the end of those computed at once: columns of a stripe, or parts of one."""
+        u, most = self.units, self.stage.at_once
+        number = np.arange(len(u), dtype=np.int64)
+        if most == 1:
+            return number, number + 1
+        made = (u.hi - u.lo)[u.stripe]
+        column, row = np.divmod(number - u.start[u.stripe], made)
+        pieces = -(-made // most)
+        high, wide = -(-made // pieces), np.maximum(most // made, 1)
+        first_column, first_row = column // wide * wide, row // high * high
+        end_column = np.minimum(first_column + wide, u.tiles)
+        first = u.start[u.stripe] + first_column * made + np.where(pieces > 1, first_row, 0)
+        end = np.where(
+            pieces > 1, np.minimum(first + high, first - first_row + made), u.start[u.stripe] + end_column * made
+        )
+        return first, end
 
     # values for all iterations, cached because they are needed repeatedly while a group grows
 
@@ -301,7 +320,8 @@ def traced(members: Sequence[Member], sinks: Sequence[int], source: InputSource 
 def prepend(trace: Trace, member: Member) -> Trace:
     """Add a producer at the front: it runs just before the demands that need its results."""
     demands, need = _demands(trace, member)
-    produced = np.maximum.accumulate(need)
+    first, end = member.batches
+    produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
     if member.nest.recomputes:  # skip to the requested stripe
         u = member.units
@@ -311,20 +331,22 @@ def prepend(trace: Trace, member: Member) -> Trace:
     if member.nest.recomputes:
         iteration = (produced - counts.cumsum()).repeat(counts) + number
 
-    # The producer's entries replace the demands that it satisfies: for each iteration its own demands, then the
-    # iteration itself.
+    # The producer's entries replace the demands that it satisfies: for each batch its own demands, then its iterations.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     room = np.ones(len(trace), dtype=np.int64)
     room[demands] = counts * len(pattern)
-    place = (demands - np.arange(len(demands))).repeat(counts) + number * len(pattern)
+    start, size = first[iteration], (end - first)[iteration]
+    slots, position = len(member.stage.operands), iteration - start
+    place = (demands - np.arange(len(demands))).repeat(counts) + (number - position) * len(pattern)
     entries, iterations = trace.entry.repeat(room), trace.iteration.repeat(room)
     for step, entry in enumerate(pattern):
-        entries[place + step], iterations[place + step] = entry, iteration
+        at = place + (size * slots + position if step == slots else position * slots + step)
+        entries[at], iterations[at] = entry, iteration
     inputs = member.op.inputs
     mine = {t: tuple((member, k) for k, u in enumerate(inputs) if u == t) for t in inputs}
     readers = {**trace.readers_of, **{t: (*new, *trace.readers(t)) for t, new in mine.items()}}
     longer = Trace((member, *trace.members), entries, iterations, trace.wanted, readers, trace.source)
-    longer._iterations[member.key] = place + len(pattern) - 1, iteration
+    longer._iterations[member.key] = at, iteration
     return longer
 
 

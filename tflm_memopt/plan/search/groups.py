@@ -15,6 +15,7 @@ import numpy as np
 
 from tflm_memopt.format.limits import MAX_IO, MAX_KERNEL_H
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.iteration.liveness import (
@@ -165,6 +166,32 @@ class Candidate:
     def geometry(self) -> Candidate:
         """The group without its bytes, for comparisons."""
         return replace(self, nbytes=0, is_reversed=False)
+
+
+NINE_TAPS = 9
+"""Taps of the depthwise convolutions that compute several pixels with any windows at once."""
+
+
+def joins(chain: Chain, group: Candidate, number: int) -> bool:
+    """Return whether a stage of a group may compute several pixels at once.
+
+    A depthwise convolution reads its input while it writes, so both tensors must be in rolling buffers.
+    """
+    stage, op = group.stages[number], chain.ops[group.first + number]
+    if stage.nest.tile != 1 or not stage.runs_packed(op):
+        return False
+    inside = any(before.output == op.inputs[0] for before in chain.ops[group.first : group.first + number])
+    nine = op.packing is Packing.DSP_DEPTHWISE and op.window.kernel_h * op.window.kernel_w == NINE_TAPS
+    return op.packing is Packing.DSP_CONV or (nine and inside and not chain.outlives(op.output, group.last))
+
+
+def joined(chain: Chain, group: Candidate, at_once: int) -> Candidate:
+    """Return the group with up to `at_once` pixels computed at once, where kernels can."""
+    stages = (
+        replace(stage, at_once=at_once) if joins(chain, group, number) else stage
+        for number, stage in enumerate(group.stages)
+    )
+    return replace(group, stages=tuple(stages)) if at_once > 1 else group
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Stage
+from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.groups import Candidate, Chain
 from tflm_memopt.plan.search.links import Links, links
 from tflm_memopt.plan.search.tiles_labels import Label, Trail, Visit
@@ -35,18 +36,19 @@ def tiled_ending(
         return []
     total = sum(op.macs for op in chain.ops)
     grain, slack = int(total * settings.epsilon), int(total * (settings.max_overhead - 1))
-    groups = Search(chain, joined, settings, last, limit, slack, grain, budget).groups()
+    found = Search(chain, joined, settings, last, limit, slack, grain, budget).groups()
     return [
-        _candidate(chain, joined, (first, last), label, settings.tile)
-        for first, labels in groups.items()
+        _candidate(chain, joined, (first, last), label, settings)
+        for first, labels in found.items()
         if chain.can_cut(first, last)
         for label in labels
     ]
 
 
-def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label, tile: int) -> Candidate:
+def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label, settings: Settings) -> Candidate:
     """Return the group in the executor's form, with stripes numbered from 0."""
     nbytes, macs, trail = label
+    tile = settings.tile
     visits = _visits(trail)
     base = -min(v.state.first for v in visits)
     running = next((v for v in visits if v.iterative), visits[-1])
@@ -60,7 +62,7 @@ def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label
             whole = _at_once(op, nest, visit.iterative) if stripes == 1 else nest
             stages.append(Stage(chain.keys[i], joined.operands[i], visit.iterative, whole))
         behind |= visit.iterative
-    return Candidate(*where, nbytes, macs, tuple(stages), stripes)
+    return groups.joined(chain, Candidate(*where, nbytes, macs, tuple(stages), stripes), settings.at_once)
 
 
 def _nests(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[LoopNest]:

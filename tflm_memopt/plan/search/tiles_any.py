@@ -16,7 +16,7 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Stage
-from tflm_memopt.plan.search.groups import Candidate, Chain, exact_bytes
+from tflm_memopt.plan.search.groups import Candidate, Chain, exact_bytes, joined
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.plan.search.tiles_search import heights
 from tflm_memopt.rowgraph.graph import Space
@@ -67,7 +67,7 @@ def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget 
         budget.spend(PIXEL_SECONDS * pixels)
         stages = _stages(ops, group.stages, driver, _Rows(height, height), -(-seen.h // height), settings.tile)
         if stages:
-            found = replace(group, stages=stages[0], stripes=stages[1])
+            found = joined(chain, replace(group, stages=stages[0], stripes=stages[1]), settings.at_once)
             yield replace(found, nbytes=exact_bytes(chain, found))
 
 

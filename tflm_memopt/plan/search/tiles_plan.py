@@ -37,6 +37,8 @@ class Settings:
     """Maximum number of rows of a map that is also tried as one stripe."""
     tile: int = 1
     """Number of columns per iteration. A large number means the full width."""
+    at_once: int = 1
+    """Limit of the pixels that consecutive iterations compute at once."""
     cache: bool = True
     """Whether the overlap of two stripes may be kept."""
     recompute: bool = True
