@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of packed convolutions for Armv7E-M's DSP extension: tmo_dsp_pairs_1 .. _4 of tmo/packed.h, bit for bit their twins in C.
+/* The core of packed convolutions for Armv7E-M's DSP extension: tmo_dsp_pairs_1 .. _5 of tmo/packed.h, bit for bit their twins in C.
  *
  * A weight word holds 256 * B + A for two values and the two channels of a pair. SXTB16 yields the A of both; SMLAD with the word itself
  * adds up 256 * B + A. So one load and one SXTB16 serve two channels and all pixels. Of the sums, A is one, B the difference over 256.
