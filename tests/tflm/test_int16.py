@@ -10,17 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
 from moving import transpose_conv
-from tflm.test_operators import activations, assert_equal, paddings, pairs
+from tflm.test_elementwise import PARTS, images
+from tflm.test_operators import POOLS, Options, activations, assert_equal, fitting, pools
 
 from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import to_row_ops
 
 EXAMPLES = settings(max_examples=examples(20))
-images = st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 5))
 scales = st.floats(2**-12, 2**-2, width=32)
-PARTS = [(1, 2, 3), (1,), (2,), (3,), (1, 2), (2, 3), (1, 3), ()]
-"""Dimensions in which an operand is as large as the output."""
 
 
 @EXAMPLES
@@ -70,17 +68,10 @@ def test_products_of_matrices(
 
 
 @EXAMPLES
-@given(kind=st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"]), shape=images, kernel=pairs, stride=pairs,
-       padding=paddings, activation=activations, scale=scales)  # fmt: skip
-def test_pools(
-    kind: str, shape: tuple[int, ...], kernel: tuple[int, int], stride: tuple[int, int], padding: str, activation: str,
-    scale: float,
-) -> None:  # fmt: skip
+@given(kind=st.sampled_from(POOLS), shape=images, options=pools, scale=scales)
+def test_pools(kind: str, shape: tuple[int, ...], options: Options, scale: float) -> None:
     net = Net(activations="INT16")
-    x = net.input(shape, (scale, 0))
-    if any(k > size for k, size in zip(kernel, shape[1:3], strict=True)):
-        padding = "SAME"
-    y = net.pool(x, kind=kind, kernel=kernel, stride=stride, padding=padding, activation=activation)
+    y = net.pool(net.input(shape, (scale, 0)), kind=kind, **fitting((shape[1], shape[2]), options))
     assert_equal(net.model(y))
 
 

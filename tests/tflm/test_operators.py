@@ -8,7 +8,7 @@ Hypothesis prints the smallest failing case.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from ai_edge_litert import schema_py_generated as schema
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import Affine, Net, out_size
+from models import Affine, Net, Pair, out_size
 from numpy.typing import NDArray
 
 import tflm_memopt
@@ -73,55 +73,42 @@ def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
             np.testing.assert_array_equal(b[0], a)
 
 
-def fits(size: tuple[int, int], kernel: tuple[int, int], dilation: tuple[int, int], padding: str) -> bool:
-    """Return whether a VALID window fits the input."""
-    return padding == "SAME" or all(
-        out_size(n, k, 1, d, padding) > 0 for n, k, d in zip(size, kernel, dilation, strict=True)
-    )
+POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+POOLED = {"kernel": pairs, "stride": pairs, "padding": paddings, "activation": activations}
+WEIGHTED = {**POOLED, "dilation": dilations, "per_channel": st.booleans(), "bias": st.booleans()}
+pools, windows = st.fixed_dictionaries(POOLED), st.fixed_dictionaries(WEIGHTED)
+Options: TypeAlias = dict[str, Any]
+
+
+def fitting(size: Pair, options: Options) -> Options:
+    """Return the options of an operator, with SAME instead of VALID padding if its window is larger than the input."""
+    spans = zip(size, options["kernel"], options.get("dilation", (1, 1)), strict=True)
+    return options if all(out_size(n, k, 1, d, "VALID") > 0 for n, k, d in spans) else options | {"padding": "SAME"}
 
 
 @EXAMPLES
-@given(size=sizes, c=channels, out=channels, kernel=pairs, stride=pairs, dilation=dilations, padding=paddings,
-       activation=activations, per_channel=st.booleans(), bias=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
-def test_conv_2d(
-    size: tuple[int, int], c: int, out: int, kernel: tuple[int, int], stride: tuple[int, int],
-    dilation: tuple[int, int], padding: str, activation: str, per_channel: bool, bias: bool, affine: Affine, seed: int,
-) -> None:  # fmt: skip
-    if not fits(size, kernel, dilation, padding):
-        padding = "SAME"
+@given(size=sizes, c=channels, out=channels, options=windows, affine=affines, seed=seeds)
+def test_conv_2d(size: Pair, c: int, out: int, options: Options, affine: Affine, seed: int) -> None:
     net = Net(seed)
-    x = net.input((1, *size, c), affine)
-    y = net.conv2d(x, out, kernel=kernel, stride=stride, dilation=dilation, padding=padding, activation=activation,
-                   per_channel=per_channel, bias=bias)  # fmt: skip
-    assert_equal(net.model(y))
+    assert_equal(net.model(net.conv2d(net.input((1, *size, c), affine), out, **fitting(size, options))))
 
 
 @EXAMPLES
-@given(size=sizes, c=channels, out=channels, multiplier=st.integers(1, 3), kernel=pairs, stride=pairs,
-       dilation=dilations, padding=paddings, activation=activations, per_channel=st.booleans(), bias=st.booleans(),
-       scale=scales, seed=seeds)  # fmt: skip
+@given(size=sizes, c=channels, out=channels, multiplier=st.integers(1, 3), options=windows, scale=scales, seed=seeds)
 def test_int16_activations(
-    size: tuple[int, int], c: int, out: int, multiplier: int, kernel: tuple[int, int], stride: tuple[int, int],
-    dilation: tuple[int, int], padding: str, activation: str, per_channel: bool, bias: bool, scale: float, seed: int,
-) -> None:  # fmt: skip
-    if not fits(size, kernel, dilation, padding):
-        padding = "SAME"
+    size: Pair, c: int, out: int, multiplier: int, options: Options, scale: float, seed: int
+) -> None:
     net = Net(seed, activations="INT16")
-    x = net.input((1, *size, c), (scale, 0))
-    y = net.conv2d(x, out, kernel=kernel, stride=stride, dilation=dilation, padding=padding, activation=activation,
-                   per_channel=per_channel, bias=bias)  # fmt: skip
-    z = net.depthwise_conv2d(
-        y, multiplier=multiplier, kernel=kernel, dilation=dilation, activation=activation, bias=bias
-    )
-    z = net.add(z, net.conv2d(z, net.shape(z)[-1]), activation=activation)
-    assert_equal(net.model(net.fully_connected(z, 5, per_channel=per_channel, bias=bias)))
+    y = net.conv2d(net.input((1, *size, c), (scale, 0)), out, **fitting(size, options))
+    same = options | {"stride": (1, 1), "padding": "SAME", "per_channel": True}
+    z = net.depthwise_conv2d(y, multiplier=multiplier, **same)
+    z = net.add(z, net.conv2d(z, net.shape(z)[-1]), activation=options["activation"])
+    assert_equal(net.model(net.fully_connected(z, 5, per_channel=options["per_channel"], bias=options["bias"])))
 
 
 @EXAMPLES
 @given(size=sizes, c=channels, out=channels, kernel=pairs, affine=affines, seed=seeds)
-def test_int4_filters(
-    size: tuple[int, int], c: int, out: int, kernel: tuple[int, int], affine: Affine, seed: int
-) -> None:
+def test_int4_filters(size: Pair, c: int, out: int, kernel: Pair, affine: Affine, seed: int) -> None:
     net = Net(seed)
     x = net.input((1, *size, c), affine)
     y = net.int4(net.conv2d(x, out, kernel=kernel))
@@ -130,20 +117,11 @@ def test_int4_filters(
 
 
 @EXAMPLES
-@given(size=sizes, c=st.integers(1, 5), multiplier=st.integers(1, 3), kernel=pairs, stride=pairs, dilation=dilations,
-       padding=paddings, activation=activations, per_channel=st.booleans(), bias=st.booleans(), affine=affines,
-       seed=seeds)  # fmt: skip
-def test_depthwise_conv_2d(
-    size: tuple[int, int], c: int, multiplier: int, kernel: tuple[int, int], stride: tuple[int, int],
-    dilation: tuple[int, int], padding: str, activation: str, per_channel: bool, bias: bool, affine: Affine, seed: int,
-) -> None:  # fmt: skip
-    if not fits(size, kernel, dilation, padding):
-        padding = "SAME"
+@given(size=sizes, c=st.integers(1, 5), multiplier=st.integers(1, 3), options=windows, affine=affines, seed=seeds)
+def test_depthwise_conv_2d(size: Pair, c: int, multiplier: int, options: Options, affine: Affine, seed: int) -> None:
     net = Net(seed)
     x = net.input((1, *size, c), affine)
-    y = net.depthwise_conv2d(x, multiplier=multiplier, kernel=kernel, stride=stride, dilation=dilation, padding=padding,
-                             activation=activation, per_channel=per_channel, bias=bias)  # fmt: skip
-    assert_equal(net.model(y))
+    assert_equal(net.model(net.depthwise_conv2d(x, multiplier=multiplier, **fitting(size, options))))
 
 
 @EXAMPLES
@@ -169,27 +147,16 @@ def test_add(shape: tuple[int, ...], activation: str, a: Affine, b: Affine, rati
 
 
 @EXAMPLES
-@given(kind=st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"]), size=sizes, c=channels, kernel=pairs, stride=pairs,
-       padding=paddings, activation=activations, affine=affines)  # fmt: skip
-def test_pools(
-    kind: str, size: tuple[int, int], c: int, kernel: tuple[int, int], stride: tuple[int, int], padding: str,
-    activation: str, affine: Affine,
-) -> None:  # fmt: skip
-    if not fits(size, kernel, (1, 1), padding):
-        padding = "SAME"
+@given(kind=st.sampled_from(POOLS), size=sizes, c=channels, options=pools, affine=affines)
+def test_pools(kind: str, size: Pair, c: int, options: Options, affine: Affine) -> None:
     net = Net()
-    x = net.input((1, *size, c), affine)
-    assert_equal(
-        net.model(net.pool(x, kind=kind, kernel=kernel, stride=stride, padding=padding, activation=activation))
-    )
+    assert_equal(net.model(net.pool(net.input((1, *size, c), affine), kind=kind, **fitting(size, options))))
 
 
 @EXAMPLES
 @given(size=sizes, c=channels, axes=st.sampled_from([(1,), (2,), (1, 2), (2, 1)]), keep=st.booleans(), a=affines,
        ratio=st.floats(2**-5, 64, width=32), zero_point=zero_points)  # fmt: skip
-def test_mean(
-    size: tuple[int, int], c: int, axes: tuple[int, ...], keep: bool, a: Affine, ratio: float, zero_point: int
-) -> None:
+def test_mean(size: Pair, c: int, axes: tuple[int, ...], keep: bool, a: Affine, ratio: float, zero_point: int) -> None:
     net = Net()
     x = net.input((1, *size, c), a)
     y = net.mean(x, axes, keep=keep, out=(float(np.float32(a[0] * ratio)), zero_point))
@@ -209,7 +176,7 @@ def test_softmax(shape: tuple[int, ...], a: Affine, beta: float) -> None:
        amounts=st.tuples(*[st.integers(0, 2)] * 4), depthwise=st.booleans(), stride=pairs, padding=paddings,
        explicit=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
 def test_folded_pad(
-    size: tuple[int, int], c: int, amounts: tuple[int, int, int, int], depthwise: bool, stride: tuple[int, int],
+    size: Pair, c: int, amounts: tuple[int, int, int, int], depthwise: bool, stride: Pair,
     padding: str, explicit: bool, affine: Affine, seed: int,
 ) -> None:  # fmt: skip
     net, (top, bottom, left, right) = Net(seed), amounts
@@ -228,7 +195,7 @@ def test_folded_pad(
 @given(size=st.tuples(st.integers(1, 8), st.integers(1, 8)), c=st.integers(2, 5), multiplier=st.integers(1, 3),
        stride=pairs, padding=paddings, per_channel=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
 def test_a_group_for_each_channel(
-    size: tuple[int, int], c: int, multiplier: int, stride: tuple[int, int], padding: str, per_channel: bool,
+    size: Pair, c: int, multiplier: int, stride: Pair, padding: str, per_channel: bool,
     affine: Affine, seed: int,
 ) -> None:  # fmt: skip
     net = Net(seed)
