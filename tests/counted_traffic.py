@@ -18,7 +18,7 @@ from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.lower.traffic import BytesMoved, shares
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.kinds import KINDS, Constants
-from tflm_memopt.runtime import host
+from tflm_memopt.runtime import guard, host, host_model
 from tflm_memopt.runtime.host import ExecutedUnit
 from tflm_memopt.runtime.regions import regions
 
@@ -35,6 +35,16 @@ def counted(model: Model) -> BytesMoved:
         outputs = [model.graph.tensors[t].nbytes for t in region.outputs]
         total += of_program(region.program, [np.zeros(n, np.int8) for n in sizes], outputs)
     return total
+
+
+def assert_equal_outputs(before: Model, after: Model) -> None:
+    """Compare two int8 models on random inputs: in separate buffers, and in an arena between canaries."""
+    rng = np.random.default_rng(1)
+    inputs = [rng.integers(-128, 128, (3, *before.graph.tensors[t].shape), np.int8) for t in before.graph.inputs]
+    expected, got = (host_model.run_model(m.graph, inputs, 3) for m in (before, after))
+    assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
+    done, problem = guard.guarded_runs(after, [[stack[r] for stack in inputs] for r in range(3)], seed=1)
+    assert done == 3, problem
 
 
 def of_program(data: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> BytesMoved:
