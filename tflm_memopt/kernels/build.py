@@ -106,10 +106,10 @@ class Builder:
             )
         self._say(When(at, Index.of(extent), tuple(body)))
 
-    def reg_alloc(self, kind: Type, name: str = "") -> Reg:
+    def reg_alloc(self, kind: Type) -> Reg:
         """Return a new, uninitialised register."""
         self.registers += 1
-        return Reg(name or f"r{self.registers}", kind)
+        return Reg(f"r{self.registers}", kind)
 
     def ram_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
         """Load an element of a tensor in RAM. by: number of elements to skip."""

@@ -137,19 +137,14 @@ def add_tensor(
     return len(tensors) - 1
 
 
-def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None, version: int = 1) -> int:
+def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> int:
     """Return the index of an operator code, added if missing. operator: schema name (CONV_2D, CUSTOM)."""
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
-        if _code(known) == code and text(known.customCode) == (custom_code or "") and known.version == version:
+        if _code(known) == code and text(known.customCode) == (custom_code or "") and known.version == 1:
             return index
-    new = schema.OperatorCodeT(
-        deprecatedBuiltinCode=min(code, PLACEHOLDER_FOR_GREATER),
-        builtinCode=code,
-        customCode=custom_code,
-        version=version,
-    )
-    tree.operatorCodes.append(new)
+    placeholder = min(code, PLACEHOLDER_FOR_GREATER)
+    tree.operatorCodes.append(schema.OperatorCodeT(placeholder, custom_code, version=1, builtinCode=code))
     return len(tree.operatorCodes) - 1
 
 

@@ -43,7 +43,7 @@ def _conjuncts(unit: ParsedFile, condition: Cursor) -> Iterator[Cursor]:
 
 
 def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]]:
-    """Return the directions of the steps of each variable that is set; 0 stands for any other change."""
+    """Return the signs of the steps of each variable that is set; 0 is for any other change."""
     found: dict[str, set[int]] = {}
     for cursor in (inner for part in repeated for inner in part.walk_preorder()):
         children = list(cursor.get_children())

@@ -137,7 +137,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Late readers with the number of an input: another input of the reader depends on all of this input."""
+        """Late readers, each with the number of an input on all of which another of its inputs depends."""
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps

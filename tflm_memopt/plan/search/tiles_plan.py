@@ -50,7 +50,7 @@ class Settings:
     max_overhead: float = 4.0
     """Limit of the multiply-accumulates as a multiple of the original's."""
     epsilon: float = 1e-4
-    """Fraction of the original's multiply-accumulates by which a label must beat one with fewer bytes."""
+    """Fraction of the original's multiply-accumulates that a label must save against one with fewer bytes."""
 
     @property
     def once(self) -> Settings:

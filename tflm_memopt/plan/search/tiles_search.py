@@ -67,7 +67,7 @@ class Search:
     slack: int
     """Limit of a group's multiply-accumulates beyond those of the original."""
     grain: int
-    """Number of multiply-accumulates by which a label must beat another one with fewer bytes."""
+    """Multiply-accumulates that a label must save against another one with fewer bytes."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
     """Cache of _through()."""
