@@ -204,19 +204,20 @@ def in_loops(counted: Sequence[Counted]) -> list[Counted]:
     """Return the counts of operators as parts of whole runs, which take fewer instructions than single steps.
 
     Operators are counted step by step. A step takes a constant number of instructions more than an iteration inside a
-    run's loops. Packed convolutions with whole rows run several tiles of a row at once only in loops.
+    run's loops. Only loops run several iterations of a packed operator at once, and what that saves is divided by rough
+    figures of each operator's share.
     """
-    whole = [c for c in counted if not _keeps(c.sample) and not any(map(_runs_along, c.sample.work))]
+    whole = [c for c in counted if not _keeps(c.sample) and not any(map(_saved, c.sample.work))]
     steps = np.array([[_iterations(c.sample), 1] for c in whole], float).reshape(-1, 2)
     more = np.array([sum(c.operators) - c.total for c in whole], float)
     (each, start), *_ = np.linalg.lstsq(steps, more, rcond=None)
     done = []
     for c in counted:
-        along = sum(w.iterations for w in c.sample.work if _runs_along(w))
+        saved = [0.0 if _keeps(c.sample) else _saved(w) for w in c.sample.work]
         left = sum(c.operators) - c.total - start - each * _iterations(c.sample)
-        apart = max(0.0, left / along) if along and not _keeps(c.sample) else 0.0
+        share = max(0.0, left / sum(saved)) if any(saved) else 0.0
         counts = [
-            n - w.iterations * (each + apart * _runs_along(w)) for w, n in zip(c.sample.work, c.operators, strict=True)
+            n - w.iterations * each - share * one for w, n, one in zip(c.sample.work, c.operators, saved, strict=True)
         ]
         total = c.total - each * _iterations(c.sample) if _keeps(c.sample) else c.total
         done.append(replace(c, operators=tuple(max(0, round(n)) for n in counts), total=round(total)))
@@ -227,9 +228,16 @@ def _iterations(sample: Sample) -> float:
     return sum(w.iterations for w in sample.work)
 
 
-def _runs_along(done: Work) -> bool:
-    """Return whether loops may run several iterations of an operator at once."""
-    return "along" in done.kernel.split()
+def _saved(done: Work) -> float:
+    """Return roughly how many instructions an operator saves if loops run several of its iterations at once."""
+    words = done.kernel.split()
+    if "joined" in words:
+        return (done.iterations - done.batches) * (CALL + WEIGHT * done.weights / done.batches)
+    return CALL * done.iterations if "along" in words else 0.0
+
+
+CALL, WEIGHT = 200, 0.35
+"""Rough instructions of a call of a kernel, and of a weight that is read again."""
 
 
 def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:

@@ -44,8 +44,18 @@ def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
     source = trace.source.tensor if trace.source else None
     return _windowed(
         m, executed, backwards=border and is_reversed, in_one_piece=not m.stripes or (border and not is_reversed),
-        elsewhere=m.op.stateful or source in m.op.inputs,
+        elsewhere=m.op.stateful or source in m.op.inputs, calls=_calls(trace, m),
     )  # fmt: skip
+
+
+def _calls(trace: Trace, m: Member) -> int:
+    """Return the number of calls of a kernel that computes several iterations at once, or 0 if none does."""
+    number = trace.order(m.key)
+    if m.stage.at_once == 1 or not len(number):
+        return 0
+    starts = np.flatnonzero(np.diff(number, prepend=-2) != 1)
+    calls = int((-(-np.diff(starts, append=len(number)) // m.stage.at_once)).sum())
+    return calls if calls < len(number) else 0
 
 
 def _name(m: Member, *words: str) -> str:
@@ -112,7 +122,7 @@ def _by_access(m: Member, executed: Ints) -> Work:
     return in_fours(done, op.writes.c) if op.traits.biased else done
 
 
-def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool, elsewhere: bool) -> Work:
+def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool, elsewhere: bool, calls: int) -> Work:
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
@@ -129,7 +139,7 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
         x0=m.units.x0[executed], x1=m.units.x1[executed], high=high,
         wide=_clipped(np.arange(op.writes.w), w.stride_w, w.pad_left, w.kernel_w, w.dilation_w, op.reads[0].w),
         in_one_piece=in_one_piece, whole=m.nest.channel_groups == 1, complete=not m.nest.sums,
-        in_arena=not elsewhere, backwards=backwards,
+        in_arena=not elsewhere, backwards=backwards, calls=0 if elsewhere or backwards else calls,
     )  # fmt: skip
     pixels = windows.pixels
     taps = pixels * w.kernel_h * w.kernel_w if packed in _PADDED else windows.taps

@@ -33,7 +33,7 @@ def _values(w: Windows, packed: Packing) -> int:
 def _dsp_conv(w: Windows, done: Work) -> Work:
     """Model tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
-    batches, _ = _batches(w, Packing.DSP_CONV, values)
+    batches = w.calls or _batches(w, Packing.DSP_CONV, values)[0]
     pairs = -(-w.out_channels // 2)
     done = replace(
         done,
@@ -43,6 +43,8 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         odd=batches * (w.out_channels % 2),
         batches=batches,
     )
+    if w.calls:
+        return _from_pixels(w, named(done, "joined"))
     if is_direct(Packing.DSP_CONV, kernel, w.in_channels, w.out_channels, w.columns):
         return named(replace(done, read=0), "direct")
     along = ["along"] * (w.in_one_piece and not w.rows)
@@ -220,6 +222,12 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
     """Model tmo_dsp_depthwise.S, four channels and three taps at once. tmo_dsp_3x3.S and _nine.S compute nine taps."""
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
+    if w.calls:
+        fours = -(-w.out_channels // 4)
+        return replace(
+            named(done, "joined"), macs=3 * w.pixels * fours, loops=w.calls * fours, pieces=w.pixels * fours,
+            runs=w.pixels, swept=w.pixels * taps, batches=w.calls,
+        )  # fmt: skip
     part = kernel_choice.depthwise_part(window, len(w.wide), 0 if w.rows else w.columns)
     if part is not Part.DSP_TAPS:
         return named(_dsp_3x3(w, done), "3x3") if part is Part.DSP_3X3 else named(_dsp_nine(w, done), "nine")

@@ -44,6 +44,8 @@ class Windows:
     """Whether each iteration makes outputs instead of int32 sums."""
     in_arena: bool
     """Whether no operand is in a state or outside the arena."""
+    calls: int
+    """Number of calls of a kernel that computes several iterations at once, or 0."""
     backwards: bool
     """Whether the input comes from outside a reversed group, which starts at its last pixel."""
 
