@@ -6,11 +6,10 @@ oldest twice, and the accesses repeat. The code shares nothing with the planner.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from math import gcd
 from typing import NamedTuple
 
-from tflm_memopt.check.sums import check_sums
 from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, StateRollingBuffer
@@ -144,3 +143,32 @@ class StateReplay:
                         f"{who}, row {row} of state {state.tensor}: inference {step} after a reset finds "
                         f"{'no row' if found is FILL else f'row {found - step * new}'}"
                     )
+
+
+def check_sums(ops: Collection[RowOp]) -> None:
+    """Raise PlanError if a mean over a sliding window may include rows outside the window.
+
+    Each inference adds new rows and subtracts the oldest ones, which the new rows replace in the buffer. So the sums
+    stay those of the buffer's rows if both start with zeros. The buffer's replay shows that these rows are the oldest.
+    """
+    writers = {op.state_write.tensor: op for op in ops if op.state_write}
+    for op in ops:
+        if op.traits.runs_along and (wrong := _wrong_sums(op, writers.get(op.inputs[1]))):
+            raise PlanError(f"{op.name}: {wrong}")
+
+
+def _wrong_sums(op: RowOp, writer: RowOp | None) -> str:
+    """Return what is wrong with an operator's running sums, or ""."""
+    new, older, *_ = (rows.h for rows in op.reads)
+    if writer is None or writer.state_write is None or (writer.inputs[0], writer.reads[0].h) != (op.inputs[0], new):
+        return "no rolling buffer keeps the rows that it adds"
+    if (
+        writer.state_write.fill
+        or [rolling_buffer.fill for rolling_buffer in op.updates] != [0]
+        or writer.state_write.rows.h != older
+    ):
+        return "its sums do not start as those of the rolling buffer's rows"
+    if [op.rows_read(k, 0) for k in (0, 1, len(op.inputs) - 1)] != [(0, new), (0, new), (0, 1)] or new > older:
+        return "it subtracts other rows than those that leave"
+    counted = new + older + sum(rows.h for rows in op.reads[2:-1])
+    return "" if op.window.kernel_h == counted else f"it divides by {op.window.kernel_h} rows, but adds {counted}"

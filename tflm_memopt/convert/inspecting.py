@@ -6,14 +6,14 @@ No plan is made.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from tflm_memopt.analysis.diagnosis import diagnose
-from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.answers.inspection import Inspection, OperatorReport, TensorReport
 from tflm_memopt.convert.annotation import annotate, dead_channels, find_regions, left_whole, refused, waiting
 from tflm_memopt.emit.firmware import firmware_of
 from tflm_memopt.files import GivenModel, loaded
-from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import GENERIC
@@ -57,7 +57,7 @@ def inspection(
     rows = {op.index: s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)}
     parts = find_regions(annotated, fold=True)
     dead = dead_channels(annotated, parts) if parts else {}
-    live = live_bytes(graph)
+    live = _live_bytes(graph)
     operators = tuple(_operators(graph, annotated, rows, dead, live))
     return Inspection(
         model=name,
@@ -114,3 +114,27 @@ def _operators(
             str(refused) if refused else "",
             refused.hint if refused else "",
         )
+
+
+def _live_bytes(graph: Graph) -> list[int]:
+    """Return, for each operator, the bytes of the activations that are live while it runs, including operands and
+    results.
+
+    Inputs are live from the start to their last use, and outputs from their producer to the end, as in TFLM
+    (micro_allocation_info.cc).
+    """
+    first: dict[TensorId, int] = dict.fromkeys(graph.inputs, 0)
+    last: dict[TensorId, int] = {}
+    for i, op in enumerate(graph.ops):
+        for t in op.outputs:
+            first.setdefault(t, i)
+        for t in (*op.inputs, *op.outputs):
+            last[t] = i
+    last.update(dict.fromkeys(graph.outputs, len(graph.ops) - 1))
+    planned = [t for t in first if t in last and not graph.tensors[t].constant and not graph.tensors[t].variable]
+    change = [0] * (len(graph.ops) + 1)
+    for t in planned:
+        if first[t] <= last[t]:
+            change[first[t]] += graph.tensors[t].nbytes
+            change[last[t] + 1] -= graph.tensors[t].nbytes
+    return [*accumulate(change[: len(graph.ops)])]

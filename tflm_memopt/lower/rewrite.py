@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from flatbuffers import flexbuffers
 
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower import builtin
-from tflm_memopt.lower.custom_options import options
 from tflm_memopt.lower.lowering import CustomOp, lower, workspace
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model import writer
@@ -109,7 +109,7 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
         place = writer.add_buffer(tree, data)
         inputs.append(writer.add_tensor(tree, f"tmo/pauses_{position}", (len(pauses),), "INT32", buffer=place))
         inputs.append(writer.add_tensor(tree, f"tmo/paused_{position}", STREAM_STATE, "INT32", variable=True))
-    return writer.operator(opcode, (*inputs, constant), outputs, options(custom))
+    return writer.operator(opcode, (*inputs, constant), outputs, _options(custom))
 
 
 def _place_input(tree: Any, graph: RowGraph) -> None:
@@ -155,3 +155,30 @@ def programs(rewritten: Graph) -> Sequence[bytes]:
             data = next(rewritten.tensors[t].data for t in reversed(op.inputs) if rewritten.tensors[t].data is not None)
             found.append(b"" if data is None else data.tobytes())
     return found
+
+
+MOST_LINES = 32
+"""Limit of groups that a custom operator describes."""
+
+
+def _options(custom: CustomOp) -> bytes:
+    """Return a FlexBuffer map with a line of text for each group. The text is limited, since it takes flash."""
+    words = {f"group {n}": _described(group) for n, group in enumerate(custom.groups[:MOST_LINES])}
+    if len(custom.groups) > MOST_LINES:
+        words["more"] = f"{len(custom.groups) - MOST_LINES} groups"
+    return bytes(flexbuffers.Dumps(words))
+
+
+def _described(group: PlannedGroup) -> str:
+    """Describe one group: its operators by their index in the original model, and the rows that it keeps."""
+    plan, stripes = group.plan, group.step.stripes
+    makers = {op.output: f"op {op.sources[0]}" for op in group.ops}
+    chain = ", ".join(f"{op.sources[0]} {op.name}" for op in group.ops)
+    rolling_buffers = [
+        f"{buffer.nbytes} B of {makers.get(buffer.key, 'the input')}"
+        + (f" ({buffer.depth} rows)" if buffer.depth else "")
+        for buffer in (plan.buffers[i] for i in plan.alive[group.number])
+        if buffer.role is Role.ROLLING_BUFFER and buffer.first == group.number
+    ]
+    how = f"in {stripes} stripes" if stripes else "row by row"
+    return f"ops {chain}; {how}" + (f"; keeps {', '.join(rolling_buffers)}" if rolling_buffers else "")

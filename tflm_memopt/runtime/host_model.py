@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.format.codes import InputPlace
-from tflm_memopt.lower.reference import reference_program
+from tflm_memopt.lower import operands
+from tflm_memopt.lower.program import Program, ProgramGroup, ProgramOp, ProgramTensor
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.graph import Graph, Op, TensorId, zeros_like
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.model.reader import describe, is_region
-from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp, Rows
+from tflm_memopt.plan.loops import Iteration, Repeat
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import Support, View, to_row_ops
 from tflm_memopt.runtime import convert, host, regions
@@ -69,7 +72,7 @@ def compile_steps(graph: Graph) -> list[Step]:
 def _step(graph: Graph, op: Op, support: Mapping[int, Support]) -> Step:
     known = support[op.index]
     if isinstance(known, RowOp):
-        return _program(reference_program(known), known.inputs, (known.output,), graph)
+        return _program(_reference_program(known), known.inputs, (known.output,), graph)
     if isinstance(known, View):
         return _view(known)
     if is_region(op):
@@ -123,3 +126,34 @@ def _border_conversion(graph: Graph, op: Op) -> Callable[[Array], Array] | None:
         case ("INT8", "UINT8") | ("UINT8", "INT8"):
             return lambda values: convert.requantize(values, source, target)
     return None
+
+
+def _reference_program(op: RowOp) -> bytes:
+    """Return the packed program of one operator. Its io are whole inputs and output, and its workspace is a counter."""
+    n, constant = len(op.inputs), operands.constant(op)
+    inputs = (*range(n),) if constant is None else (*range(n), n + 1)
+    lone = ProgramOp(
+        kind=op.kind,
+        inputs=inputs,
+        output=n,
+        output_zero_point=op.output_zero_point,
+        window=op.window,
+        activation=op.activation,
+        weights=op.weights,
+        bias=op.bias,
+        iterative=op.scatters,
+        **operands.in_order(op, range(n)),
+    )
+    count = op.reads[0].h if op.scatters else op.writes.h
+    loops = (Repeat(count, (Iteration(0),)),)
+    tensors = tuple(_whole(rows, base) for base, rows in enumerate((*op.reads, op.writes), start=1))
+    tensors += () if constant is None else (constant,)
+    return pack(Program(n, 1, COUNTER_BYTES, count, tensors, (lone,), (ProgramGroup(0, 1, 0, loops),)))
+
+
+COUNTER_BYTES = 2
+"""Bytes of the operator's counter of iterations, a uint16."""
+
+
+def _whole(rows: Rows, base: int) -> ProgramTensor:
+    return ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, base)
