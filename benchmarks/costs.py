@@ -279,7 +279,7 @@ def _not_zero(each: Sequence[float]) -> dict[str, float]:
 
 
 def stored(path: Path) -> dict[str, Any]:
-    """Return the tables by core of a file that written() made, or none if there is no file."""
+    """Return the tables by core of a file that written() made. A missing file has none."""
     cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"] if path.exists() else {}
     return {core: {**found, "kernels": by_amount(by_kernel(found["kernels"]))} for core, found in cores.items()}
 

@@ -1,8 +1,7 @@
 """The checker's view of a whole tiled group at once: live ranges with their addresses and times.
 
 Each written range is live from its write to its last read. No byte is lost if no two live ranges overlap in address and
-time. A few passes over arrays decide this for hundreds of thousands of pixels. The code shares nothing with the
-planner.
+time. A few passes over arrays decide this for many pixels. The code shares nothing with the planner.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Computes the operand and element from which TFLM's data movements copy each element of their output.
 
 Each function restates the loops of a reference kernel (kernels/internal/reference/) on coordinates, from the operator's
-own parameters. The checker tests the parser of movements (ops/movement.py) with this module, which shares no code with
-it.
+own parameters. The checker tests the parser of movements (ops/movement.py), which shares no code with this module.
 """
 
 from __future__ import annotations

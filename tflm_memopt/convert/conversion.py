@@ -316,7 +316,7 @@ class Conversion:
     # Saved plans
 
     def saved(self, document: Mapping[str, Any]) -> Converted:
-        """Return the conversion with a saved plan. Raises UsageError for a document that is no plan of this model."""
+        """Return the conversion with a saved plan. Raises UsageError for a document without a plan of this model."""
         try:
             plan = self._read(document)
             self._matches(plan)

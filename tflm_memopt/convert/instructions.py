@@ -1,8 +1,7 @@
 """Choose plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
-The search counts multiply-accumulates. Among plans with equally many multiply-accumulates, a plan that computes more
-pixels at once takes fewer instructions and more bytes. So plans with several tile widths are made, and the estimates
-decide.
+The search counts multiply-accumulates. Among plans with equally many, one that computes more pixels at once takes fewer
+instructions and more bytes. So plans with several tile widths are made, and the estimates decide.
 """
 
 from __future__ import annotations

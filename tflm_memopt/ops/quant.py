@@ -76,8 +76,7 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
     double.
 
     Source: PopulateConvolutionQuantizationParams and GetQuantizedConvolutionMultipler, kernels/kernel_util.cc. For
-    FULLY_CONNECTED with one scale, TFLM's source of August 2026 (90b983c2b) multiplies the scales in float32; the
-    pinned wheel does not.
+    FULLY_CONNECTED with one scale, TFLM of August 2026 (90b983c2b) multiplies in float32; the pinned wheel does not.
     """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 
@@ -120,8 +119,7 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
     """Return the multiplier of QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc) and RELU
     (activations_common.cc).
 
-    It is computed in double. For RELU, TFLM's source of August 2026 (90b983c2b) divides the scales in float32; the
-    pinned wheel does not.
+    It is computed in double. For RELU, TFLM of August 2026 (90b983c2b) divides in float32; the pinned wheel does not.
     """
     return quantize_multiplier(scale_in / scale_out)
 

@@ -269,8 +269,7 @@ def _balanced(
     """Choose a split for each operator so that the later core finishes early. Returns the splits and both end times.
 
     before: the cores' start times. Rows of a group's operators alternate, so one operator can compensate for another's
-    imbalance. Of labels with similar times of core 0, only one is kept. If end times are equal, core 1 gets the least
-    work.
+    imbalance. Of labels with similar times of core 0, one is kept. If end times are equal, core 1 gets the least work.
     """
     if len(candidates) > TOGETHER:
         chosen, times = _balanced(candidates[:TOGETHER], before)

@@ -1,8 +1,7 @@
 """Finds accesses of a function that must not be combined: the bit field access conflict graph (6.4.2), and C's rules.
 
 The graph is the paper's. Its edges for control flow lead only to writes and to reads with effects. A read without
-effects may be executed although a branch would have skipped it. The dissertation combines the reads of Figure 6.5 (a)
-in this way.
+effects may be executed although a branch would have skipped it. The dissertation combines Figure 6.5 (a) in this way.
 """
 
 from __future__ import annotations

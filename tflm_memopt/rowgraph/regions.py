@@ -2,8 +2,7 @@
 
 A region is convex if no path leaves it through a builtin operator and returns. Otherwise neither the region nor that
 operator could run first. An operator's level is the number of times that a path from the inputs enters supported
-operators. Operators of one level never depend on each other through a builtin operator, so each connected group of them
-is a region.
+operators. Operators of one level never depend on each other through a builtin operator, so connected ones are a region.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ operators; their weights are the same bytes in flash.
 
 More rematerialisations, and earlier starting points, save bytes and cost multiply-accumulates. For each gate, the
 tensors that are whole when its late reader starts give a lower bound on the bytes. Each value of the bound has a set of
-rematerialisations with the fewest multiply-accumulates. These sets form a Pareto front and are tried
-(convert/frontier.py).
+rematerialisations with the fewest multiply-accumulates. These Pareto-optimal sets are tried (convert/frontier.py).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Replays TFLM's GreedyMemoryPlanner to predict the offsets of activations and scratch buffers.
 
 Order, gap rule and tie-breaks are those of tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so the
-predicted head equals the head that TFLM reports. Offline offsets are kept even if they overlap, since TFLM does not
-check them.
+predicted head equals TFLM's. Offline offsets are kept even if they overlap, since TFLM does not check them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Computes a lower bound of layouts from buffers that all overlap in time and must therefore be stacked in some order.
 
 The cheapest order is a shortest path through all of them (Held and Karp's dynamic program), including alignment. Unlike
-the maximum of the live bytes, this bound considers pairs that overlap at different moments, and forbidden start
-addresses.
+the maximum of the live bytes, it considers pairs that overlap at different moments, and forbidden starts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Splits long pools with padding.
 
-A pool along one axis counts only the samples inside its input. So each of the few windows that the padding clips
-becomes a global pool over fewer samples. The other windows become a pool without padding, which long_window.py converts
-to rows.
+A pool along one axis counts only the samples inside its input. So each window that the padding clips becomes a global
+pool over fewer samples. The other windows become a pool without padding, which long_window.py converts to rows.
 """
 
 from __future__ import annotations
