@@ -87,6 +87,11 @@ class TaggedArena:
         first = self._in_memory(tensor, row, row_bytes) * row_bytes
         self.read_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes, who, f"row {row} of ")
 
+    def read_part(self, tensor: TensorId, row: int, row_bytes: int, part: range, who: object) -> None:
+        """Read some adjacent bytes of a row."""
+        first, at = self._in_memory(tensor, row, row_bytes) * row_bytes, self.span(tensor, row, row_bytes)
+        self.read_run(tensor, at + part.start, first + part.start, len(part), who, f"row {row} of ")
+
     def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
         """Read rows [first, end), several at once where they are adjacent."""
         while first < end:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.kinds import Kind
@@ -151,6 +152,10 @@ def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[in
         return executed[key] // actors[key].iterations if actors[key].iterative else executed[key]
 
     def fire(key: int) -> None:
+        for other in takewhile(lambda k: k != key, actors if actors[key].iterative else ()):
+            alike = actors[other].iterative and actors[other].op.inputs[0] == actors[key].op.inputs[0]
+            if alike and executed[other] == executed[key]:  # both add up the same row
+                fire(other)
         for k in actors[key].operands:
             producer = maker.get(actors[key].op.inputs[k])
             while producer is not None and made(producer) < actors[key].reads(k, executed[key]).stop:

@@ -57,6 +57,16 @@ def test_trace_and_rolling_buffers_are_those_of_the_naive_simulation(number: int
                     assert rolling_buffer_of(group.trace, m).depth == rows_kept(cast, order, m.key)
 
 
+def test_sums_of_the_same_rows_run_together() -> None:
+    s = Sketch()
+    x = s.conv(s.input(6, 1, 1), 1)
+    chain = s.chain(s.mean(x), s.mean(x), s.mean(x))
+    group = all_groups(chain, len(chain.ops))[-1]
+    order = executed(group.trace)
+    assert order == simulate(actors(group.trace), sinks(group.trace, leaving(chain, group.trace, len(chain.ops))))
+    assert [key for key, _ in order] == [*chain.keys] * 6
+
+
 def test_a_trace_keeps_demands_for_producers_to_come() -> None:
     s = Sketch()
     chain = s_chain(s)

@@ -6,8 +6,11 @@ import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import Net
+from moving import concatenation
 from unit.plan.sketch import Sketch, random_sketch
 
+import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import TensorId
@@ -77,3 +80,13 @@ def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
     assert forward.proven
     assert found.head < forward.lower_bound
     assert any(isinstance(step, Group) and step.is_reversed for step in found.steps)
+
+
+@pytest.mark.parametrize("seconds", [None, 0])
+def test_sums_over_the_same_rows_run_together(seconds: float | None) -> None:
+    """No map is kept whole for the second of two operators that add up its rows."""
+    net = Net()
+    x = net.conv2d(net.input((1, 30, 12, 1)), 12, kernel=(3, 3))
+    means = [net.mean(x, (1, 2)), net.pool(x, kind="MAX_POOL_2D", kernel=(30, 12), stride=(30, 12))]
+    data = net.model(concatenation(net, [net.reshape(m, (1, 12)) for m in means], 1))
+    assert tflm_memopt.optimize(data, seconds=seconds).report.arena.head < 30 * 12 * 6

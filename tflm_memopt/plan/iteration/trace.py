@@ -156,8 +156,20 @@ class Member:
             pixel = self._rows[k][0] * rows.w
             if not self.nest.by_rows:
                 pixel = pixel + self._columns[k][0]
-            found.append(pixel * rows.c)
+            copied = self.nest.by_rows and self.op.moves is not None and not self.op.scatters
+            found.append(np.maximum(pixel * rows.c, self._first_copied(k)) if copied else pixel * rows.c)
         return found
+
+    def _first_copied(self, k: int) -> Ints:
+        """Return the first byte of input k, as a whole tensor, that each iteration of COPY reads."""
+        y, rows, access = self.units.row, self.op.reads[k], self.op.access[k]
+        first = np.full(len(y), rows.nbytes, dtype=np.int64)
+        for move in self.op.moves.moves if self.op.moves else ():
+            row = access.first(y, rows.h) + move.tap
+            there = (move.operand == k) & (row >= 0) & (row < rows.h)
+            source = move.source + min(0, (move.count - 1) * move.source_step) + move.phase_step * move.phase(y)
+            first = np.where(there, np.minimum(first, row * rows.row_bytes + source), first)
+        return first
 
     @cached_property
     def bytes_written(self) -> Ints:
@@ -333,11 +345,13 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
     # The producer's entries replace the demands that it satisfies: for each batch its own demands, then its iterations.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
-    room = np.ones(len(trace), dtype=np.int64)
-    room[demands] = counts * len(pattern)
+    before = _together(trace, member, demands.repeat(counts))
+    inserted = np.bincount(before, minlength=len(trace)) * len(pattern)
+    room = inserted + 1
+    room[demands] -= 1
     start, size = first[iteration], (end - first)[iteration]
     slots, position = len(member.stage.operands), iteration - start
-    place = (demands - np.arange(len(demands))).repeat(counts) + (number - position) * len(pattern)
+    place = (room.cumsum() - room - inserted.cumsum() + inserted)[before] + (number - position) * len(pattern)
     entries, iterations = trace.entry.repeat(room), trace.iteration.repeat(room)
     for step, entry in enumerate(pattern):
         at = place + (size * slots + position if step == slots else position * slots + step)
@@ -348,6 +362,19 @@ def prepend(trace: Trace, member: Member) -> Trace:
     longer = Trace((member, *trace.members), entries, iterations, trace.wanted, readers, trace.source)
     longer._iterations[member.key] = at, iteration
     return longer
+
+
+def _together(trace: Trace, member: Member, at: Ints) -> Ints:
+    """Return the places of a producer's iterations, given those where they are demanded.
+
+    Operators that add up the same rows run together, so that the rows need not be kept for the second one.
+    """
+    if member.iterative and not member.nest.recomputes:
+        for reader, k in trace.readers(member.op.inputs[0]):
+            if reader.iterative and reader.nest == member.nest and reader.stripes == member.stripes:
+                earlier = trace.entries(reader.key, k)
+                at = np.minimum(at, earlier) if len(earlier) == len(at) else at
+    return at
 
 
 def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
