@@ -123,12 +123,15 @@ def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
     who = f"operator {of.index} {op.name}"
     _check_bounds(op, who)
     _check_constants(model, of, op, who)
+    alike = np.array(
+        [*map(op.inputs.index, op.inputs), len(op.inputs), PADDING]
+    )  # several operands may read one tensor
     for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
         for i in range(0, len(source), CHUNK):
             byte = np.arange(first + i, first + min(i + CHUNK, len(source)))
             found = operand[i : i + CHUNK], source[i : i + CHUNK]
             wanted = _origins(model, of, byte)
-            same = (found[0] == wanted[0]) & ((found[0] == PADDING) | (found[1] == wanted[1]))
+            same = (alike[found[0]] == alike[wanted[0]]) & ((found[0] == PADDING) | (found[1] == wanted[1]))
             if not same.all():
                 n = int(same.argmin())
                 y, x = divmod(int(byte[n]), op.writes.row_bytes)

@@ -159,13 +159,17 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """Return the rows of both operands and the output. Equal shapes are laid out as the producer writes them."""
+    """Return the rows of both operands and the output. An operand of the output's shape is laid out as its producer
+    writes it, if the other one has the same shape, one element, or one for each channel.
+    """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
-    made = ITEM_BYTES[context.output.dtype]
-    if shapes[0] == shapes[1]:
-        rows = context.producer_rows(next(k for k in range(2) if not context.input(k).constant))
-        return (rows, rows), replace(rows, c=rows.c // item * made)
-    out = context.output.shape
+    out, made = context.output.shape, ITEM_BYTES[context.output.dtype]
+    for k in (0, 1):
+        if shapes[k] == out and not context.input(k).constant:
+            rows, other = context.producer_rows(k), context.input(1 - k)
+            each = rows if shapes[1 - k] == out else Rows(1, 1, item * other.elements)
+            if each in (rows, Rows(1, 1, item)) or (each.c == rows.c and shapes[1 - k][-1:] == out[-1:]):
+                return (rows, each) if k == 0 else (each, rows), replace(rows, c=rows.c // item * made)
     a, b, whole = (broadcast_rows(shape, out) for shape in (*shapes, out))
     a, b = (replace(rows, c=rows.c * item) for rows in (a, b))
     return (a, b), replace(whole, c=whole.c * made)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.format.limits import MAX_KERNEL_H
+from tflm_memopt.format.limits import MAX_INPUTS, MAX_KERNEL_H
 from tflm_memopt.model.graph import ITEM_BYTES, VIEW, Graph, Tensor, TensorId
 from tflm_memopt.ops.context import EVERY_OPERAND, PIECE, STEPS, OperatorContext, any_rows, byte_shape
 from tflm_memopt.ops.kinds import Kind
@@ -34,12 +34,15 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
         fill = pad_value(context) if (index == FILL).any() else None
     except (ValueError, IndexError) as cause:
         raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
-    writes = any_rows(byte_shape(context.output), reads[0].h)
+    writes = any_rows(byte_shape(context.output), sum(rows.h for rows in reads))
     form = _by_input_rows(index, operands, writes) if _ends(context.graph, context.output.id) else None
     writes, access, moves = form or _by_output_rows(index, operands, writes, fill)
-    stored = tuple(context.storage(k) for k in context.read)
-    copy = _copy(context.op.type, context.op.stands_for, stored, context.output.id, reads, writes, access, moves)
-    return replace(copy, constant=constant, input_zero_points=(0,) * len(operands))
+    times = len(access) // len(operands)
+    stored = tuple(context.storage(k) for k in context.read) * times
+    copy = _copy(
+        context.op.type, context.op.stands_for, stored, context.output.id, reads * times, writes, access, moves
+    )
+    return replace(copy, constant=constant, input_zero_points=(0,) * len(access))
 
 
 def _numbered(context: OperatorContext, fixed: Sequence[int]) -> list[Indices]:
@@ -69,7 +72,9 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return the form with one output row per iteration, or with the whole output in one. Raises Irregular."""
+    """Return the form with one output row per iteration, or the next best one with few rows at once. Raises
+    Irregular.
+    """
     try:
         access, moves = by_rows(index, reads, writes, fill)
         if sum(a.extent for a in access) <= MAX_KERNEL_H:
@@ -77,18 +82,40 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
     except Irregular:
         pass
     row = Rows(1, writes.h * writes.w, writes.c)
-    return _by_input_rows(index, reads, writes) or (row, *by_rows(index, reads, row, fill))
+    form = _by_distant_rows(index, reads, writes, fill) or _by_input_rows(index, reads, writes, whole=False)
+    return form or (row, *by_rows(index, reads, row, fill))
 
 
-def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows) -> _Form | None:
+def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
+    """Return the form in which each run of adjacent rows of the only input is an operand, or None without such a form.
+
+    A TRANSPOSE behind attention joins rows of all heads in this way.
+    """
+    index = index.reshape(writes.h, writes.row_bytes)
+    row = index[0] // reads[0].row_bytes
+    used = np.unique(row[index[0] != FILL])
+    firsts = used[np.diff(used, prepend=-2) > 1]
+    if len(reads) > 1 or not 1 < len(firsts) <= MAX_INPUTS:
+        return None
+    operand = (np.searchsorted(firsts, row, side="right") - 1).astype(np.int32)
+    try:
+        access, moves = by_rows(
+            np.where(index == FILL, FILL, index + operand * reads[0].nbytes), reads * len(firsts), writes, fill
+        )
+    except Irregular:
+        return None
+    return (writes, access, moves) if sum(a.extent for a in access) <= MAX_KERNEL_H else None
+
+
+def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return the form that copies one input row per iteration to its places in the only output row, or None.
 
-    It exists only if the first row of the output needs the whole input and the bytes move regularly.
+    It exists only if the bytes move regularly and, with `whole`, if the first row of the output needs the whole input.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
     first = index.reshape(writes.h, -1)[0]
-    if first.max() < (reads[0].h - 1) * reads[0].row_bytes:
+    if whole and first.max() < (reads[0].h - 1) * reads[0].row_bytes:
         return None
     try:
         moves = scattered(index, reads[0])
@@ -378,6 +405,15 @@ def _nearest(context: OperatorContext, size: int, output: int) -> NDArray[np.int
     return result
 
 
+def gather(context: OperatorContext, x: Sequence[Indices]) -> Indices:
+    """Return the parts of a computed tensor that GATHER selects by constant indices."""
+    axis, size, at = int(context.op.options["axis"]), x[0].shape, _data(context.tensor(1))
+    if context.op.options.get("batchDims", 0) or at.min(initial=0) < 0 or at.max(initial=0) >= size[axis]:
+        raise ValueError(f"it selects {at.min()} to {at.max()} of {size[axis]}, or has batch dimensions")
+    result: Indices = np.take(x[0], at, axis)
+    return result
+
+
 STEP: Mapping[str, Transform] = {
     "PAD": pad,
     "TILE": tile,
@@ -385,6 +421,7 @@ STEP: Mapping[str, Transform] = {
     "TRANSPOSE": transpose,
     "SLICE": slice_,
     "STRIDED_SLICE": strided_slice,
+    "GATHER": gather,
 }
 """Movements of one tensor of any shape, which may be combined as steps of one operator. A PAD cannot be combined."""
 

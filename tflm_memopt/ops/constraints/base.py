@@ -41,8 +41,10 @@ def message(constraint: Callable[..., str | None]) -> str:
     """Return a constraint's docstring, from the source file under `python -OO`, which drops docstrings."""
     if constraint.__doc__ is None:
         function = ast.parse(textwrap.dedent(inspect.getsource(constraint))).body[0]
-        return ast.get_docstring(function) or "" if isinstance(function, ast.FunctionDef) else ""
-    return constraint.__doc__
+        text = ast.get_docstring(function) if isinstance(function, ast.FunctionDef) else ""
+    else:
+        text = constraint.__doc__
+    return " ".join((text or "").split())
 
 
 def name(tensor: Tensor) -> str:

@@ -61,7 +61,9 @@ def _task(graph: RowGraph, node: BuiltinNode | int) -> Task:
     if isinstance(node, BuiltinNode):
         return Task(node.inputs, node.outputs)
     op = graph.ops[node]
-    return Task(op.inputs, (op.output,))
+    again = range(min(2, op.writes.h))
+    resident = (t for k, t in enumerate(op.inputs) if len({op.rows_read(k, y) for y in again}) == 1)
+    return Task(op.inputs, (op.output,), frozenset(resident))
 
 
 def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node]:

@@ -15,6 +15,8 @@ class Task:
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
+    resident: frozenset[TensorId] = frozenset()
+    """Inputs of which several iterations read the same rows, as the right matrix of a product."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ def lower_bound(problem: OrderProblem) -> int:
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, so that operators that can be fused stay adjacent.
 
-    Branches whose peak exceeds their result by most come first (Sethi and Ullman, 1970).
+    Branches whose peak exceeds their result by most come first (Sethi and Ullman, 1970), but those of resident inputs
+    precede the others, whose rows can then be read as they are made.
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):
@@ -109,9 +112,10 @@ def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     order: dict[int, None] = {}
     waiting = sorted({*range(len(problem.tasks))}.difference(*problem.direct), reverse=True)
     while waiting:
+        resident = {problem.made.get(t) for t in problem.tasks[waiting[-1]].resident}
         missing = [j for j in problem.direct[waiting[-1]] if j not in order]
         if missing:
-            waiting += sorted(missing, key=lambda j: rank[j])
+            waiting += sorted(missing, key=lambda j: (j in resident, rank[j]))
         else:
             order[waiting.pop()] = None
     return tuple(order)
