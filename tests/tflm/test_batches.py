@@ -7,6 +7,7 @@ import random
 import pytest
 from conftest import seeds
 from models import Net
+from moving import transpose_conv
 from property.oracle import original
 
 import tflm_memopt
@@ -20,7 +21,9 @@ def network(seed: int) -> bytes:
     x = net.input((rng.choice((2, 3, 4, 8)), rng.randint(6, 14), rng.randint(4, 10), rng.choice((1, 3, 4))))
     for _ in range(rng.randint(2, 6)):
         n, h, w, c = net.shape(x)
-        match rng.choice(("conv", "depthwise", "average", "max", "add", "relu", "softmax", "logistic", "reshape")):
+        match rng.choice(
+            ("conv", "depthwise", "average", "max", "add", "relu", "softmax", "logistic", "reshape", "up")
+        ):
             case "conv":
                 kernel = rng.randint(1, 3), rng.randint(1, 3)
                 x = net.conv2d(x, rng.choice((3, 8)), kernel=kernel, stride=rng.choice(((1, 1), (2, 2))))
@@ -38,6 +41,8 @@ def network(seed: int) -> bytes:
                 x = net.softmax(x)
             case "logistic":
                 x = net.unary("LOGISTIC", x, out=(1 / 256, -128))
+            case "up" if h < 12:
+                x = transpose_conv(net, x, 4, kernel=(3, 3), stride=(2, 2))
             case "reshape":
                 x = net.reshape(x, (n, h * w, 1, c))
     x = net.mean(x, (1, 2), keep=rng.random() < 0.5)

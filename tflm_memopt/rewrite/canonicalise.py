@@ -14,7 +14,9 @@ from tflm_memopt.model.reader import describe
 from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rewrite.rules import (
     batched,
+    dilated,
     grouped,
+    long_product,
     long_window,
     moves,
     pad,
@@ -28,7 +30,9 @@ from tflm_memopt.rewrite.rules import (
 from tflm_memopt.rewrite.rules.rule import Rule, has
 
 RULES: tuple[Rule, ...] = (
+    dilated.RULE,
     grouped.RULE,
+    transpose_conv.RULE,
     batched.RULE,
     pad.RULE,
     padded_pool.RULE,
@@ -36,7 +40,7 @@ RULES: tuple[Rule, ...] = (
     transposed_mean.RULE,
     split.RULE,
     wide_concatenation.RULE,
-    transpose_conv.RULE,
+    long_product.RULE,
     view.RULE,
     moves.RULE,
 )

@@ -26,7 +26,7 @@ ALONE = frozenset(
         "ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "DEQUANTIZE", "DIV", "ELU", "HARD_SWISH",
         "LEAKY_RELU", "LOGISTIC", "LOG_SOFTMAX", "MAXIMUM", "MAX_POOL_2D", "MINIMUM", "MUL", "PRELU", "QUANTIZE",
         "RELU", "RELU6", "RELU_N1_TO_1", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SELECT_V2", "SOFTMAX",
-        "SQUARED_DIFFERENCE", "SUB", "TANH", *COMPARISONS,
+        "SQUARED_DIFFERENCE", "SUB", "TANH", "TRANSPOSE_CONV", *COMPARISONS,
     }
 ) | REDUCTIONS  # fmt: skip
 """Operators that compute each image from the same image of their operands."""
@@ -82,7 +82,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
 def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
     tensor, output = graph.tensors[operand], graph.tensors[op.outputs[0]]
     alike = tensor.constant and len(tensor.shape) == len(output.shape) and tensor.shape[0] == output.shape[0]
-    return alike and op.type not in ("CONV_2D", "DEPTHWISE_CONV_2D")
+    return alike and op.type not in ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:

@@ -1,4 +1,6 @@
-"""Turns CONV_2D with one group per input channel, as onnx2tf writes depthwise convolutions, into DEPTHWISE_CONV_2D."""
+"""Rewrites CONV_2D with groups: one group per input channel, as onnx2tf writes depthwise convolutions, becomes
+DEPTHWISE_CONV_2D, and other groups become a CONV_2D each.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +8,82 @@ from dataclasses import replace
 
 import numpy as np
 
-from tflm_memopt.model.graph import Graph, Op, Tensor
-from tflm_memopt.ops.context import OperatorContext
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.ops.context import PIECE, OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+
+MAX_GROUPS = 64
+"""Limit of the number of groups that become convolutions, since each has its own operators in the program."""
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a filter that reads one of several channels and has as many output channels, or a multiple of these."""
-    if op.type != "CONV_2D" or not has(op, 1):
+    """Match a constant filter that reads some of the channels."""
+    if op.type != "CONV_2D" or not has(op, 1) or len(op.outputs) != 1:
         return None
     source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
-    if (source.dtype, filter_.dtype) != ("INT8", "INT8") or len(source.shape) != 4 or len(filter_.shape) != 4:
+    if len(source.shape) != 4 or len(filter_.shape) != 4 or filter_.data is None or filter_.data.shape != filter_.shape:
         return None
-    channels, outputs = source.shape[3], filter_.shape[0]
-    one_each = filter_.shape[3] == 1 < channels and outputs % channels == 0
-    return (op,) if one_each and filter_.data is not None and filter_.data.shape == filter_.shape else None
+    groups = _groups(graph, op)
+    fits = groups > 1 and source.shape[3] % groups == filter_.shape[0] % groups == 0
+    return (op,) if fits and (filter_.shape[3] == 1 or groups <= MAX_GROUPS) else None
 
 
 def check(graph: Graph, ops: Ops) -> str | None:
-    extended, op = _depthwise(graph, ops[0])
-    reason = refusal(OperatorContext(extended, op))
-    return None if reason is None else f"as DEPTHWISE_CONV_2D it stays builtin: {reason}"
+    extended, made = _rewritten(graph, ops[0])
+    reasons = (refusal(OperatorContext(extended, op)) for op in made if op.type.endswith("CONV_2D"))
+    return next((f"without groups it stays builtin: {reason}" for reason in reasons if reason is not None), None)
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Rewrite the operator. In both forms, output channel m reads input m // multiplier and sums in the same order."""
-    extended, op = _depthwise(graph, ops[0])
-    return replace_ops(extended, {op.index: (op,)})
+    """Rewrite the operator. All forms sum in the same order."""
+    extended, made = _rewritten(graph, ops[0])
+    return replace_ops(extended, {ops[0].index: made})
+
+
+def _groups(graph: Graph, op: Op) -> int:
+    return graph.tensors[op.inputs[0]].shape[3] // max(1, graph.tensors[op.inputs[1]].shape[3])
+
+
+def _rewritten(graph: Graph, op: Op) -> tuple[Graph, Ops]:
+    """Return the graph with new tensors, and the operators in place of the original one."""
+    if graph.tensors[op.inputs[1]].shape[3] > 1:
+        return _apart(graph, op)
+    extended, depthwise = _depthwise(graph, op)
+    return extended, (depthwise,)
+
+
+def _apart(graph: Graph, op: Op) -> tuple[Graph, Ops]:
+    """Return the graph with a convolution for each group, whose outputs are joined."""
+    made, groups = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops)), _groups(graph, op)
+    x, y = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
+    each, outputs = x.shape[3] // groups, list[TensorId]()
+    for n in range(groups):
+        piece = {PIECE: (3, n * each, (n + 1) * each)}
+        inputs = [made.add("SPLIT", [x.id], made.put(x, (*x.shape[:3], each)), **piece)]
+        inputs += [_part(made, graph.tensors[t], n, groups) if t in graph.tensors else t for t in op.inputs[1:]]
+        output = made.put(y, (*y.shape[:3], y.shape[3] // groups))
+        outputs.append(made.add(op.type, inputs, output, **op.options))
+    made.add("CONCATENATION", outputs, y.id, axis=3, fusedActivationFunction="NONE")
+    made.ops[-1] = replace(made.ops[-1], index=op.index)
+    return replace(graph, tensors=made.tensors), tuple(made.ops)
+
+
+def _part(made: NewOps, constant: Tensor, n: int, groups: int) -> TensorId:
+    """Return one group's part of a filter or bias, with its scales."""
+    data = np.split(np.asarray(constant.data), groups)[n]
+    q = constant.quantization
+    if q is not None and len(q.scale) > 1:
+        size = len(q.scale) // groups
+        own = slice(n * size, (n + 1) * size)
+        q = replace(q, scale=q.scale[own], zero_point=q.zero_point[own])
+    return made.put(constant, data.shape, data=data, quantization=q)
 
 
 def _depthwise(graph: Graph, op: Op) -> tuple[Graph, Op]:
-    """Return the graph with the depthwise filter, and the depthwise operator."""
+    """Return the graph with the depthwise filter, and the depthwise operator, whose output channel m reads input
+    channel m // multiplier.
+    """
     source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
     is_reversed = _reversed(filter_, max(graph.tensors) + 1)
     options = {**op.options, "depthMultiplier": filter_.shape[0] // source.shape[3]}

@@ -1,0 +1,75 @@
+"""Convolutions between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, as converters write dilated ones, run row by row."""
+
+from __future__ import annotations
+
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+from moving import batch_to_space, constant, like, space_to_batch
+from property.floats import in_float
+from property.oracle import assert_same_bytes, convert
+
+import tflm_memopt
+from tflm_memopt.convert.pipeline import ConversionOptions
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Builtin
+from tflm_memopt.rewrite.canonicalise import canonicalise
+
+
+def converted(data: bytes) -> bytes:
+    made = convert(data, ConversionOptions(seconds=0))
+    assert made is not None
+    assert not [step for step in made[1].plan.steps if isinstance(step, Builtin)]
+    return made[0]
+
+
+@pytest.mark.parametrize("depthwise", [False, True])
+@pytest.mark.parametrize("blocks", [(2, 3), (4, 1), (1, 2)])
+def test_images(blocks: tuple[int, int], depthwise: bool) -> None:
+    net = Net(2)
+    x = space_to_batch(net, net.conv2d(net.input((1, 24, 18, 3)), 6), blocks, [(0, 0), (0, 0)])
+    y = net.depthwise_conv2d(x, padding="VALID") if depthwise else net.conv2d(x, 5, kernel=(3, 3), padding="VALID")
+    data = net.model(net.conv2d(batch_to_space(net, y, blocks, [(0, 0), (0, 0)]), 4))
+    assert_same_bytes(data, converted(data))
+
+
+def gated(steps: int, block: int) -> bytes:
+    """Return WaveNet's unit, in which two causal convolutions read one tensor."""
+    net = Net(4)
+    x = net.reshape(net.conv2d(net.input((1, 1, steps, 2)), 8), (1, steps, 8))
+    padded = net.pad(x, [(0, 0), (block, 0), (0, 0)])
+    each = (steps + block) // block
+    blocks, none = constant(net, [block]), constant(net, [[0, 0]])
+    apart = net.op(
+        "SPACE_TO_BATCH_ND", [padded, blocks, none], [like(net, padded, (block, each, 8))],
+        schema.SpaceToBatchNDOptionsT(),
+    )  # fmt: skip
+    apart, branches = net.reshape(apart, (block, 1, each, 8)), []
+    for kind in ("TANH", "LOGISTIC"):
+        y = net.conv2d(apart, 6, kernel=(1, 2), padding="VALID")
+        y = net.reshape(y, (block, each - 1, 6))
+        joined = like(net, y, (1, block * (each - 1), 6))
+        y = net.op("BATCH_TO_SPACE_ND", [y, blocks, none], [joined], schema.BatchToSpaceNDOptionsT())
+        branches.append(net.unary(kind, y, out=(1 / 128, 0) if kind == "TANH" else (1 / 256, -128)))
+    return net.model(net.binary("MUL", *branches, out=(1 / 128, 0)))
+
+
+@pytest.mark.parametrize(("steps", "block"), [(32, 2), (40, 4), (64, 8)])
+def test_causal_units(steps: int, block: int) -> None:
+    data = gated(steps, block)
+    found = canonicalise(read(data).graph)
+    assert not found.refusals
+    assert not {"SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND"} & {op.type for op in found.graph.ops}
+    assert_same_bytes(data, converted(data))
+    wide = in_float(data, 1)
+    result = tflm_memopt.optimize(wide, if_worthwhile=False, effort="low")
+    assert tflm_memopt.verify(wide, result.model, runs=2).bit_exact
+
+
+@pytest.mark.parametrize("crops", [[(0, 0), (0, 1)], [(1, 0), (0, 0)]])
+def test_crops_stay(crops: list[tuple[int, int]]) -> None:
+    net = Net(2)
+    x = space_to_batch(net, net.input((1, 8, 6, 3)), (2, 2), [(0, 0), (0, 0)])
+    data = net.model(batch_to_space(net, net.conv2d(x, 3), (2, 2), crops))
+    (refusal,) = [r for r in canonicalise(read(data).graph).refusals if r.rule == "dilated"]
+    assert refusal.reason == "it pads or crops"

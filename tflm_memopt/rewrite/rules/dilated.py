@@ -1,0 +1,105 @@
+"""Joins SPACE_TO_BATCH_ND, a convolution without padding and BATCH_TO_SPACE_ND to a convolution with dilation.
+
+TensorFlow's converter writes these three, with changes of shape between them, if several dilated convolutions read one
+tensor.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.ops.context import OperatorContext
+from tflm_memopt.ops.opset import refusal
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+
+CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """Match the operators from a BATCH_TO_SPACE_ND back to the SPACE_TO_BATCH_ND with the same blocks."""
+    if op.type != "BATCH_TO_SPACE_ND":
+        return None
+    chain = [op]
+    for types in (("RESHAPE", *CONVOLUTIONS), CONVOLUTIONS, ("RESHAPE", "SPACE_TO_BATCH_ND"), ("SPACE_TO_BATCH_ND",)):
+        producer = graph.producer(chain[-1].inputs[0])
+        if producer is not None and producer.type in types:
+            chain.append(producer)
+    kinds = [one.type for one in chain if one.type != "RESHAPE"]
+    complete = len(kinds) == 3 and kinds[1] in CONVOLUTIONS and kinds[2] == "SPACE_TO_BATCH_ND"
+    return tuple(chain) if complete else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
+    blocks = _constant(graph, first, 1)
+    if blocks is None or blocks != _constant(graph, ops[0], 1):
+        return "its blocks differ or are not constant"
+    for op in (first, ops[0]):
+        borders = _constant(graph, op, 2)
+        if borders is None or any(borders):
+            return "it pads or crops"
+    named = ("dilationHFactor", "dilationWFactor", "strideH", "strideW")
+    if conv.options.get("padding") != "VALID" or any(conv.options.get(name, 1) != 1 for name in named):
+        return "the convolution between has padding, a stride or a dilation"
+    if _shapes(graph, ops) is None:
+        return "the shapes between are not those of one convolution"
+    extended, made = _rewritten(graph, ops)
+    reasons = (refusal(OperatorContext(extended, op)) for op in made if op.type in CONVOLUTIONS)
+    return next((f"with a dilation it stays builtin: {reason}" for reason in reasons if reason is not None), None)
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    extended, made = _rewritten(graph, ops)
+    graph = replace_ops(extended, {ops[0].index: made})
+    for op in ops[1:]:
+        if not graph.consumers(op.outputs[0]) and op.outputs[0] not in graph.outputs:
+            graph = replace_ops(graph, {op.index: ()})
+    return graph
+
+
+def _constant(graph: Graph, op: Op, k: int) -> list[int] | None:
+    data = graph.tensors[op.inputs[k]].data if has(op, k) else None
+    return None if data is None else [int(value) for value in np.ravel(np.asarray(data))]
+
+
+def _shapes(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], tuple[int, int], tuple[int, ...]] | None:
+    """Return the convolution's input shape, its dilation and its output shape, or None."""
+    conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
+    blocks = _constant(graph, first, 1) or []
+    inside, outside = graph.tensors[conv.inputs[0]].shape, graph.tensors[conv.outputs[0]].shape
+    whole, result = graph.tensors[first.inputs[0]].shape, graph.tensors[ops[0].outputs[0]].shape
+    if len(inside) != 4 or len(outside) != 4 or inside[0] != math.prod(blocks) or whole[0] != 1 or len(blocks) > 2:
+        return None
+    for dilation in [tuple(blocks)] if len(blocks) == 2 else [(1, blocks[0]), (blocks[0], 1)]:
+        read, made = (
+            (1, shape[1] * dilation[0], shape[2] * dilation[1], shape[3]) for shape in (inside, outside)
+        )  # a single block divides a single axis
+        alike = [[d for d in shape if d > 1] for shape in (read, whole, made, result)]
+        if alike[0] == alike[1] and alike[2] == alike[3] and (len(blocks) == 2 or 1 in read[1:3]):
+            return read, (dilation[0], dilation[1]), made
+    return None
+
+
+def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, Ops]:
+    """Return the graph with new tensors, and the operators in place of the BATCH_TO_SPACE_ND."""
+    conv, first, shapes = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1], _shapes(graph, ops)
+    if shapes is None:
+        raise ValueError("these operators are not one convolution")
+    read, dilation, made_shape = shapes
+    gone = [op for op in ops[1:] if len(graph.consumers(op.outputs[0])) == 1]
+    sources = tuple(dict.fromkeys(i for op in (*gone, ops[0]) for i in op.stands_for))
+    made = NewOps(replace(ops[0], sources=sources), dict(graph.tensors), max(o.index for o in graph.ops))
+    x = made.shaped(first.inputs[0], *read)
+    options = {**conv.options, "dilationHFactor": dilation[0], "dilationWFactor": dilation[1]}
+    y = made.put(graph.tensors[ops[0].outputs[0]], made_shape)
+    made.add(conv.type, [x, *conv.inputs[1:]], y, **options)
+    made.add("RESHAPE", [y], ops[0].outputs[0])
+    made.ops[-1] = replace(made.ops[-1], index=ops[0].index)
+    return replace(graph, tensors=made.tensors), tuple(made.ops)
+
+
+RULE = Rule("dilated", match, check, rewrite)
