@@ -55,6 +55,14 @@ def test_curves_of_every_value(kind: str, scale: float) -> None:
     assert_equal(net.model(y), also=[EVERY])
 
 
+@pytest.mark.parametrize("kind", ["RELU", "RELU6", "ABS"])
+@pytest.mark.parametrize("out", [0.001, 0.0004, 0.0031])
+def test_slopes_of_every_value(kind: str, out: float) -> None:
+    net = Net(activations="INT16")
+    y = net.unary(kind, net.input(EVERY.shape, (0.001, 0)), dtype="INT16", out=(out, 0))
+    assert_equal(net.model(y), also=[EVERY])
+
+
 @EXAMPLES
 @given(sizes=st.tuples(*[st.integers(1, 7)] * 3), batch=st.sampled_from([(), (1,), (3,)]), adjoint=st.booleans(),
        a=scales, b=scales, ratio=st.floats(2**-6, 4, width=32))  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from conftest import examples
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,9 @@ from models import Net, Pair
 from moving import (
     broadcast_to,
     concatenation,
+    constant,
     depth_to_space,
+    like,
     mirror_pad,
     pack,
     resize,
@@ -245,3 +249,15 @@ def test_joined_heads_take_little_more_than_the_output(small_first: bool) -> Non
     result = tflm_memopt.optimize(data)
     assert result.report.arena.head < 23_040 + 500
     assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
+
+
+@pytest.mark.parametrize(
+    ("axis", "indices"), [(3, [2, 1, 0]), (3, [0, 0, 5]), (1, [3, 4, 5, 1]), (2, [[1, 2], [2, 3]]), (-1, [4, 2])]
+)
+def test_constant_indices_select_parts(axis: int, indices: list[int]) -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 8, 6, 3)), 6, kernel=(3, 3))
+    shape = list(net.shape(x))
+    shape[axis : axis % 4 + 1] = np.shape(indices)
+    y = net.op("GATHER", [x, constant(net, indices)], [like(net, x, shape)], schema.GatherOptionsT(axis=axis))
+    assert_all(net, y)

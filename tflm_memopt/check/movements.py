@@ -167,6 +167,14 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
     return _single(point)
 
 
+def _gather(graph: Graph, op: Op, out: Point) -> Origin:
+    """Restate Gather: the coordinates of an index stand in the place of the axis from which it selects."""
+    indices = np.asarray(graph.tensors[op.inputs[1]].data)
+    axis = int(op.options["axis"]) % len(_shape(graph, op))
+    end = axis + indices.ndim
+    return _single([*out[:axis], indices[tuple(out[axis:end])].astype(np.int64), *out[end:]])
+
+
 def _same(graph: Graph, op: Op, out: Point) -> Origin:
     return _single(out)
 
@@ -189,6 +197,7 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "TILE": _tile,
     "REVERSE_V2": _reverse,
     "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
+    "GATHER": _gather,
     "CAST": _same,
 }
 """Functions of movements by TFLite's operator name. CAST to a narrower type copies the lower bytes of each element."""

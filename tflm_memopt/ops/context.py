@@ -140,12 +140,14 @@ class OperatorContext:
     @property
     def read(self) -> tuple[int, ...]:
         """Numbers of the operands that are read at run time, usually only 0. CONCATENATION, PACK, ADD and similar
-        operators read all that are not constant, GATHER the indices and a computed table, and custom operators those in
-        their description.
+        operators read all that are not constant, GATHER its indices and its table unless they are constant, and custom
+        operators those in their description.
         """
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind == "GATHER" and self.input(0).constant:
             return (1,)
+        if kind == "GATHER" and self.tensor(1) is not None and self.input(1).constant:
+            return (0,)
         if kind in ("BATCH_MATMUL", "GATHER", "GATHER_ND"):
             return 0, 1
         if kind == "SELECT_V2":

@@ -27,6 +27,8 @@ MAX_ROUNDED = 2.0**30
 """Largest float that may be converted to an int32 before another number is added."""
 INTEGER_BITS = 4
 """Number of integer bits in the inputs of LOGISTIC and TANH."""
+ROOT_SHIFT = 20
+"""Number of fractional bits of RSQRT's inverse roots."""
 
 
 class OutOfRange(ValueError):
@@ -116,6 +118,20 @@ def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
     return _output(x, target)
 
 
+def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
+    """Return the table of RSQRT (RsqrtEvalQuantized, micro/kernels/elementwise.cc), which fails below the zero
+    point.
+    """
+    if source.zero_point[0] != quant.INT8_MIN:
+        raise OutOfRange("TFLM's kernel fails for inputs below the zero point")
+    x = _centred(source)
+    root, shift = transcendental.inverse_root(np.maximum(x, 1))
+    y = fixed_rescale(np.ones_like(x), root, ROOT_SHIFT - shift)
+    factor = quant.quantize_multiplier(1 / (math.sqrt(source.scale[0]) * target.scale[0]))
+    scaled = _rescaled(y, factor._replace(shift=factor.shift - ROOT_SHIFT))
+    return np.where(x == 0, np.int8(quant.INT8_MAX), _output(scaled, target))
+
+
 def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
     """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores the output's scale."""
     return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
@@ -201,8 +217,9 @@ TABLES: Mapping[str, Callable[[Op, Quantization, Quantization], Table]] = {
     "TANH": _tanh,
     "HARD_SWISH": _hard_swish,
     "ELU": _elu,
+    "RSQRT": _rsqrt,
 }
-"""Table functions by TFLite's operator name. RSQRT is missing, since it fails at run time below the zero point."""
+"""Table functions by TFLite's operator name."""
 
 
 def _centred(q: Quantization) -> Ints:

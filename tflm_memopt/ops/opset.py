@@ -76,7 +76,7 @@ _POOL = _row(
     *_WINDOW,
 )
 _WEIGHTED = common.operands(least=2, most=3)
-_ELEMENTWISE = (*_INT8, common.batch_one, common.same_shape)
+_ELEMENTWISE, _MAPPED = ((*types, common.batch_one, common.same_shape) for types in (_INT8, _INTEGER))
 _ONE = common.operands(least=1, most=1)
 _REDUCED = common.operands(least=1, most=2), *_INTEGER, arithmetic.reduced_axes
 _EXTREME = _row(
@@ -115,8 +115,7 @@ def _looked_up() -> Row:
 
 def _curve(*scales: Constraint) -> Row:
     """Return the row of LOGISTIC or TANH."""
-    alike = common.batch_one, common.same_shape
-    return _row(parse.curve, _ONE, *_INTEGER, *alike, *scales, arithmetic.curve_scales, arithmetic.tabulated)
+    return _row(parse.curve, _ONE, *_MAPPED, *scales, arithmetic.curve_scales, arithmetic.tabulated)
 
 
 def _converted(types: Constraint, *scales: Constraint) -> Row:
@@ -330,23 +329,15 @@ OPSET: Mapping[str, Row] = {
         common.batch_one,
         common.same_shape,
     ),
-    "RELU": _looked_up(),
-    "RELU6": _looked_up(),
-    "LEAKY_RELU": _row(
-        parse.leaky_relu,
-        _ONE,
-        common.options("alpha"),
-        *_INTEGER,
-        common.batch_one,
-        common.same_shape,
-        arithmetic.leaky_scales,
-        arithmetic.tabulated,
-    ),
+    "RELU": _row(parse.sloped, _ONE, *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
+    "RELU6": _row(parse.relu6, _ONE, *_MAPPED, arithmetic.tabulated),
+    "LEAKY_RELU": _row(parse.sloped, _ONE, common.options("alpha"), *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
     "ELU": _looked_up(),
     "HARD_SWISH": _looked_up(),
     "LOGISTIC": _curve(arithmetic.logistic_output),
     "TANH": _curve(),
-    "ABS": _looked_up(),
+    "ABS": _row(parse.sloped, _ONE, *_MAPPED, arithmetic.slopes, arithmetic.tabulated),
+    "RSQRT": _looked_up(),
 }
 """Rows by TFLite's operator name."""
 _TYPES = {
@@ -358,7 +349,7 @@ _TYPES = {
 _OF_INTEGERS = frozenset(
     """
     quantized symmetric_filter int32_bias bias_scale dense_int4_scale pool_keeps_scale same_quantization add_scales
-    leaky_scales curve_scales logistic_output softmax_output softmax_scale softmax_classes log_softmax_output
+    slopes curve_scales logistic_output softmax_output softmax_scale softmax_classes log_softmax_output
     log_softmax_scale tabulated resized_inside
     """.split()  # noqa: SIM905
 )
@@ -371,7 +362,7 @@ def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) 
     return Row(tuple(_TYPES.get(constraint, constraint) for constraint in kept), parse_ or row.parse)
 
 
-_MAPPED = _floats(_looked_up(), parse.float_curve)
+_CURVED = _floats(_looked_up(), parse.float_curve)
 FLOATS: Mapping[str, Row] = {
     **{
         name: _floats(OPSET[name])
@@ -389,8 +380,8 @@ FLOATS: Mapping[str, Row] = {
     "FLOOR_MOD": _floats(_binary(), elementwise.float_binary),
     "LEAKY_RELU": _floats(OPSET["LEAKY_RELU"], elementwise.float_leaky_relu),
     **dict.fromkeys(("RELU", "RELU6"), _floats(_looked_up(), parse.clamp)),
-    **dict.fromkeys(("LOGISTIC", "TANH", "ELU", "HARD_SWISH", "ABS", "NEG", "SQUARE", "SQRT", "RSQRT"), _MAPPED),
-    **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _MAPPED),
+    **dict.fromkeys(("LOGISTIC", "TANH", "ELU", "HARD_SWISH", "ABS", "NEG", "SQUARE", "SQRT", "RSQRT"), _CURVED),
+    **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
 """Rows of operators with a float32 output, by TFLite's operator name. Operators that only move use OPSET."""
@@ -412,6 +403,8 @@ INTEGERS: Mapping[str, Row] = {
 """Rows of operators of int32 by TFLite's operator name."""
 COMPUTED_TABLE = _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.leading_axis)
 """Constraints of GATHER from a tensor that is computed at run time."""
+PICKED = _moving(movement.gather, common.options("axis"), moving.constant_operands(1), least=2, most=2)
+"""Constraints of GATHER from such a tensor by constant indices."""
 OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
 """Constraints of all custom operators (custom.OPERATORS)."""
 
@@ -421,7 +414,7 @@ def row_of(context: OperatorContext) -> Row | None:
     op, first = context.op, context.tensor(0)
     dtype = first.dtype if first is not None and op.outputs and first.dtype == context.output.dtype else ""
     if op.type == "GATHER" and first is not None and not first.constant:
-        return COMPUTED_TABLE
+        return PICKED if context.read == (0,) else COMPUTED_TABLE
     found = {"FLOAT32": FLOATS, "INT32": INTEGERS}.get(dtype, OPSET).get(op.type) or OPSET.get(op.type)
     return found or (OWN if op.type in CUSTOM_OPERATORS else None)
 

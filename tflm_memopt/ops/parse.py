@@ -270,14 +270,32 @@ def logical_not(context: OperatorContext) -> RowOp:
     return context.row_op(Kind.LOOKUP, reads=(rows,), writes=rows, weights=lookup.NEGATED)
 
 
-def leaky_relu(context: OperatorContext) -> RowOp:
-    """Parse LEAKY_RELU: a table for int8, a factor per sign for int16 (kernels/internal/reference/leaky_relu.h)."""
+def sloped(context: OperatorContext) -> RowOp:
+    """Parse RELU, ABS and LEAKY_RELU: a table for int8, a factor per sign for int16 (micro/kernels/activations.cc,
+    elementwise.cc, kernels/internal/reference/leaky_relu.h).
+    """
     if not _is_int16(context):
         return table(context)
     scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]
-    factors = quant.rescale(scale, out), quant.quantize_multiplier(scale * float(context.op.options["alpha"]) / out)
+    above = quant.rescale(scale, out)
+    match context.op.type:
+        case "RELU":
+            below = Multiplier(0, 0)
+        case "ABS":
+            below = Multiplier(-above.value, above.shift)
+        case _:
+            below = quant.quantize_multiplier(scale * float(context.op.options["alpha"]) / out)
     rows = context.producer_rows()
-    return _row_op(context, Kind.LEAKY_RELU_S16, (rows,), rows, multipliers=factors)
+    return _row_op(context, Kind.LEAKY_RELU_S16, (rows,), rows, multipliers=(above, below))
+
+
+def relu6(context: OperatorContext) -> RowOp:
+    """Parse RELU6: a table for int8. That of int16 only clamps, which a max pool of one pixel does, too."""
+    if not _is_int16(context):
+        return table(context)
+    rows = context.producer_rows()
+    limits = quant.int16_activation("RELU6", quantization(context.input()).scale[0])
+    return _row_op(context, Kind.MAX_POOL_S16, (rows,), rows, param=limits)
 
 
 def curve(context: OperatorContext) -> RowOp:

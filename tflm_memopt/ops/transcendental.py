@@ -1,4 +1,5 @@
-"""exp, logistic and tanh in TFLM's fixed point, on arrays: gemmlowp's functions (fixedpoint/fixedpoint.h).
+"""exp, logistic, tanh and inverse square roots in TFLM's fixed point, on arrays, with gemmlowp's functions
+(fixedpoint/fixedpoint.h).
 
 Qm has m integer bits and 31 - m fractional bits besides the sign. Values are int64 and always fit an int32.
 """
@@ -17,6 +18,8 @@ _FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
 """e**-(1/4), e**-(1/2), e**-1, ... e**-16 in Q0."""
 _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540
 """48/17 and -32/17 in Q2."""
+_ROOT_OF_HALF = 1518500250
+"""sqrt(1/2) in Q0."""
 
 
 def logistic(x: Ints, integer_bits: int) -> Ints:
@@ -70,6 +73,24 @@ def _reciprocal(x: Ints, left: int, less: int = 0) -> Ints:
     for _ in range(3):
         y = y + _shifted(high_mul(y, _ONE_Q2 - high_mul(half, y)), 2)
     return _shifted(y - less, left)
+
+
+def inverse_root(x: Ints) -> tuple[Ints, Ints]:
+    """Return y and s so that 1 / sqrt(x) is y / 2**(31 + s), for x from 1 (GetInvSqrtQuantizedMultiplierExp,
+    kernels/internal/common.h).
+
+    >>> [int(n[0]) for n in inverse_root(np.array([4]))] == [1 << 30, 0]
+    True
+    """
+    pairs = (29 - np.frexp(np.maximum(x, 2))[1]) // 2
+    half = round_shift((x << 2 * pairs) >> 1, 1)
+    y = np.full_like(x, 1 << 28)  # Q3
+    for _ in range(5):
+        cube = _shifted(high_mul(high_mul(y, y), y), 6)
+        y = _shifted(high_mul(y, 3 << 27) - high_mul(half, cube), 3)
+    y, shift = high_mul(y, _ROOT_OF_HALF), 11 - pairs
+    y, shift = y << np.maximum(0, -shift), np.maximum(0, shift)
+    return np.where(x > 1, y, INT32_MAX), np.where(x > 1, shift, 0)
 
 
 def _shifted(x: Ints, left: int) -> Ints:

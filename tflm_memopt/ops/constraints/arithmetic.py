@@ -101,10 +101,10 @@ def plain_matrices(context: OperatorContext) -> str | None:
 
 
 @hint(QUANTIZE)
-def leaky_scales(context: OperatorContext) -> str | None:
-    """LEAKY_RELU of int16 must not multiply by less than 0, or by 2^15 or more"""
+def slopes(context: OperatorContext) -> str | None:
+    """LEAKY_RELU, RELU and ABS of int16 must not multiply by 2^15 or more, and LEAKY_RELU not by less than 0"""
     scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]
-    alpha = float(context.op.options["alpha"])
+    alpha = float(context.op.options.get("alpha", 0))
     if context.output.dtype != "INT16" or (
         0 <= alpha < math.inf and max(scale, scale * alpha) < MAX_INT16_FACTOR * out
     ):

@@ -345,13 +345,13 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
     # The producer's entries replace the demands that it satisfies: for each batch its own demands, then its iterations.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
-    before = _together(trace, member, demands.repeat(counts))
-    inserted = np.bincount(before, minlength=len(trace)) * len(pattern)
+    where = _together(trace, member, demands.repeat(counts))
+    inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
     room = inserted + 1
     room[demands] -= 1
     start, size = first[iteration], (end - first)[iteration]
     slots, position = len(member.stage.operands), iteration - start
-    place = (room.cumsum() - room - inserted.cumsum() + inserted)[before] + (number - position) * len(pattern)
+    place = (room.cumsum() - room - inserted.cumsum() + inserted)[where] + (number - position) * len(pattern)
     entries, iterations = trace.entry.repeat(room), trace.iteration.repeat(room)
     for step, entry in enumerate(pattern):
         at = place + (size * slots + position if step == slots else position * slots + step)

@@ -4,8 +4,11 @@ A window along one axis reads `kernel` samples for each output, and its next out
 The rewrite stores `outputs * stride` samples in a row. A window then has fewer rows and a stride of one, and yields
 `outputs` outputs. Each of these outputs has a filter of its own, which is shifted by `stride` samples from the previous
 one. Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples of a row as channels,
-DEPTHWISE_CONV_2D as pixels. A pool has no weights, and a weight of zero does not remove an infinite float32 sample, so
-their rows are chosen such that windows consist of whole rows.
+DEPTHWISE_CONV_2D as pixels.
+
+A pool has no weights, and a weight of zero does not remove an infinite float32 sample. So their rows are chosen such
+that windows consist of whole rows. If no size of rows does that, GATHER copies all samples of a few windows to one row,
+along which the new operator slides.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext, Span
 from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
 
 MOST_OUTPUTS = 64
 """Limit of the number of outputs per row, by which the bytes of the filters are multiplied."""
@@ -56,6 +59,10 @@ class LongWindow:
         """Return the number of rows in a window if a row makes this many outputs."""
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
+    def outputs(self) -> int | None:
+        """Return the smallest number of outputs per row whose windows fit the height limit, or None."""
+        return next((n for n in range(1, MOST_OUTPUTS + 1) if self.rows(n) <= MAX_KERNEL_H), None)
+
 
 def match(graph: Graph, op: Op) -> Ops | None:
     """Match a window along one axis that is too long for rows. Global pools need no other form."""
@@ -87,23 +94,29 @@ def long_window(graph: Graph, op: Op) -> LongWindow | None:
 
 def check(graph: Graph, ops: Ops) -> str | None:
     (op,) = ops
-    long = long_window(graph, op)
-    form = None if long is None else form_of(graph, op, long)
-    if long is None or form is None:
+    extended, made = _rewritten(graph, op)
+    if not made:
         return f"its window has no form of at most {MAX_KERNEL_H} rows"
-    extended, made = _rewritten(graph, op, long, form)
     reasons = (row_op(OperatorContext(extended, part)) for part in made if part.type != "RESHAPE")
     return next((f"it cannot be made row by row: {r}" for r in reasons if isinstance(r, Unsupported)), None)
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
     (op,) = ops
+    extended, made = _rewritten(graph, op)
+    return replace_ops(extended, {op.index: made})
+
+
+def _rewritten(graph: Graph, op: Op) -> tuple[Graph, Ops]:
+    """Return the graph with new tensors, and the operators that replace the original one, or none."""
     long = long_window(graph, op)
-    form = None if long is None else form_of(graph, op, long)
-    if long is None or form is None:
-        raise ValueError("this is not a long window along one axis")
-    extended, made = _rewritten(graph, op, long, form)
-    return replace(extended, ops=tuple(n for o in graph.ops for n in (made if o.index == op.index else (o,))))
+    if long is None or ((long.along.before or long.along.after) and not _ignores_zeros(graph, op)):
+        return graph, ()
+    form = form_of(graph, op, long)
+    if form is not None:
+        return _in_new_rows(graph, op, long, form)
+    outputs = long.outputs()
+    return (graph, ()) if outputs is None else _in_one_row(graph, op, long, outputs)
 
 
 def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
@@ -111,19 +124,52 @@ def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
     if op.type in POOLS or graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         most, least = gcd(long.kernel, long.stride), -(-long.kernel // MAX_KERNEL_H)
         samples = next((n for n in range(least, most + 1) if most % n == 0), None)
-        if samples is None or ((long.along.before or long.along.after) and not _ignores_zeros(graph, op)):
-            return None
-        return _Form(1, samples, long.kernel // samples, long.stride // samples)
-    outputs = next((n for n in range(1, MOST_OUTPUTS + 1) if long.rows(n) <= MAX_KERNEL_H), None)
+        return None if samples is None else _Form(1, samples, long.kernel // samples, long.stride // samples)
+    outputs = long.outputs()
     return None if outputs is None else _Form(outputs, outputs * long.stride, long.rows(outputs), 1)
 
 
 def _ignores_zeros(graph: Graph, op: Op) -> bool:
-    """Return whether samples of zero do not change the result."""
+    """Return whether samples with the value of the padding do not change the result."""
     return op.type in WEIGHTED and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
 
 
-def _rewritten(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[Graph, Ops]:
+def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> tuple[Graph, Ops]:
+    """Return the graph with new tensors, and operators whose rows have all samples of `outputs` windows."""
+    made, rows = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops)), -(-long.along.output // outputs)
+    step, window, before, c = outputs * long.stride, long.rows(outputs), long.along.before, long.channels
+    count = max(rows - 1 + window, -(-(before + long.samples) // step))
+    source, target, x = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]], op.inputs[0]
+    x = x if source.shape[1] == long.samples else made.shaped(x, 1, long.samples, 1, c)
+    amounts = made.integers([[0, 0], [before, count * step - long.samples - before], [0, 0], [0, 0]])
+    x = made.shaped(made.add("PAD", [x, amounts], made.put(source, (1, count * step, 1, c))), 1, count, step * c)
+    at = made.integers(np.arange(rows)[:, None] + np.arange(window))
+    x = made.add("GATHER", [x, at], made.put(source, (1, rows, window, step * c)), axis=1, batchDims=0)
+    x = made.first(made.shaped(x, 1, rows, window * step, c), 1, rows, (outputs - 1) * long.stride + long.kernel, c)
+    filters = []
+    for tensor in (graph.tensors[t] for t in op.inputs[1:2]):
+        data = np.asarray(tensor.data).reshape(tensor.shape[0], 1, -1, tensor.shape[3])
+        filters.append(made.put(tensor, data.shape, data=data))
+    options = {name: value for name, value in op.options.items() if name != EXPLICIT_PADDING}
+    options |= {"padding": "VALID", "strideH": 1, "strideW": long.stride}
+    if op.type in POOLS:
+        options |= {"filterHeight": 1, "filterWidth": long.kernel}
+    y = made.put(target, (1, rows, outputs, target.shape[3]))
+    made.add(op.type, [x, *filters, *op.inputs[2:]], y, **options)
+    return _ended(graph, made, long, y, rows * outputs)
+
+
+def _ended(graph: Graph, made: NewOps, long: LongWindow, y: TensorId, count: int) -> tuple[Graph, Ops]:
+    """Return the graph and the operators, with the first of `count` outputs as the original's output."""
+    depth = graph.tensors[made.op.outputs[0]].shape[3]
+    if count != long.along.output:
+        y = made.first(made.shaped(y, 1, count, 1, depth), 1, long.along.output, 1, depth)
+    made.add("RESHAPE", [y], made.op.outputs[0])
+    made.ops[-1] = replace(made.ops[-1], index=made.op.index)
+    return replace(graph, tensors=made.tensors), tuple(made.ops)
+
+
+def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[Graph, Ops]:
     """Return the graph with new tensors, and the operators that replace the original one."""
     made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
     target, outputs, summed = graph.tensors[op.outputs[0]], form.outputs, op.type == "CONV_2D"
@@ -141,11 +187,7 @@ def _rewritten(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[Gra
     if outputs > 1 and not summed:  # outputs of a channel are adjacent
         y = made.shaped(y, 1, count, depth, outputs)
         y = made.add("TRANSPOSE", [y, made.integers([0, 1, 3, 2])], made.put(target, (1, count, outputs, depth)))
-    if count * outputs != long.along.output:
-        y = made.first(made.shaped(y, 1, count * outputs, 1, depth), 1, long.along.output, 1, depth)
-    made.add("RESHAPE", [y], op.outputs[0])
-    made.ops[-1] = replace(made.ops[-1], index=op.index)
-    return replace(graph, tensors=made.tensors), tuple(made.ops)
+    return _ended(graph, made, long, y, count * outputs)
 
 
 def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: int) -> TensorId:

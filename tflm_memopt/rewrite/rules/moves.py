@@ -5,6 +5,7 @@ operator. A PAD is only combined with the views after it.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 
 from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import STEPS, OperatorContext, any_rows, byte_shape
@@ -17,13 +18,19 @@ def match(graph: Graph, op: Op) -> Ops | None:
     """Match an operator and the chain of operators after it, each the only reader of the previous one. Flat views at
     the end stay views, since rows are made in order.
     """
-    if op.type not in STEP or graph.producer(op.outputs[0]) is not op:
+    if not _moves(graph, op) or graph.producer(op.outputs[0]) is not op:
         return None
     types = (VIEW,) if op.type == "PAD" else (*(t for t in STEP if t != "PAD"), VIEW)
-    chain = [op, *sole_readers(graph, op, types, len(graph.ops))]
+    readers = sole_readers(graph, op, types, len(graph.ops))
+    chain = [op, *takewhile(lambda reader: reader.type == VIEW or _moves(graph, reader), readers)]
     while chain[-1].type == VIEW and any_rows(graph.tensors[chain[-1].outputs[0]].shape).h == 1:
         chain.pop()
     return tuple(chain) if len(chain) > 1 else None
+
+
+def _moves(graph: Graph, op: Op) -> bool:
+    """Return whether the operator moves its first operand in a way that is known before run time."""
+    return op.type in STEP and OperatorContext(graph, op).read == (0,)
 
 
 def check(graph: Graph, ops: Ops) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
 
@@ -37,7 +38,7 @@ class NewOps:
         self.tensors[tensor] = replace(like, id=tensor, name=f"{like.name}/rows", shape=shape, **changes)
         return tensor
 
-    def integers(self, values: Sequence[Any]) -> TensorId:
+    def integers(self, values: ArrayLike) -> TensorId:
         data = np.array(values, np.int32)
         like = replace(self.tensors[self.op.inputs[0]], dtype="INT32", quantization=None)
         return self.put(like, data.shape, data=data)
