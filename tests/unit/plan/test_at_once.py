@@ -1,0 +1,107 @@
+"""Single pixels that packed kernels compute at once: the order of iterations, their bytes, and the checker's limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from models import Net
+from property.forced import forced, mobile
+from property.networks import build
+from unit.plan.sketch import Sketch
+
+from tflm_memopt.check.checker import check
+from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.iteration.trace import Member
+from tflm_memopt.plan.nest import LoopNest
+from tflm_memopt.plan.plan import Group, Plan, Stage
+from tflm_memopt.plan.planner import Planner
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
+
+OPTIONS = ConversionOptions(seconds=0, target="cortex-m4", reorder=False, tiles=NO_RECOMPUTE, effort=0.1)
+
+
+def planned(model: bytes, options: ConversionOptions = OPTIONS) -> Planned:
+    found = pipeline.make_plan(pipeline.annotate(read(model).graph), options)
+    assert found is not None
+    return found
+
+
+def at_once(plan: Plan) -> list[int]:
+    return [stage.at_once for step in plan.steps if isinstance(step, Group) for stage in step.stages]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+@pytest.mark.parametrize(("advance", "end"), [(1, 1), (2, 1), (4, 3), (6, 6)])
+def test_batches_are_columns_of_a_stripe_or_equal_parts_of_one(advance: int, end: int, most: int) -> None:
+    s = Sketch()
+    s.conv(s.input(11, 5, 8), 8)
+    member = Member(Stage(0, (0,), nest=LoopNest(advance, end, advance, tile=1), at_once=most), s.ops[0], stripes=12)
+    first, stop = member.batches
+    units, number = member.units, np.arange(len(member.units))
+    assert ((first <= number) & (number < stop) & (stop - first <= most)).all()
+    assert (units.stripe[first] == units.stripe).all() and (units.stripe[stop - 1] == units.stripe).all()
+    assert (first[first] == first).all() and (stop[first] == stop).all()
+    made = (units.hi - units.lo)[units.stripe]
+    whole = made <= most
+    assert (units.row[first] == units.lo[units.stripe])[whole].all()
+    assert ((stop - first)[~whole] >= made[~whole] // -(-made[~whole] // most)).all()
+
+
+def test_pixels_are_joined_only_where_this_takes_no_byte() -> None:
+    """All iterations stay in the order of the operator, and joined ones follow each other."""
+    joined = 0
+    for seed in (0, 5, 8, 11):
+        found = planned(build(mobile(seed)))
+        with mock.patch.object(Planner, "_in_batches", lambda _, plan, *__: plan):
+            apart = planned(build(mobile(seed)))
+        assert found.plan.head == apart.plan.head
+        assert set(at_once(apart.plan)) == {1}
+        joined += sum(n > 1 for n in at_once(found.plan))
+        for group in found.groups.values():
+            for member in group.trace.members:
+                order, (_, units) = group.trace.order(member.key), group.trace.iterations_of(member.key)
+                first, _ = member.batches
+                together = first[units[1:]] == first[units[:-1]]
+                assert (np.diff(order)[together] == 1).all()
+    assert joined >= 4
+
+
+def refusal(found: Planned, number: int, most: int) -> str:
+    """Return the checker's error if a stage of the first group computes `most` iterations at once."""
+    group = found.plan.steps[0]
+    assert isinstance(group, Group)
+    stages = list(group.stages)
+    stages[number] = replace(stages[number], at_once=most)
+    step = replace(group, stages=tuple(stages))
+    with pytest.raises(PlanError) as caught:
+        check(replace(found.plan, steps=(step, *found.plan.steps[1:])), found.graph)
+    return str(caught.value)
+
+
+def test_only_single_pixels_are_joined_and_at_most_four() -> None:
+    net = Net(1)
+    model = net.model(net.conv2d(net.input((1, 12, 6, 8)), 8, kernel=(3, 3)))
+    with forced(replace(NO_RECOMPUTE, tile=1, group_channels=0), 2):
+        pixels = planned(model)
+    assert isinstance(pixels.plan.steps[0], Group)
+    assert pixels.plan.steps[0].stripes
+    assert "cannot compute 5 iterations at once" in refusal(pixels, 0, 5)
+    assert "cannot compute 2 iterations at once" in refusal(planned(model, replace(OPTIONS, tiles=None)), 0, 2)
+
+
+def test_a_depthwise_convolution_never_writes_over_its_own_input() -> None:
+    """It writes its first pixels before it has read the windows of the others."""
+    net = Net(1)
+    x = net.input((1, 12, 6, 8))
+    with forced(Settings(tile=1, at_once=2, group_channels=0).once, 2):
+        found = planned(net.model(net.depthwise_conv2d(x, kernel=(3, 3), padding="VALID")))
+    group = found.plan.steps[0]
+    assert isinstance(group, Group) and group.stripes and at_once(found.plan) == [1]
+    assert "computes 2 iterations at once over its own input" in refusal(found, 0, 2)
