@@ -1,49 +1,52 @@
 """Makes the figures of docs/papers.md again and compares them with the page.
 
-    python -m benchmarks.papers [PAPER...] [--models DIR] [--nets DIR] [--update]
+    python -m benchmarks.papers [ITEM...] [--models DIR] [--nets DIR] [--update]
 
-Each item is printed as product, benchmark or predicted, with its figure. The exit code is 1 if a claim does not hold or
-if a figure differs from the page, which --update rewrites. DIR holds the public models, or the layer lists of msf-CNN's
-networks; items that need a folder that is not given are left out, and named.
+ITEM is a paper, or the beginning of an item's name; all items take about 20 minutes of one core. Each item is printed
+as product, benchmark or predicted, with its figure. The exit code is 1 if a claim does not hold or if a figure differs
+from the page, which --update rewrites. DIR holds the public models, or the layer lists of msf-CNN's networks; items
+that need a folder that is not given are left out, and named.
 """
 
 from __future__ import annotations
 
 import argparse
+import posixpath
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from papers.items import ITEMS, ROOT, Item
 from tables import between, markdown, updated
 
+from tflm_memopt.errors import MemoptError
+
 PAGE, TABLE = ROOT / "docs/papers.md", "papers"
 TITLES = ("paper", "in the paper", "kind", "result here", "script")
 
 
 def main() -> int:
-    papers = list(dict.fromkeys(item.paper for item in ITEMS))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("papers", nargs="*", metavar="PAPER", help=f"{', '.join(papers)} (default: all)")
+    parser.add_argument("items", nargs="*", metavar="ITEM", help="a paper or item (default: all)")
     for name in ("models", "nets"):
         parser.add_argument(f"--{name}", type=Path, metavar="DIR")
     parser.add_argument("--update", action="store_true", help="rewrite the table of docs/papers.md")
     args = parser.parse_args()
-    if unknown := [paper for paper in args.papers if paper not in papers]:
-        parser.error(f"unknown paper '{unknown[0]}'; known: {', '.join(papers)}")
+    chosen = [item for item in ITEMS if not args.items or any(named(item, name) for name in args.items)]
+    if unknown := [name for name in args.items if not any(named(item, name) for item in ITEMS)]:
+        parser.error(f"unknown item '{unknown[0]}'; known: {', '.join(dict.fromkeys(item.paper for item in ITEMS))}")
     text = PAGE.read_text(encoding="utf-8")
     stated = {item: row for row in between(text, TABLE)[0].splitlines() for item in ITEMS if starts(row, item)}
     folders = {name: folder for name in ("models", "nets") if (folder := getattr(args, name))}
-    failed = 0
-    for item in ITEMS:
-        if args.papers and item.paper not in args.papers:
-            continue
+    failed, started = 0, time.monotonic()
+    for item in chosen:
         if item.needs and item.needs not in folders:
             print(f"{item.paper}, {item.what}: left out, needs --{item.needs} DIR", flush=True)
             continue
         try:
             figure = item.figure(folders)
-        except AssertionError as wrong:
+        except (AssertionError, MemoptError, OSError, RuntimeError) as wrong:
             print(f"{item.paper}, {item.what}: FAILED, {wrong}", flush=True)
             failed += 1
             continue
@@ -52,15 +55,22 @@ def main() -> int:
         failed += not (same or args.update)
         print(f"{item.paper}, {item.what}: {item.kind}, {figure}{'' if same else ' (the page differs)'}", flush=True)
         stated[item] = made
+    print(f"{failed} failed, {time.monotonic() - started:,.0f} s")
     if args.update:
         rows = [[cell.strip() for cell in stated[item].strip("|").split("|")] for item in ITEMS if item in stated]
         PAGE.write_text(updated(text, TABLE, markdown(TITLES, rows, left=len(TITLES))), encoding="utf-8")
     return 1 if failed else 0
 
 
+def named(item: Item, name: str) -> bool:
+    """Return whether an item belongs to a paper of this name, or its own name begins with it."""
+    return item.paper == name or item.what.startswith(name)
+
+
 def row(item: Item, figure: str) -> str:
     """Return the page's row of an item."""
-    return f"| {item.paper} | {item.what} | {item.kind} | {figure} | `benchmarks/papers/{item.script}` |"
+    script = posixpath.normpath(f"benchmarks/papers/{item.script}")
+    return f"| {item.paper} | {item.what} | {item.kind} | {figure} | `{script}` |"
 
 
 def starts(line: str, item: Item) -> bool:

@@ -14,18 +14,26 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+import driver_registers
 import int8_models
-from papers.fused_tiling import devices, int8_networks, tiled_paths, tiling_tables, weight_partition
+from papers.fused_tiling import devices, int8_networks, split_networks, tiled_paths, tiling_tables, weight_partition
 from papers.joint_memory import classifiers, joint
 from papers.msf_cnn import frontier
 from papers.msf_cnn import nets as layers
-from papers.vmcu import vmcu
+from papers.vmcu import inverted_bottleneck, vmcu
+from registers import test_paper as register_figures
 
 import tflm_memopt
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
 PARTS: dict[str, Any] = {"ops": "builtin", "kernels": "reference", "allow_ops": ("PAD", "SLICE", "CONCATENATION")}
+SMALL = 1_000_000
+"""Bytes of a model file that is planned in seconds."""
+ON_DEVICES = {
+    "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
+}  # fmt: skip
 Folders = dict[str, Path]
 """Folders by name: `models` holds the public models, `nets` the layer lists of msf-CNN's networks."""
 
@@ -39,6 +47,7 @@ class Item:
     kind: str
     """product, benchmark or predicted."""
     script: str
+    """Path relative to this folder."""
     figure: Callable[[Folders], str]
     """Function that returns the figure in words. Raises AssertionError if a claim does not hold."""
     needs: str = ""
@@ -75,7 +84,39 @@ def bottlenecks(_: Folders) -> str:
 def headroom(_: Folders) -> str:
     found = vmcu.headroom()
     image, channels = max(h.image for h in found), max(h.channels for h in found)
-    return f"images up to {image:.2f} times as wide, channels up to {channels:.2f} times as many"
+    by_formula = max(h.image_formula for h in found), max(h.channels_formula for h in found)
+    less = [h.name for h in found if h.image < h.image_formula or h.channels < h.channels_formula]
+    require(not less, f"{', '.join(less)} grow less than by vMCU's formula")
+    each = zip((image, channels), by_formula, vmcu.PUBLISHED_GROWTH.values(), strict=True)
+    said = [f"{ours:.2f} times (vMCU's formula {theirs:.2f}, paper {most:g})" for ours, theirs, (_, most) in each]
+    return f"height and width up to {said[0]}, channels up to {said[1]}"
+
+
+def by_pixels(_: Folders) -> str:
+    modules = [m for m in vmcu.TABLE_2 if not m.stem]
+    wrong = [m.name for m in modules if not inverted_bottleneck.equals_whole_tensors(m)]
+    require(not wrong, f"outputs of {', '.join(wrong)} differ")
+    return f"the description's C computes {len(modules)} bottlenecks in exactly the bytes of vMCU's formula"
+
+
+def wrapping(folders: Folders) -> str:
+    """Bound what a pool that wraps at its end could save: no layout takes fewer bytes than those that are live."""
+    models = [path.read_bytes() for path in sorted(folders["models"].glob("*.tflite"))]
+    small = [data for data in models if len(data) < SMALL]
+    modules = [vmcu.model(m) for m in vmcu.TABLE_2]
+    once = max(above(data, 1.0)[0] for data in (*small, *modules))
+    require(once < vmcu.ALIGNMENT, "a layout is more than its alignment above the live bytes")
+    more, head = max(above(data, vmcu.ANY) for data in modules)
+    return (
+        f"a pool that wraps could save at most {once} B in {len(small) + len(modules)} networks without recompute, "
+        f"at most {more} B ({more / head:.1%}) with it"
+    )
+
+
+def above(data: bytes, most: float) -> tuple[int, int]:
+    """Return the bytes of a head above the most live bytes, and the head."""
+    memory = tflm_memopt.optimize(data, max_macs=most).memory
+    return memory.head - memory.bound, memory.head
 
 
 # ---- msf-CNN ----
@@ -146,7 +187,7 @@ def tiled(folders: Folders) -> str:
         published = tiling_tables.PUBLISHED[name]
         best, ours = max(published.ffmt, published.fdt), 100 * (1 - after / before)
         require(ours >= best, f"{name} saves less than in the thesis")
-        said.append(f"{name} {ours:.1f} % (thesis {best:.1f} %)")
+        said.append(f"{tiling_tables.titled(name)} {ours:.1f} % (thesis {best:.1f} %)")
     return ", ".join(said)
 
 
@@ -171,14 +212,58 @@ def table_5_1(_: Folders) -> str:
     return "one device and ten: " + ", ".join(each)
 
 
-def alexnet_in_int8(_: Folders) -> str:
-    found, thesis = int8_networks.row("AlexNet"), devices.NETWORKS["AlexNet"]
-    share = found["ten"] / found["one"]
-    require(share <= thesis.full / thesis.single, "a device has a larger part of the memory than in the thesis")
-    sizes = {name: f"{found[name] / 1e6:.2f} MB" for name in ("TFLM", "one", "ten")}
+def in_int8(name: str, *, execute: bool = False) -> Callable[[Folders], str]:
+    def figure(_: Folders) -> str:
+        found, thesis = int8_networks.row(name, execute=execute), devices.NETWORKS[name]
+        require(found.get("bit_exact", True) and found.get("as_predicted", True), "the devices' outputs differ")
+        share = found["ten"] / found["TFLM"]
+        require(share <= thesis.full / thesis.single, "a device has a larger part of the memory than in the thesis")
+        sizes = {key: f"{found[key] / 1e6:.2f} MB" for key in ("TFLM", "one", "ten")}
+        return (
+            f"RAM and flash with dense layers: {sizes['TFLM']} under TFLM, {sizes['one']} rewritten, at most "
+            f"{sizes['ten']} on ten devices ({share:.1%} of TFLM's; thesis {thesis.full / thesis.single:.1%})"
+        )
+
+    return figure
+
+
+def public_models_on_devices(folders: Folders) -> str:
+    said = []
+    for name, stem in ON_DEVICES.items():
+        report = tflm_memopt.optimize_devices(folders["models"] / f"{stem}.tflite", 2).report
+        alone = report.alone.arena.total
+        told = any("more RAM" in sentence for sentence in report.drawbacks)
+        require(report.ram <= alone or told, f"{name} needs more RAM than one device alone, and the answer lacks it")
+        note = " (the answer says that sharing costs RAM)" if told else ""
+        said.append(
+            f"{name} {alone:,} -> {report.ram:,} B of RAM and {report.alone.flash:,} -> {report.flash:,} B of flash"
+            f"{note}"
+        )
+    return "one device -> the largest of two: " + "; ".join(said)
+
+
+def stage_split(_: Folders) -> str:
+    found = split_networks.in_two()
+    require(found["bit_exact"] and found["as_predicted"], "the devices' outputs differ")
+    sent = max(found["sent"])
+    require(found["tensor"] <= split_networks.ESP32_SENT, "the tensor is larger than published")
+    arenas = " and ".join(f"{n:,}" for n in found["arena"])
     return (
-        f"RAM and flash with dense layers: {sizes['TFLM']} under TFLM, {sizes['one']} rewritten, at most "
-        f"{sizes['ten']} on ten devices ({share:.1%}; thesis {thesis.full / thesis.single:.1%})"
+        f"MobileNetV2 0.35: a tensor of {found['tensor']:,} B (published 5.66 kB), {sent:,} B with heads; "
+        f"{arenas} B of RAM"
+    )
+
+
+def kernel_split(_: Folders) -> str:
+    found = split_networks.by_kernels()
+    require(found["bit_exact"] and found["as_predicted"], "the devices' outputs differ")
+    reads, ram = max(found["received"]), max(found["arena"])
+    require(reads <= max(split_networks.TEENSY_READS), "a device reads more than published")
+    require(ram <= split_networks.TEENSY_MAPS, "a device needs more RAM than published")
+    return (
+        f"MobileNetV2 1.0 on three devices, each layer by channels: a device reads at most {reads:,} B "
+        f"(published {max(split_networks.TEENSY_READS):,}) and needs at most {ram:,} B of RAM (published maps "
+        f"{split_networks.TEENSY_MAPS:,})"
     )
 
 
@@ -213,11 +298,47 @@ def application(number: int) -> Callable[[Folders], str]:
     return figure
 
 
+def on_two_cores(folders: Folders) -> str:
+    """Compare the highest rates of two partitions on one core and on two."""
+    camera = tflm_memopt.AppModel(folders["models"] / f"{ON_DEVICES['vww']}.tflite", fps=0.5, pipeline=[6])
+    rates = []
+    for count in (1, 2):
+        app = tflm_memopt.App({"camera": camera}, model_cores=count, options={"board": "pico", "effort": "low"})
+        busy = tflm_memopt.explore(app).points[0].busy
+        require(busy is not None and len(busy) == count, "the load of a core is missing")
+        rates.append(0.5 / max(busy or (1.0,)))
+    gain = rates[1] / rates[0]
+    require(gain > 1.5, "a second core gains less than half of the rate")
+    return f"vww in two partitions on a Pico: two cores keep {gain:.1f} times the rate of one"
+
+
+# ---- register interfaces ----
+
+
+def register_conflicts(_: Folders) -> str:
+    for variant in register_figures.CHECKS:
+        register_figures.test_figure_6_5(variant)
+    register_figures.test_the_code_of_6_5()
+    for row in register_figures.TABLE_6_1:
+        register_figures.test_table_6_1(row)
+    return f"the two graphs, the printed code, and {len(register_figures.TABLE_6_1)} rows of accesses, shifts and masks"
+
+
+def own_drivers(_: Folders) -> str:
+    titles, rows = driver_registers.costs()
+    placed = titles.index("placed")
+    each = ", ".join(f"{row[0]} {row[1]} -> {row[placed]}" for row in rows)
+    return f"bytes of code, plain -> with placed fields: {each}; dissertation: GPIO -38 %, SPI -12 %"
+
+
 VMCU, MSF, TILING, JOINT = "vMCU", "msf-CNN", "fused tiling", "joint memory"
+REGISTERS = "register interfaces"
 ITEMS = (
     Item(VMCU, "Figure 1 (c)", "benchmark", "vmcu/vmcu.py", segments),
     Item(VMCU, "Figures 9 and 10, Table 2", "product", "vmcu/vmcu.py", bottlenecks),
     Item(VMCU, "Figures 11 and 12, largest gain", "product", "vmcu/vmcu.py", headroom),
+    Item(VMCU, "Figure 6, as a description", "benchmark", "vmcu/inverted_bottleneck.py", by_pixels),
+    Item(VMCU, "sections 4 and 5, circular pool", "predicted", "items.py", wrapping, "models"),
     Item(MSF, "Table 1", "predicted", "msf_cnn/frontier.py", msf_table, "nets"),
     Item(MSF, "Table 2, least RAM", "product", "items.py", measured_ram(float("inf")), "nets"),
     Item(MSF, "result.json of its repository, F ≤ 1.1", "product", "items.py", measured_ram(1.1), "nets"),
@@ -228,11 +349,30 @@ ITEMS = (
     Item(TILING, "Figures 5.2 to 5.7", "predicted", "fused_tiling/devices.py", four_layers),
     Item(TILING, "Figures 5.2 to 5.7, executed", "benchmark", "fused_tiling/weight_partition.py", best_partition),
     Item(TILING, "Table 5.1", "predicted", "fused_tiling/devices.py", table_5_1),
-    Item(TILING, "Table 5.1, AlexNet in int8", "predicted", "fused_tiling/int8_networks.py", alexnet_in_int8),
+    *(
+        Item(TILING, f"Table 5.1, {name} in int8", "predicted", "fused_tiling/int8_networks.py", in_int8(name))
+        for name in int8_networks.SIDES
+    ),
+    *(
+        Item(
+            TILING,
+            f"Table 5.1, {name} in int8 at {side} x {side}, executed",
+            "benchmark",
+            "fused_tiling/int8_networks.py",
+            in_int8(name, execute=True),
+        )
+        for name, side in int8_networks.SIDES.items()
+    ),
     Item(TILING, "chapter 5 on a model of ours", "product", "items.py", example_on_devices),
+    Item(TILING, "chapter 5 on MLPerf Tiny", "product", "items.py", public_models_on_devices, "models"),
+    Item("arXiv 2507.16594", "MobileNetV2 in two", "product", "fused_tiling/split_networks.py", stage_split),
+    Item("arXiv 2605.09357", "MobileNetV2 by kernels", "benchmark", "fused_tiling/split_networks.py", kernel_split),
     Item(JOINT, "Tables 6.1 to 6.4, Algorithms 8 to 10", "benchmark", "joint_memory/joint.py", joint_example),
     *(
         Item(JOINT, f"Table 6.6, application {n}", "product", "joint_memory/joint.py", application(n))
         for n in joint.APPLICATIONS
     ),
+    Item(JOINT, "partitions in parallel (section 6.6)", "product", "items.py", on_two_cores, "models"),
+    Item(REGISTERS, "Figure 6.5, Table 6.1", "product", "../../tests/registers/test_paper.py", register_conflicts),
+    Item(REGISTERS, "Table 6.2, on drivers of our own", "product", "../driver_registers.py", own_drivers),
 )

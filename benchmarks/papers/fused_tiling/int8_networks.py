@@ -18,9 +18,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import int8_models
+from int8_models import Builder
 from papers.fused_tiling import devices
 from papers.fused_tiling.split_networks import optimized, verified
+from papers.joint_memory.classifiers import SameZeroPoint
 
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.choice import shared_layers
@@ -32,7 +33,7 @@ SIDES = {"YOLOv2": 96, "AlexNet": 99, "VGG-16": 64, "GoogLeNet": 64}
 
 def model(name: str, side: int) -> bytes:
     """Return a network as an int8 model."""
-    net = int8_models.Builder()
+    net = SameZeroPoint()
     x = net.input((1, side, side, 3))
     made: list[int] = []
     for line in devices.NETWORKS[name].lines:
@@ -41,7 +42,7 @@ def model(name: str, side: int) -> bytes:
     return net.model(x)
 
 
-def _layer(net: int8_models.Builder, line: devices.Line, x: int, made: Sequence[int]) -> int:
+def _layer(net: Builder, line: devices.Line, x: int, made: Sequence[int]) -> int:
     match line.kind:
         case "conv":
             out = (net.shape(x)[1] + 2 * line.pad - line.kernel) // line.stride + 1
@@ -67,7 +68,7 @@ def row(name: str, *, execute: bool = False) -> dict[str, Any]:
     """Return the memory of one device and of the largest of ten and, if executed, whether the outputs agree."""
     side = SIDES[name] if execute else devices.NETWORKS[name].side
     data = model(name, side)
-    network = Network(data, name, request({"effort": "low"}), optimized)
+    network = Network(data, name, request({}), optimized)
     shared = shared_layers(network, devices.DEVICES)
     report, alone = shared.report, network.alone.report
     original = report.original_arena.total + report.original_flash

@@ -57,6 +57,10 @@ PUBLISHED: Mapping[str, Published] = {
 }  # fmt: skip
 
 
+SUBSTITUTES = {"TXT", "CIF", "RAD"}
+"""Networks of our own that stand for those of the thesis, which are not public."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """A network converted in one way."""
@@ -173,9 +177,14 @@ def totals(found: Sequence[Network]) -> str:
 
 def _totals(net: Network) -> Iterator[str]:
     said = PUBLISHED[net.name]
-    yield from (net.name, f"{said.ffmt:.1f} %", f"{said.fdt:.1f} %", f"{net.total:,}")
+    yield from (titled(net.name), f"{said.ffmt:.1f} %", f"{said.fdt:.1f} %", f"{net.total:,}")
     for result in net.ways.values():
         yield f"{result.total:,}, {_less(net.total, result.total)}"
+
+
+def titled(name: str) -> str:
+    """Return the name of a network, with a note for a substitute."""
+    return f"{name} (substitute)" if name in SUBSTITUTES else name
 
 
 def _less(before: int, after: int) -> str:

@@ -170,7 +170,7 @@ NETWORKS: Mapping[str, Callable[[], Iterator[Stage]]] = {
 }  # fmt: skip
 
 
-class _Net(Builder):
+class SameZeroPoint(Builder):
     """Give all activations the same zero point, as concatenation requires."""
 
     def _activation(self, shape: Sequence[int], scale: float = SCALE, zero_point: int | None = None) -> int:
@@ -184,7 +184,7 @@ def partitions(name: str, count: int = 1) -> list[bytes]:
     shape: Sequence[int] = (1, SIDE, SIDE, 3)
     found = []
     for first, end in zip([0, *ends], ends, strict=False):
-        net = _Net()
+        net = SameZeroPoint()
         x = net.input(shape)
         for stage in stages[first:end]:
             x = stage(net, x)

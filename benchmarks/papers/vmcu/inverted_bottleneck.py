@@ -1,12 +1,25 @@
-"""The inverted bottleneck of vMCU's Figure 6, as a description."""
+"""The inverted bottleneck of vMCU's Figure 6, as a description, and its C, executed in the bytes of vMCU's formula."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from papers.vmcu.vmcu import Module, distance, vmcu
 
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.windows import taps
-from tflm_memopt.kernels.language import Index, Type
+from tflm_memopt.kernels.instructions import REF
+from tflm_memopt.kernels.language import Index, KernelProgram, Type
+from tflm_memopt.kernels.write_c import function, operands_struct
+
+Int8s = NDArray[np.int8]
 
 
 def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
@@ -56,3 +69,57 @@ def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
 
 inverted_bottleneck = kernel("e = d + a, d = project(window(expand(a))), a pixel at a time")(bottleneck(residual=True))
 bottleneck_without_add = kernel("e = project(window(expand(a))), a pixel at a time")(bottleneck(residual=False))
+
+
+def equals_whole_tensors(m: Module) -> bool:
+    """Run a module's C in a pool as large as vMCU's formula says, and compare with layers of whole tensors.
+
+    The output is at the pool's start and grows into the input. The three workspaces follow.
+    """
+    random, stride = np.random.default_rng(1), m.strides[1]
+    out, pad = -(-m.size // stride), (m.kernel - 1) // 2
+
+    def drawn(*shape: int) -> Int8s:
+        return random.integers(-9, 10, shape, np.int8)
+
+    a, expand = drawn(m.size, m.size, m.c_in), drawn(m.c_mid, m.c_in)
+    filters, project = drawn(m.kernel, m.kernel, m.c_mid), drawn(m.c_out, m.c_mid)
+    pool = np.zeros(vmcu(m), np.int8)
+    source = pool[distance(m) :][: a.size]
+    source[:] = a.ravel()
+    taps, between = len(filters) ** 2 * m.c_mid, max(distance(m) + a.size, out * out * m.c_out)
+    places = {"a": source, "e": pool, "b": pool[between:], "c": pool[between + taps :], "d": pool[-m.c_out :]}
+    arrays = {**places, "expand": expand, "project": project, "filters": filters}
+    numbers = {"height": m.size, "width": m.size, "c_in": m.c_in, "c_mid": m.c_mid, "c_out": m.c_out}
+    numbers |= {"out_h": out, "out_w": out, "kernel_h": m.kernel, "kernel_w": m.kernel, "pad_top": pad, "pad_left": pad}
+    numbers |= {"stride_h": stride, "stride_w": stride, "dilation_h": 1, "dilation_w": 1}
+    _run(inverted_bottleneck if m.residual else bottleneck_without_add, arrays, numbers)
+    expected = _layers(m, a, expand, filters, project)
+    return np.array_equal(pool[: expected.size], expected.ravel())
+
+
+def _run(program: KernelProgram, arrays: Mapping[str, Int8s], numbers: Mapping[str, int]) -> None:
+    """Compile a kernel's C and call it once."""
+    pointers = [(t.name, ctypes.c_void_p) for t in program.tensors]
+    values = [(name, ctypes.c_int32) for name in (*program.extents, *program.parameters)]
+    operands = type("Operands", (ctypes.Structure,), {"_fields_": [*pointers, *values]})
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
+        source.write_text(f"#include <stdint.h>\n{operands_struct(program)}{function(program, REF)}")
+        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
+        run = getattr(ctypes.CDLL(str(library)), f"tmo_{program.name}_{REF.name}")
+        run(ctypes.byref(operands(**{name: array.ctypes.data for name, array in arrays.items()}, **numbers)))
+
+
+def _layers(m: Module, a: Int8s, expand: Int8s, filters: Int8s, project: Int8s) -> Int8s:
+    """Return the module's output, computed layer by layer on whole tensors."""
+    pad, stride = (m.kernel - 1) // 2, m.strides[1]
+    expanded = np.pad(_clipped(a @ expand.T.astype(np.int32)), ((pad, pad), (pad, pad), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(expanded, (m.kernel, m.kernel), (0, 1))[::stride, ::stride]
+    middle = _clipped(np.einsum("pqcrs,rsc->pqc", windows, filters.astype(np.int32)))
+    made = _clipped(middle @ project.T.astype(np.int32))
+    return _clipped(made.astype(np.int32) + a) if m.residual else made
+
+
+def _clipped(sums: NDArray[np.int32]) -> Int8s:
+    return np.clip(sums, -128, 127).astype(np.int8)
