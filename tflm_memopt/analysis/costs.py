@@ -69,6 +69,10 @@ class Work:
     """Number of rows that are looked up in a state."""
     kept: float = 0
     """Number of iterations whose row is stored in a state."""
+    copied: float = 0
+    """Bytes of weights that are copied to the arena before the first iteration. Not an amount."""
+    spared: float = 0
+    """Bytes of weights that are therefore not read in flash. Not an amount."""
 
     @property
     def amounts(self) -> tuple[float, ...]:
@@ -76,7 +80,7 @@ class Work:
         return tuple(getattr(self, name) for name in AMOUNTS)
 
 
-AMOUNTS = tuple(f.name for f in fields(Work))[1:]
+AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]
 Cost = Literal["macs", "instructions", "time"]
 """Names of the costs by which plans are compared, besides bytes of the arena."""
 COSTS: tuple[Cost, ...] = get_args(Cost)

@@ -24,7 +24,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 Span = tuple[float, float]
 """Lower and upper bound."""
 Costs = Mapping[str, Span]
-"""Cost of each unit of work: macs, taps, values (read under windows) and written values."""
+"""Cost of each unit of work: an amount of costs.Work, or values (read under windows)."""
 
 COUNTED = "rv32"
 """Core of analysis/costs.json whose instructions are used for all chips."""
@@ -32,8 +32,10 @@ TFLM = "cortex-m4"
 """Core of builtin_costs.json whose instructions are used for those of TFLM's reference kernels."""
 TFLM_FACTOR = 2.0
 """Largest ratio of the instructions of a reference kernel on RV32 or Xtensa to those on a Cortex-M4."""
-AT_ONCE = 8
-"""Number of pixels for which ESP-NN's convolutions read the weights once."""
+AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
+"""Number of pixels for which ESP-NN's vector kernels for 1x1 convolutions read the weights once. All others read them
+for each pixel.
+"""
 SHARE = 4
 """Weights of an operator below 1 / SHARE of the cache stay in the cache while a group runs."""
 
@@ -43,8 +45,8 @@ class EspChip:
     """Costs on a chip."""
 
     name: str
-    vectors: bool
-    """Whether ESP-NN has vector kernels for the chip. Otherwise its kernels are C."""
+    library: str
+    """ESP-NN's code for the chip: S3, P4 or C."""
     cycles_per_instruction: Span
     """Cycles for each instruction that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
@@ -98,30 +100,37 @@ class EspChip:
 
     def _in_library(self, work: Work, kernel: str) -> Span:
         """Return the cycles of an ESP-NN kernel for an operator of a plan, and of the library's code around it."""
-        amounts = {name: float(getattr(work, name)) for name in ("macs", "read", "written", "pixels", "iterations")}
-        around = _times(_cost(_spans(data()["around"]), amounts), self.cycles_per_instruction)
-        inside = self._library(kernel, amounts)
-        return inside[0] + around[0], inside[1] + around[1]
+        inside = self._library(kernel, {"macs": work.macs, "written": work.written})
+        outside = _times(around(work), self.cycles_per_instruction)
+        return inside[0] + outside[0], inside[1] + outside[1]
 
     def _library(self, kernel: str, amounts: Mapping[str, float]) -> Span:
         """Return the cycles of an ESP-NN kernel, without reading weights from flash."""
         span = _cost(self.kernels[kernel], amounts)
-        return span if self.vectors else _times(span, self.cycles_per_instruction)
+        return _times(span, self.cycles_per_instruction) if self.library == "C" else span
 
     def _kernel(self, node: Node, kind: str) -> Span | None:
         """Return the cycles of an ESP-NN kernel, or None if TFLM's reference kernel runs the operator."""
         if kind not in KERNELS or node.dtype("i0") != "INT8":
             return None
-        name, amounts, weights, passes = _amounts(node, kind)
+        name, amounts, weights, pixels = _amounts(node, kind)
         low, high = self._library(name, amounts)
+        passes = math.ceil(pixels / (AT_ONCE.get(self.library, 1) if name == "CONV 1x1" else 1))
         reads = passes if weights > self.cache else 1
         return low, high + weights * reads * self.flash_cycles_per_byte
 
     def _fetched(self, work: Work) -> float:
-        """Return the maximum number of cycles for reading the weights of an operator of a plan from flash."""
+        """Return the maximum number of cycles for reading the weights of an operator of a plan from flash. Other
+        operators of its group replace them in the cache between two iterations.
+        """
         nbytes = work.macs / work.pixels if work.pixels else 0.0
-        reads = work.iterations if nbytes > self.cache / SHARE else min(1.0, work.iterations)
-        return nbytes * reads * self.flash_cycles_per_byte
+        if work.copied or nbytes <= self.cache / SHARE:
+            read = nbytes * min(1.0, work.iterations)
+        elif nbytes <= self.cache:
+            read = nbytes * work.iterations
+        else:  # rows in place use each weight for all of their pixels
+            read = nbytes * (work.iterations if _in_place(work) else work.pixels)
+        return read * self.flash_cycles_per_byte
 
 
 KERNELS: Mapping[str, str] = {
@@ -138,7 +147,7 @@ KERNELS: Mapping[str, str] = {
 
 
 def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]:
-    """Return the kernel, its amounts of work, the bytes of its weights, and how often it reads the weights."""
+    """Return the kernel, its amounts of work, the bytes of its weights, and the pixels that it computes."""
     name, written = KERNELS[kind], node.elements("o0")
     if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
         w, weights = conv_shape(node), node.elements("i1")
@@ -147,7 +156,7 @@ def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]
         if name == "CONV" and w.kernel_h == w.kernel_w == 1:
             name = "CONV 1x1"
         taps = written * w.kernel_h * w.kernel_w
-        return name, {"macs": written * depth, "taps": taps, "written": written}, weights, math.ceil(pixels / AT_ONCE)
+        return name, {"macs": written * depth, "taps": taps, "written": written}, weights, pixels
     if kind == "FULLY_CONNECTED":
         depth = node.elements("i1") // max(1, node.dim("o0", node.rank("o0") - 1))
         return name, {"macs": written * depth, "written": written}, node.elements("i1"), 1
@@ -159,6 +168,29 @@ def packed(work: Work) -> str | None:
     """Return the name in esp.json of the ESP-NN kernel that runs an operator of a plan, or None for other kernels."""
     kernel = work.kernel.split()[0]
     return {"ESP_CONV": "ESP_CONV", "ESP_DEPTHWISE": "DEPTHWISE"}.get(kernel)
+
+
+def around(work: Work) -> Span:
+    """Return the instructions on RV32 around ESP-NN's kernel for an operator of a plan.
+
+    Windows are gathered into scratch (`loops`) in words (`quads`) if the input has a multiple of four channels. Rows of
+    a depthwise convolution gather the columns under adjacent windows once.
+    """
+    costs, name = _spans(data()["around"][work.kernel.split()[0]]), packed(work)
+    by_row, direct = work.kernel.endswith("rows"), _in_place(work)
+    window = work.taps / max(1.0, work.pixels)
+    nbytes = 0.0 if direct else work.read / math.sqrt(window) if by_row and name == "DEPTHWISE" else work.read
+    in_words = work.read % (4 * max(1.0, work.taps)) == 0
+    amounts = {
+        "iterations": work.iterations, "pixels": work.pixels, "loops": 0.0 if direct else work.pixels,
+        "taps": 0.0 if by_row else work.taps, "quads": in_words * nbytes / 4, "singles": (not in_words) * nbytes,
+    }  # fmt: skip
+    return _cost(costs, amounts)
+
+
+def _in_place(work: Work) -> bool:
+    """Return whether ESP-NN reads the pixels of a 1x1 convolution in place, as whole vectors."""
+    return packed(work) == "ESP_CONV" and work.taps == work.pixels and work.read % (16 * max(1.0, work.taps)) == 0
 
 
 def _cost(costs: Costs, amounts: Mapping[str, float]) -> Span:
@@ -178,15 +210,15 @@ def _times(span: Span, factor: Span) -> Span:
 def chip(name: str) -> EspChip | None:
     """Return the costs on a chip, or None if it is not one of Espressif's.
 
-    >>> chip("ESP32-S3").vectors, chip("nRF52840")
-    (True, None)
+    >>> chip("ESP32-S3").library, chip("nRF52840")
+    ('S3', None)
     """
     values = data()["chips"].get(name)
     if values is None:
         return None
     return EspChip(
         name,
-        vectors=values["kernels"] != "C",
+        library=values["kernels"],
         cycles_per_instruction=_span(values["cycles_per_instruction"]),
         kernels={kernel: _spans(costs) for kernel, costs in data()["kernels"][values["kernels"]].items()},
         cache=values["cache"],

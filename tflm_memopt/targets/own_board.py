@@ -18,7 +18,7 @@ from tflm_memopt.targets.boards import board as known_board
 SUFFIX = ".toml"
 NEEDED = ("core", "clock", "ram", "flash")
 SIZES = ("ram", "flash", "largest_block", "core_ram", "core_flash", "external_ram")
-KEYS = ("name", "target", "flash_timing", "external_ram_cycles", *dict.fromkeys((*NEEDED, *SIZES)))
+KEYS = ("name", "chip", "target", "flash_timing", "external_ram_cycles", *dict.fromkeys((*NEEDED, *SIZES)))
 HINT = "docs/targets.md shows an example"
 
 
@@ -44,7 +44,12 @@ def _board(name: str, document: Mapping[str, Any]) -> Board:
     like = [board for board in boards().values() if board.core.lower() == core.lower()]
     if not like:
         raise UsageError(f"unknown core '{core}'", hint=one_of(core, {board.core for board in boards().values()}))
-    usual = like[0].target if like[0].core.startswith("Cortex") else GENERIC  # several targets suit other cores
+    chip = str(document.get("chip", name))
+    if "chip" in document and not any(board.chip == chip for board in like):
+        hint = one_of(chip, {board.chip for board in like})
+        raise UsageError(f"no known board with core '{core}' has chip '{chip}'", code="bad_config", hint=hint)
+    like = [board for board in like if board.chip == chip] or like
+    usual = like[0].target if like[0].core.startswith("Cortex") or "chip" in document else GENERIC
     target = str(document.get("target", usual))
     if target not in TARGETS:
         raise UsageError(f"unknown target '{target}'", hint=one_of(target, TARGETS))
@@ -56,7 +61,7 @@ def _board(name: str, document: Mapping[str, Any]) -> Board:
     sizes = {key: units.size(document[key]) for key in SIZES if key in document}
     clock = units.megahertz(document["clock"])
     return Board(
-        id=name, name=str(document.get("name", name)), chip=name, core=like[0].core,
+        id=name, name=str(document.get("name", name)), chip=chip, core=like[0].core,
         mhz=clock, abi="ilp32", target=target, note="", sources={},
         ram=sizes["ram"], flash=sizes["flash"], largest_block=sizes.get("largest_block", sizes["ram"]),
         core_ram=sizes.get("core_ram", 0), core_flash=sizes.get("core_flash", 0), radio_ram=0, radio_flash=0,

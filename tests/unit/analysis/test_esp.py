@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from models import Net
 
+import tflm_memopt
 from tflm_memopt.analysis import esp
+from tflm_memopt.analysis.costs import Work
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 
@@ -28,7 +32,16 @@ def mobilenet(size: int, channels: int, width: float, classes: int) -> bytes:
     return net.model(net.softmax(net.fully_connected(x, classes)))
 
 
+def ds_cnn() -> bytes:
+    net = Net(seed=1)
+    x = net.conv2d(net.input((1, 49, 10, 1)), 64, kernel=(10, 4), stride=(2, 2))
+    for _ in range(4):
+        x = net.conv2d(net.depthwise_conv2d(x), 64)
+    return net.model(net.fully_connected(net.mean(x, (1, 2)), 12))
+
+
 NETWORKS: Mapping[str, Callable[[], bytes]] = {
+    "ds_cnn": ds_cnn,
     "person_detect": partial(mobilenet, 96, 1, 0.25, 2),
     "mobilenet_v1": partial(mobilenet, 128, 3, 1.0, 10),
 }
@@ -51,7 +64,20 @@ def test_published_cycles_of_kernels_are_in_their_ranges(row: dict[str, Any]) ->
         assert low <= row["plain"] / row["counted"] <= high
 
 
-@pytest.mark.parametrize("row", esp.data()["networks"], ids=lambda row: f"{row['chip']} {row['network']}")
+BOARD = """\
+core = "Xtensa LX7"
+chip = "ESP32-S3"
+clock = "240MHz"
+ram = "320kB"
+flash = "16MB"
+"""
+
+
+def named(row: dict[str, Any]) -> str:
+    return " ".join(str(row[key]) for key in ("chip", "network", "milliseconds"))
+
+
+@pytest.mark.parametrize("row", [row for row in esp.data()["networks"] if "fast" not in row], ids=named)
 def test_measured_networks_that_were_not_used_are_in_the_range(row: dict[str, Any]) -> None:
     chip = esp.chip(row["chip"])
     assert chip
@@ -60,3 +86,28 @@ def test_measured_networks_that_were_not_used_are_in_the_range(row: dict[str, An
     low, high = row["milliseconds"]
     assert span[0] <= 1000 * row["mhz"] * low
     assert 1000 * row["mhz"] * high <= span[1]
+
+
+@pytest.mark.slow
+def test_measured_tiles_are_in_the_range_of_a_plan_on_that_board(tmp_path: Path) -> None:
+    """TFLM cannot run this network in so little RAM."""
+    (tmp_path / "n16r8.toml").write_text(BOARD)
+    made = tflm_memopt.optimize(NETWORKS["mobilenet_v1"](), board=str(tmp_path / "n16r8.toml"), effort=0.1)
+    time = made.report.time
+    assert time and time.rewritten and time.rewritten.milliseconds
+    rows = [row for row in esp.data()["networks"] if "fast" in row]
+    assert len(rows) == 2
+    for row in rows:
+        assert time.rewritten.milliseconds[0] <= min(row["milliseconds"])
+        assert max(row["milliseconds"]) <= time.rewritten.milliseconds[1]
+
+
+def test_copied_weights_are_read_once_in_flash() -> None:
+    chip = esp.chip("ESP32-S3")
+    assert chip
+    again = Work("ESP_CONV pixels", macs=6_400_000, weights=6_400_000, written=12_800, pixels=100, iterations=100)
+    copied = replace(again, copied=64_000, spared=99 * 64_000)
+    spans = [chip.plan([work]) for work in (again, copied)]
+    assert spans[0]
+    assert spans[1]
+    assert spans[0][1] - spans[1][1] == pytest.approx(99 * 64_000 * chip.flash_cycles_per_byte)

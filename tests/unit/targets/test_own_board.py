@@ -23,12 +23,21 @@ def test_a_file_describes_a_board(tmp_path: Path) -> None:
     assert report.ram_limit == 128_000 - 20_000 - STACK
 
 
+def test_a_chip_has_the_times_of_known_boards(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('core = "Xtensa LX7"\nchip = "ESP32-S3"\nclock = "240MHz"\nram = "320kB"\nflash = "16MB"\n')
+    own, known = (tflm_memopt.optimize(RESNET, board=board).report for board in (str(path), "esp32s3"))
+    assert own.time and known.time
+    assert (own.target, own.time.rewritten) == (known.target, known.time.rewritten)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         (BOARD + "ramm = 3\n", "unknown key 'ramm'"),
         (BOARD.replace("ram", "#"), "'ram' is missing"),
         (BOARD.replace("M7", "M99"), "unknown core 'Cortex-M99'"),
+        (BOARD + 'chip = "ESP32-S3"\n', "no known board with core 'Cortex-M7' has chip 'ESP32-S3'"),
         (BOARD + 'target = "m7"\n', "unknown target 'm7'"),
         (BOARD + "target = 'cortex-m55'\n", "cannot run on core 'Cortex-M7'"),
         (BOARD + "[flash_timing]\nspeed = 1\n", "invalid flash_timing"),

@@ -17,6 +17,7 @@ from tflm_memopt.plan.iteration.work_packed import PACKED
 from tflm_memopt.plan.iteration.work_plain import SUMS_AT_ONCE, in_fours, plain
 from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Windows, named
 from tflm_memopt.plan.nest import Ints
+from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 """Packings whose kernels process all taps of a window. Other kernels skip taps in the padding."""
@@ -31,7 +32,14 @@ def work(planned: Planned) -> Iterator[Work]:
             done = _of(group.trace, member, border=outside, is_reversed=group.step.is_reversed)
             older = done.rows if member.op.older is not None else 0
             kept = done.iterations if member.op.state_write is not None else 0
-            yield replace(done, older=older, kept=kept)
+            found = planned.plan.find(Role.WEIGHTS, member.op.output)
+            copied = found[0].nbytes if found else 0
+            yield replace(done, older=older, kept=kept, copied=copied, spared=copied * (_passes(member, done) - 1))
+
+
+def _passes(member: Member, done: Work) -> float:
+    """Return how often an operator's iterations read all of its weights."""
+    return max(1, done.iterations // max(1, member.nest.channel_groups))
 
 
 def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:

@@ -1,0 +1,35 @@
+"""Count the instructions of the C library around ESP-NN's kernels, from which analysis/esp.json has their ranges.
+
+RV32 code stands for all of Espressif's chips. ESP-NN's functions do nothing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import KEYWORDS, RESNET
+from cores.cases import model_cases, run
+from cores.core import CORES, ROOT, missing_tools
+
+import tflm_memopt
+from tflm_memopt.analysis import esp
+
+FLAGS = (f"-I{ROOT / 'tests/kernels/backends'}", "-DTMO_ESP_NN", "-DVENDOR_NOTHING", "-Wno-unused-parameter")
+CORE = replace(CORES["rv32"], flags=(*CORES["rv32"].flags, *FLAGS))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing_tools(CORE)), reason=missing_tools(CORE))
+@pytest.mark.parametrize("without", [(), ("tiles",)], ids=["pixels", "rows"])
+@pytest.mark.parametrize("model", [KEYWORDS, RESNET], ids=lambda path: path.stem)
+def test_instructions_around_kernels_are_in_their_range(model: Path, without: tuple[str, ...]) -> None:
+    made = tflm_memopt.optimize(model, target="esp-nn", without=without)
+    outcomes = run(CORE, model_cases(made.model, by_operator=True))
+    counts = [n for outcome in outcomes for n in outcome.operators]
+    inside = [(work, n) for work, n in zip(made.work, counts, strict=True) if esp.packed(work)]
+    assert len(inside) >= 3
+    spans = [esp.around(work) for work, _ in inside]
+    counted = sum(n for _, n in inside)
+    assert sum(low for low, _ in spans) <= counted <= sum(high for _, high in spans)
