@@ -52,8 +52,20 @@ class FlashTiming:
         return f"{self.wait_states} of {self.line_bytes} B, {lines}{f', {kind}' if kind else ''}"
 
 
+COPY_CYCLES = 1.0
+"""Cycles to copy a byte of weights from flash, without the flash's waits. A Cortex-M4 takes 0.5 instructions for it."""
 NO_WAIT = FlashTiming(0)
 """Timing of code and constants without wait states, as in tightly coupled memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlashWaits:
+    """Waits of constants that are read from flash."""
+
+    cached: int
+    """Bytes of the cache for constants."""
+    cycles_per_byte: float
+    """Cycles for each byte that is not in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,8 @@ class Rates:
     """Cycles per instruction by kernel. The key "" is for kernels that were not modelled."""
     cmsis_nn: Mapping[str, Span]
     """Cycles per instruction of TFLM with CMSIS-NN, by type of operator. The key "" is for all other types."""
+    without_waits: Mapping[str, Span]
+    """Cycles per instruction by kernel if the flash has no wait states."""
 
     def builtin(self, counts: Mapping[str, float]) -> Span:
         """Return the cycles of operators that TFLM runs, given their instructions by type."""
@@ -93,10 +107,10 @@ class Rates:
         low, high = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
         return low, high
 
-    def of(self, kernel: str) -> Span:
+    def of(self, kernel: str, *, waits: bool = True) -> Span:
         """Return the cycles per instruction of a kernel. A variant that was not modelled counts as the plain kernel."""
-        name, *_, way = kernel.split()
-        return self.kernels.get(kernel) or self.kernels.get(f"{name} {way}") or self.kernels[""]
+        kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
+        return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 
 
 @cache
@@ -122,7 +136,12 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
         low, high = waits[some[0]] if certain else 0.0, max(waits[n] for n in some)
         return error[0] * (least + low), error[1] * (most + high)
 
-    return Rates(*({name: span(each) for name, each in by_kernel(found[of]).items()} for of in ("kernels", "cmsis_nn")))
+    kernels, cmsis_nn = by_kernel(found["kernels"]), by_kernel(found["cmsis_nn"])
+    return Rates(
+        {name: span(each) for name, each in kernels.items()},
+        {name: span(each) for name, each in cmsis_nn.items()},
+        {name: (error[0] * each[0], error[1] * each[1]) for name, each in kernels.items()},
+    )
 
 
 def timings(core: str) -> tuple[str, ...]:
@@ -177,6 +196,16 @@ class Clock:
         return self.esp is not None or (self.rates is not None and self.core == core)
 
     @property
+    def flash_waits(self) -> FlashWaits | None:
+        """Waits of constants in the board's flash, or None if it is not described."""
+        if self.esp is not None:
+            return FlashWaits(self.esp.cache, self.esp.flash_cycles_per_byte)
+        if self.flash is None:
+            return None
+        lines = self.flash.instruction_lines if self.flash.unified_ways else self.flash.data_lines
+        return FlashWaits(self.flash.line_bytes * lines, self.flash.wait_states / self.flash.line_bytes)
+
+    @property
     def library(self) -> str:
         """Library that provides the original model's kernels."""
         return "ESP-NN" if self.esp else "CMSIS-NN"
@@ -204,9 +233,21 @@ class Clock:
         table, work = tables()[self.core], tuple(work)
         if not counted(table.kernels, work):
             return None
-        each = [(estimate(table.kernels, one), self.rates.of(one.kernel)) for one in work]
-        least, most = (sum(n * rate[end] for n, rate in each) for end in (0, 1))
+        each = [self._of_kernel(one, estimate(table.kernels, one)) for one in work]
+        least, most = (sum(span[end] for span in each) for end in (0, 1))
         return _widened((least, most), table.high, table.low)
+
+    def _of_kernel(self, work: Work, instructions: float) -> Span:
+        """Return the cycles of an operator. Copied weights save waits of the flash, but no more than there are."""
+        waiting = self.rates
+        if waiting is None:
+            raise TypeError("no cycles are known")
+        low, high = (instructions * rate for rate in waiting.of(work.kernel))
+        if not work.copied or self.flash_waits is None:
+            return low, high
+        saved = work.spared * self.flash_waits.cycles_per_byte - work.copied * COPY_CYCLES
+        least, most = (instructions * rate for rate in waiting.of(work.kernel, waits=False))
+        return max(least, low - saved), max(most, high - saved)
 
     def builtin(self, counts: Mapping[str, float] | None) -> Span | None:
         """Return the cycles of operators under CMSIS-NN, or None if unknown. counts: their instructions by type."""

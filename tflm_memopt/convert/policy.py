@@ -105,14 +105,14 @@ def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: C
 
     original: bytes of the original's arena. Copies that only save time take less than that.
     """
-    timing, in_ram = asked.clock.flash if asked.clock else None, asked.weights == "ram"
-    if asked.saved is not None or asked.weights == "flash" or not (in_ram or timing):
+    waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
+    if asked.saved is not None or asked.weights == "flash" or not (in_ram or waits):
         return plan
     if in_ram:
         found = with_copies(conversion, plan, UNLIMITED if limits.ram is None else limits.ram, None)
     else:
         room = plan.arena.total if limits.total is None else min(limits.total, original - 1)
-        found = with_copies(conversion, plan, max(plan.arena.total, room), timing)
+        found = with_copies(conversion, plan, max(plan.arena.total, room), waits)
     return found if limits.admit(found.arena) and not limits.flash_missing(found.firmware) else plan
 
 
@@ -121,22 +121,29 @@ def _no_slower(
 ) -> Converted:
     """Return `least` or, if it is slower than the original, a faster plan without recompute, if there is one.
 
-    The plan must not be slower than the original, and must save at least half as much RAM as `least`.
-    The plan with the smallest product of arena and time is taken.
+    The plan must save at least half as much RAM as `least`. The plan with the smallest product of arena and time is
+    taken, of those that are not slower than the original. If there are none, the product must be at most half of that
+    of `least`, as for weights that few pixels at a time would read again and again from external flash.
     """
 
     def slower(plan: by_instructions.Costed) -> bool:
         change = speed.time(conversion, plan.converted, plan.work, asked.table, asked.clock).change
         return change is not None and change[1] > 0
 
-    if not slower(by_instructions.costed(least, asked.table)):
+    start = by_instructions.costed(least, asked.table)
+    if not slower(start):
         return least
     price = by_instructions.price(asked.cost, asked.clock)
     found = by_instructions.within_macs(conversion.within(asked.tiles(1.0)), asked.limits, asked.table, price, planning)
     original = predict(conversion.source, asked.abi, library=conversion.library).total
     most = (original + least.arena.total) / 2
-    quick = [c for c in found if not slower(c) and c.total <= most and asked.limits.admit(c.converted.arena)]
-    return min(quick, key=lambda c: c.total * price(c)).converted if quick else least
+    small = [c for c in found if c.total <= most and asked.limits.admit(c.converted.arena)]
+    quick = [c for c in small if not slower(c)]
+
+    def product(plan: by_instructions.Costed) -> float:
+        return plan.total * price(plan)
+
+    return min(quick or [start, *(c for c in small if 2 * product(c) <= product(start))], key=product).converted
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:

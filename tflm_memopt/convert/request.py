@@ -109,6 +109,8 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     overhead, plan, effort = said["max_macs"], said["plan"], said["effort"]
     if said["cores"] > 1 and overhead is not None and overhead > 1:
         raise UsageError("--cores 2 cannot be combined with --max-macs above 1", hint="omit --max-macs, or --cores 2")
+    if said["cores"] > 1 and said["weights"] == "ram":
+        raise UsageError("--cores 2 cannot be combined with --weights ram", hint="omit --weights, or --cores 2")
     without = _without((*said["without"], *cores.without(said["cores"])), overhead)
     ops = said["op_per"] or said["ops"]
     under_tflm = ops == BUILTIN and core is None and said["target"] is None and on_board is None
@@ -120,7 +122,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     seconds, where = said["seconds"], input_mode(said["input"])
     core_target = target  # kernels are built for the target although no operator is packed for it
     if ops == BUILTIN:
-        _only_builtin(said["target"] or GENERIC, where)
+        _only_builtin(said["target"] or GENERIC, where, said["weights"])
         target = GENERIC
     options = ConversionOptions(
         seconds=EXACT * effort if seconds is None else seconds,
@@ -206,10 +208,12 @@ def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
     return wanted
 
 
-def _only_builtin(target: str, where: InputMode) -> None:
+def _only_builtin(target: str, where: InputMode, weights: Weights) -> None:
     """Raise UsageError for options that need custom operators."""
-    for flag, wanted, alone in (("--target", target, GENERIC), ("--input", str(where), str(IN_ARENA))):
-        if wanted != alone:
+    for flag, wanted, alone in (
+        ("--target", target, GENERIC), ("--input", str(where), str(IN_ARENA)), ("--weights", weights, "auto"),
+    ):  # fmt: skip
+        if wanted not in (alone, "flash"):
             raise UsageError(
                 f"--ops builtin cannot be combined with {flag} {wanted}", hint=f"--ops region, or {flag} {alone}"
             )

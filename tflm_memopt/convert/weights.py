@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tflm_memopt.analysis.timing import FlashTiming
+from tflm_memopt.analysis.timing import COPY_CYCLES, FlashWaits
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.lower.traffic import constants_of
 from tflm_memopt.plan.choices import BUILTIN
@@ -18,9 +18,6 @@ from tflm_memopt.plan.iteration.planned import PlannedGroup
 from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 ALIGN = 16
-COPY_CYCLES = 1.0
-"""Cycles to read and write a byte of a copy, without the waits of the flash."""
-
 Pays = Callable[["Layer", int], bool]
 """Function that returns whether a copy saves time, given the bytes of constants of the group that stay in flash."""
 
@@ -37,15 +34,15 @@ class Layer:
     """Number of iterations that read all of them."""
 
 
-def with_copies(conversion: Conversion, chosen: Converted, most: int, timing: FlashTiming | None) -> Converted:
-    """Return a plan with copies of the weights for which they save time on a chip whose flash has this timing. Without
-    a timing, all weights that are read more than once are copied. most: limit of the arena in bytes.
+def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
+    """Return a plan with copies of the weights for which they save time on a chip with these waits. Without them, all
+    weights that are read more than once are copied. most: limit of the arena in bytes.
     """
     plan = chosen.planned.plan
     if plan.sharing or conversion.options.ops == BUILTIN:  # only one core copies
         return chosen
     head = plan.head + max(0, most - chosen.arena.total) // ALIGN * ALIGN
-    pays = _always if timing is None else _faster(timing)
+    pays = _always if waits is None else _faster(waits)
     copies = [copy for group in chosen.planned.groups.values() for copy in _copies(group, head, pays)]
     if not copies:
         return chosen
@@ -57,15 +54,13 @@ def _always(layer: Layer, _: int) -> bool:
     return layer.times > 1
 
 
-def _faster(timing: FlashTiming) -> Pays:
+def _faster(waits: FlashWaits) -> Pays:
     """Return the test for a chip. Weights that stay in a cache are not copied. A cache that the constants of a group do
     not fit into keeps nothing from one iteration to the next, since it replaces the least recently used line.
     """
-    cached = timing.line_bytes * (timing.instruction_lines if timing.unified_ways else timing.data_lines)
-    wait = timing.wait_states / timing.line_bytes
 
     def pays(layer: Layer, in_flash: int) -> bool:
-        return in_flash > cached and (layer.times - 1) * wait > COPY_CYCLES
+        return in_flash > waits.cached and (layer.times - 1) * waits.cycles_per_byte > COPY_CYCLES
 
     return pays
 
