@@ -34,6 +34,8 @@ SMALL = 1_000_000
 ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
+MOST_WIDE = 16_400
+"""Limit of the wide network's arena in bytes, with tiles of builtin operators."""
 Folders = dict[str, Path]
 """Folders by name: `models` holds the public models, `nets` the layer lists of msf-CNN's networks."""
 
@@ -175,6 +177,7 @@ def swapped(height: int, width: int) -> tuple[int, int]:
 def wide_as_tall(_: Folders) -> str:
     (before, tall), (wide_before, wide) = swapped(128, 4), swapped(4, 128)
     require(wide <= 1.02 * tall, "columns gain less than rows")
+    require(wide <= MOST_WIDE, "the wide network needs too much")
     return f"128 x 4 pixels {before:,} -> {tall:,} B, 4 x 128 pixels {wide_before:,} -> {wide:,} B"
 
 
