@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import moving
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from property.layers import KINDS, Layer
 
@@ -42,6 +43,11 @@ def graphs() -> Iterator[RowGraph]:
     yield row_graph(net, net.pad(net.input((1, 6, 4, 8)), [(0, 0), (1, 2), (0, 1), (0, 0)]))
     net = Net(1)
     yield row_graph(net, net.reshape(moving.pack(net, [net.input((1, 6, 4)), net.input((1, 6, 4))], 1), (1, 12, 4)))
+    net = Net(1)
+    x = net.input((1, 6, 4, 8))
+    options = schema.GatherOptionsT(axis=1)
+    chosen = net.op("GATHER", [x, moving.constant(net, [1, 3, 4])], [moving.like(net, x, (1, 3, 4, 8))], options)
+    yield row_graph(net, chosen)
 
 
 def damaged(op: RowOp) -> Iterator[RowOp]:
