@@ -9,6 +9,9 @@ from property.layers import Layer
 from property.networks import Recipe
 from property.test_random_models import COMMON, MANY, drawn
 
+from tflm_memopt.errors import PlanError
+from tflm_memopt.ops.rowop import RowOp
+
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 QUICK = settings(COMMON, max_examples=15, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
@@ -37,6 +40,16 @@ def test_a_group_whose_sums_would_be_rounded_in_another_order_is_not_reversed() 
     """The convolutions grow, so that the output would begin at the end of the arena."""
     layers = (Layer("conv", channels=8), Layer("conv", channels=8, stride=(2, 2)), Layer("conv", channels=16))
     assert examine_float(Recipe(((1, 32, 32, 3),), layers))
+
+
+def test_sums_in_tiles_are_rounded_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The group that ends in a global pool would run column by column. The checker finds such a group."""
+    layers = (Layer("add"), Layer("padded", channels=7), Layer("average", kernel=(5, 1)))
+    recipe = Recipe(((1, 13, 5, 2),), (*layers, Layer("masked"), Layer("global"), Layer("mean")), seed=347)
+    assert examine_float(recipe, drawn(347))
+    monkeypatch.setattr(RowOp, "needs_order", False)
+    with pytest.raises(PlanError, match="adds up columns of 14 rows"):
+        examine_float(recipe, drawn(347))
 
 
 def test_a_map_that_nothing_reads_is_not_computed() -> None:

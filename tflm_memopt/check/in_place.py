@@ -40,7 +40,12 @@ def ends_last(op: RowOp) -> bool:
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.second
 
 
+def needs_order(op: RowOp) -> bool:
+    """Return whether the operator must add up its pixels row by row."""
+    return op.kind.name in IN_ORDER
+
+
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
     """Return whether results stay the same if rows are counted in reverse; with `pixels`, also each row's pixels."""
     height, width = op.window.kernel_h, op.window.kernel_w
-    return op.kind.name not in IN_ORDER or (height == 1 and (width == 1 or not pixels))
+    return not needs_order(op) or (height == 1 and (width == 1 or not pixels))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tflm_memopt.check.arena import Ints
-from tflm_memopt.check.in_place import accumulators, ends_last, reads_first
+from tflm_memopt.check.in_place import accumulators, ends_last, needs_order, reads_first
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.windows import UnitWindows, window
 from tflm_memopt.errors import PlanError
@@ -227,6 +227,8 @@ def check_nest(step: StageNest) -> None:
         raise PlanError(f"operator {step.stage.op} of a tiled group reads whole rows", code="bad_plan")
     if not 1 <= step.nest.advance <= step.nest.rows:
         raise PlanError(f"operator {step.stage.op}: stripes of {step.nest.rows} rows advance by {step.nest.advance}")
+    if step.stage.iterative and needs_order(step.op) and step.nest.rows > 1 and step.tile < step.iterated.w:
+        raise PlanError(f"operator {step.stage.op} adds up columns of {step.nest.rows} rows, not row by row")
     channels = step.op.reads[0].c if step.nest.sums else step.op.writes.c
     if step.channel_groups < 1 or (step.channel_groups - 1) * -(-channels // step.channel_groups) >= channels:
         raise PlanError(f"operator {step.stage.op}: {channels} channels in {step.channel_groups} groups")

@@ -18,7 +18,7 @@ from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.search.groups import Candidate, Chain, exact_bytes, joined
 from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.plan.search.tiles_search import heights
+from tflm_memopt.plan.search.tiles_search import heights, heights_of_sums
 from tflm_memopt.rowgraph.graph import Space
 
 
@@ -61,7 +61,8 @@ def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget 
     driver = next((i for i, s in enumerate(group.stages) if s.iterative), len(ops) - 1)
     seen = ops[driver].reads[0] if group.stages[driver].iterative else ops[driver].writes
     pixels = sum(op.writes.h * op.writes.w for op in ops) // settings.tile
-    for height in heights(seen.h, settings):
+    iterative = group.stages[driver].iterative
+    for height in heights_of_sums(ops[driver], settings) if iterative else heights(seen.h, settings):
         if not budget.allows(SearchPart.TILED_GROUPS):
             return
         budget.spend(PIXEL_SECONDS * pixels)

@@ -54,6 +54,15 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
     return tuple(sorted({r for r in settings.stripe_rows if r < rows} | {1} | set(whole)))
 
 
+def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
+    """Return the stripe heights to try for an operator that adds up its input's pixels.
+
+    In a stripe of several rows, it would add up one column of tiles after the other.
+    """
+    in_rows = op.needs_order and settings.tile < op.reads[0].w
+    return (1,) if in_rows else heights(op.reads[0].h, settings)
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """The search for the groups of one chain that end at one operator."""
@@ -206,7 +215,7 @@ class Search:
         """Yield demands of an operator that adds up its input's pixels as they arrive."""
         op = self.chain.ops[position]
         height = op.reads[0].h
-        for rows in heights(height, self.settings):
+        for rows in heights_of_sums(op, self.settings):
             stripes = (0, -(-height // rows))
             nest = State(rows, rows, rows, *stripes, rows, op.accumulator_bytes + op.writes.row_bytes, False, ())
             yield Demand(
