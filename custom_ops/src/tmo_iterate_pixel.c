@@ -191,7 +191,7 @@ static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t byte
 }
 
 /* Gathers windows tap by tap, with taps that fill quads. */
-TMO_OWN_FRAME static void gather_taps(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+TMO_OWN_FRAME static void gather_pixel_taps(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const tmo_op *op = k->op;
   const uint32_t wide = op->kernel_w, all = op->kernel_h * wide, channels = k->in_channels, n = a->n;
   const int8_t *taps[TMO_MAX_TAPS], **mine = taps;
@@ -228,7 +228,7 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
 static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const uint32_t taps = (uint32_t)k->op->kernel_h * k->op->kernel_w;
   if (k->in_channels % 4 == 0 && k->in_channels <= ZERO_BYTES && taps * a->n <= TMO_MAX_TAPS) {
-    gather_taps(run, k, in, a);
+    gather_pixel_taps(run, k, in, a);
   } else {
     gather_each(run, k, in, a);
   }
