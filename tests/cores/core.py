@@ -110,7 +110,7 @@ def _arm(
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
     start, nbytes = blob if blob[1] else (rom + IMAGE_BYTES, 4 * _M - IMAGE_BYTES)
     target = cpu if cpu in TARGETS else "generic"
-    most = 1184 if cpu == "cortex-m55" else 1136  # tiles of several pixels need more stack with Helium
+    most = 1272 if cpu == "cortex-m55" else 1136  # several pixels at once need more stack with Helium
     return Core(
         name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift, most_stack=most, target=target, known_as=cpu
     )

@@ -20,7 +20,7 @@ from tflm_memopt.targets.boards import Board, boards, runs
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
 STACK = 4096
-"""Bytes of stack that the linker reserves. An inference takes at most 1,184, and printf() about as much."""
+"""Bytes of stack that the linker reserves. An inference takes at most 1,272, and printf() about as much."""
 
 
 @dataclass(frozen=True, slots=True)
