@@ -30,7 +30,7 @@ from tflm_memopt.plan.effort import Budget, allowance
 from tflm_memopt.plan.iteration.live_out import live_out
 from tflm_memopt.plan.iteration.pauses import live_at
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.layout.choice import Cores
+from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Cores
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.layout.joint import Shared, Tenant, share, within
 from tflm_memopt.plan.plan_map import UNNAMED
@@ -409,9 +409,14 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
 def _cores(app: App, busy: Sequence[int]) -> tuple[CoreLoad, ...]:
     """Return the models of each core and their use of its time."""
     cores = Cores(app.model_cores, app.on_one_core())
-    at, loads = cores.spread(busy), cores.loads(busy)
-    names = [tuple(name for name, core in zip(app.models, at, strict=True) if core == c) for c in range(cores.count)]
-    return tuple(CoreLoad(models, round(load, 4)) for models, load in zip(names, loads, strict=True))
+    placed = list(zip(app.models, cores.spread(busy), busy, strict=True))
+    return tuple(
+        CoreLoad(
+            tuple(name for name, core, _ in placed if core == number),
+            round(sum(time for _, core, time in placed if core == number) / ALL_THE_TIME, 4),
+        )
+        for number in range(cores.count)
+    )
 
 
 def _reserved(members: Sequence[AppMember]) -> list[Reserved]:

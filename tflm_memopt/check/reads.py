@@ -123,9 +123,8 @@ def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
     who = f"operator {of.index} {op.name}"
     _check_bounds(op, who)
     _check_constants(model, of, op, who)
-    alike = np.array(
-        [*map(op.inputs.index, op.inputs), len(op.inputs), PADDING]
-    )  # several operands may read one tensor
+    # operands that read the same tensor are alike
+    alike = np.array([*map(op.inputs.index, op.inputs), len(op.inputs), PADDING])
     for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
         for i in range(0, len(source), CHUNK):
             byte = np.arange(first + i, first + min(i + CHUNK, len(source)))

@@ -185,7 +185,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """RegAlloc: a register. In a vectorised loop over `along`, it is a vector of one value for each turn at once."""
+    """RegAlloc: a register. In a vectorised loop over `along`, a vector register holds one value for each turn."""
 
     name: str
     type: Type

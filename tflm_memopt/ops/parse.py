@@ -290,7 +290,7 @@ def sloped(context: OperatorContext) -> RowOp:
 
 
 def relu6(context: OperatorContext) -> RowOp:
-    """Parse RELU6: a table for int8. That of int16 only clamps, which a max pool of one pixel does, too."""
+    """Parse RELU6. For int8 it is a table. For int16 it only clamps, like a max pool of one pixel."""
     if not _is_int16(context):
         return table(context)
     rows = context.producer_rows()

@@ -113,4 +113,4 @@ FULL_BUILD: Mapping[str, Measured] = {
 """The same TFLM and models, built without TF_LITE_STATIC_MEMORY and with -fno-short-enums: the ABI "ilp32-full"."""
 
 EARLY_2023: Mapping[str, tuple[int, int]] = {"lstm": (1104, 2000), "lstm_int8": (1316, 4892)}
-"""That build with TFLM at 0c425da36 (13 January 2023): arena_used_bytes(), and an arena that suffices."""
+"""TFLM at 0c425da36 (13 January 2023): the values are arena_used_bytes(), and an arena that suffices."""

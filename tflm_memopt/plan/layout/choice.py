@@ -40,7 +40,9 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Sets of models that stay on one core because they exclude each other, by number. By default, all models do."""
+    """Sets of models that stay on one core because they exclude each other, by number. If this is empty, all
+    models stay on one core.
+    """
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         """Return the core of each model, so that the busiest core has the least to do. busy: use of time by model."""

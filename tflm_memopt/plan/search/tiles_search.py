@@ -57,7 +57,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for an operator that adds up its input's pixels.
 
-    In a stripe of several rows, it would add up one column of tiles after the other.
+    It would add up a stripe of several rows column by column instead of row by row.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
