@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the rows and pixels that an iteration reads and writes. Only tmo_iterate.c includes this. */
+#ifndef TMO_OPERANDS_H_
+#define TMO_OPERANDS_H_
+
+#include "kernels.h"
+#include "packed.h"
+#include "source.h"
+#include "view.h"
+
+#define HAS_BINARY (!tmo_is_empty(TMO_BUILT(TMO_BINARY_KINDS)) || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
+#define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
+
+/* The state of an iteration that its kernel calls share. */
+typedef struct {
+  const tmo_run_state *run; /* run->unit is the unit to compute */
+  tmo_view in;              /* operand 0 */
+  tmo_view out;
+  tmo_kernel kernel; /* kernel arguments, whose pointer to sums advances with each pixel */
+} iteration;
+
+/* Moves the view to the unit's channel group, and returns the group's channels. */
+static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
+  v->base += tmo_channel_group_offset(op, v->tensor, grouped, run->unit.channel_group);
+  v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
+  return tmo_channels_of(op, v->tensor, grouped, run->unit.channel_group);
+}
+
+/* The place of a row. Pixel x is at base + tmo_pixel_offset(&line, x). */
+typedef struct {
+  const int8_t *base;
+  tmo_line line;
+} place;
+
+/* Finds row y of a tensor that is not completely in its buffer. Rows of an external input are in the caller's memory. Rows of a streamed
+ * input are among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer.
+ * */
+TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
+  const tmo_tensor *const t = v->tensor;
+  place p = {v->base, {0, 0, 1, t->width, t->channels}};
+  if (!tmo_is_source(run->program, t)) {
+    const uint32_t state = tmo_state_base(run->program);
+    if ((int32_t)y < 0 || t->base == state) {
+      p.base = (const int8_t *)run->io[state - 1];
+      p.line.offset = tmo_rolling_buffer_offset(run->program, p.base, t, y);
+      return p;
+    }
+  } else if (tmo_input_of(run->program) == TMO_INPUT_EXTERNAL) {
+    p.base = tmo_source_row((const tmo_source *)run->io[0], t->channels, y);
+    return p;
+  } else {
+    const uint32_t first = run->rows - t->pushed;
+    if (y >= first) {
+      p.line.offset = (y - first) * tmo_row_bytes(t);
+      return p;
+    }
+    if (t->depth == 0) return p;
+    p.base = (const int8_t *)run->workspace;
+  }
+  p.line.offset = tmo_row_offset(t, y);
+  return p;
+}
+
+/* Returns the place of row y, which is interpreted as int32_t and negative for older rows in the state. */
+static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
+  if (tmo_is_source(run->program, v->tensor) || tmo_in_rolling_buffer(v->tensor)) return row_elsewhere(run, v, y);
+  const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.stripe, (uint16_t)y)};
+  return p;
+}
+
+TMO_OWN_FRAME static const int8_t *pixel_at(const iteration *f, const tmo_view *v, uint32_t y, uint32_t x) {
+  const place p = row_of(f->run, v, y);
+  return p.base + tmo_pixel_offset(&p.line, x);
+}
+
+/* Returns the address of output pixel (x, y). */
+static int8_t *output_pixel(const iteration *f, uint32_t y, uint32_t x) { return (int8_t *)(uintptr_t)pixel_at(f, &f->out, y, x); }
+
+/* Converts the n pieces of a window to int8. bytes: size of each piece. done: bytes that this iteration has already converted. Returns
+ * the new total. */
+static uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
+  if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_source(f->run->program, t)) return done;
+  const tmo_source *source = (const tmo_source *)f->run->io[0];
+  if (source->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
+  int8_t *to = (int8_t *)f->run->workspace + t->offset + done;
+  for (uint32_t i = 0; i < n; ++i, to += bytes) {
+    tmo_to_int8(source, pieces[i], bytes, to);
+    pieces[i] = to;
+  }
+  return done + n * bytes;
+}
+
+/* Whether tmo_row_offset() finds the rows of a tensor, each with consecutive pixels. */
+static TMO_ALWAYS_INLINE bool has_whole_rows(const tmo_run_state *run, const tmo_tensor *t) {
+  const bool is_reversed = tmo_has_part(TMO_PART_REVERSED) && t->layout == TMO_LAYOUT_PIXELS_REVERSED;
+  return !tmo_has_column_windows(t) && !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t) && !is_reversed;
+}
+
+/* Lists the addresses of the pixels under a window, row by row. */
+TMO_OWN_FRAME static void list_pixels(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
+  const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;
+  for (uint32_t r = rows.count; r > 0; --r, rows.start += step_h) {
+    const place p = row_of(f->run, &f->in, rows.start);
+    const uint32_t pixel = f->in.pixel, at = tmo_remainder(p.line.first + columns.start * p.line.step, p.line.depth) * pixel;
+    pixels = tmo_list_rolling_buffer(p.base + p.line.offset, p.line.depth * pixel, at, step_w * p.line.step * pixel, columns.count, pixels);
+  }
+}
+
+/* Lists the first pixel of each row under a window. */
+static void list_rows(const iteration *f, tmo_taps rows, const int8_t **pixels) {
+  const uint32_t step = f->kernel.op->dilation_h;
+  if (has_whole_rows(f->run, f->in.tensor)) {
+    tmo_list_lines(f->in.tensor, f->in.base, rows.start, step, rows.count, 1, 0, pixels);
+    return;
+  }
+  for (; rows.count > 0; --rows.count, rows.start += step) *pixels++ = pixel_at(f, &f->in, rows.start, 0);
+}
+
+/* Returns the rows under the unit's window. */
+static TMO_ALWAYS_INLINE tmo_taps rows_under(const iteration *f) {
+  const tmo_op *op = f->kernel.op;
+  const tmo_tensor *in = f->in.tensor;
+  const uint16_t y = f->run->unit.row;
+  tmo_taps rows = {y, 1, y};
+  if (!tmo_iterative(op)) {
+    const uint32_t older = tmo_older_rows(in);
+    const int32_t start = (int32_t)((uint32_t)y * op->stride_h + older) - op->pad_top;
+    rows = tmo_clip(start, op->kernel_h, op->dilation_h, (uint16_t)(in->height + older));
+    rows.start -= older;
+  }
+  if (tmo_writes_sums(op, f->run->unit.channel_group)) rows.count = 0;
+  return rows;
+}
+
+/* Lists the pixels in the given rows and columns. */
+static TMO_ALWAYS_INLINE void list_inside(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
+  const uint32_t n = rows.count * columns.count;
+  if (n == 1) {
+    *pixels = pixel_at(f, &f->in, rows.start, columns.start);
+  } else if (tmo_has_column_windows(f->in.tensor) && n > 0) {
+    tmo_list_pixels(f->run, f->kernel.op, &f->in, &rows, &columns, 0, pixels);
+  } else {
+    list_pixels(f, rows, columns, pixels);
+  }
+  make_int8(f, f->in.tensor, pixels, n, f->in.pixel, 0);
+}
+
+static TMO_ALWAYS_INLINE tmo_window taps_window(const int8_t *const *pixels, uint32_t rows, uint32_t first_row, tmo_taps columns) {
+  const uint32_t n = rows * columns.count;
+  const tmo_window window = {pixels, (uint16_t)n, (uint16_t)columns.count, (uint16_t)first_row, (uint16_t)columns.first, 0, n};
+  return window;
+}
+
+/* Lists the rows under the unit's window. */
+TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixels[]) {
+  const tmo_taps rows = rows_under(f), whole = {0, 1, 0};
+  list_rows(f, rows, pixels);
+  make_int8(f, f->in.tensor, pixels, rows.count, tmo_row_bytes(f->in.tensor), 0);
+  return taps_window(pixels, rows.count, rows.first, whole);
+}
+
+/* The pixels under the windows of adjacent output columns, each listed once. */
+typedef struct {
+  const int8_t **pixels;       /* row by row; the last ones are those of a later window */
+  uint32_t room;               /* number of pointers in `pixels` */
+  uint16_t rows, first_row;    /* those of all windows, and the kernel tap at the first of them */
+  tmo_taps columns;            /* those of the first window */
+  uint32_t width;              /* number of columns that are listed */
+} tile_pixels;
+
+/* Lists the pixels under the windows of output columns [x, end), or of as many of them as fit. Returns their number. */
+TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t end, tile_pixels *t) {
+  const tmo_op *op = f->kernel.op;
+  const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
+  uint32_t n = 1;
+  t->columns = tmo_columns(&f->kernel, (uint16_t)x);
+  const tmo_taps rows = rows_under(f);
+  t->rows = (uint16_t)rows.count;
+  t->first_row = (uint16_t)rows.first;
+  tmo_taps listed = t->columns;
+  if (end - x > 1 && op->dilation_w == 1 && 2 * taps < t->room && t->rows > 0 && !tmo_is_source(f->run->program, f->in.tensor)) {
+    n = tmo_quotient(tmo_quotient(t->room - taps, t->rows) - op->kernel_w, op->stride_w) + 1;
+    if (n > end - x) n = end - x;
+    const tmo_taps last = tmo_columns(&f->kernel, (uint16_t)(x + n - 1));
+    if (listed.count == 0 || last.count == 0) {
+      n = 1;
+    } else {
+      listed.count = last.start + last.count - listed.start;
+    }
+  }
+  t->width = listed.count;
+  list_inside(f, rows, listed, t->pixels);
+  return n;
+}
+
+/* Returns the window of output column x, one of those that were listed from column `first` on. */
+TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, uint32_t first, uint32_t x) {
+  if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
+  const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
+  const int8_t *const *row = t->pixels + (columns.start - t->columns.start);
+  const int8_t **const pixels = t->pixels + t->room - (uint32_t)f->kernel.op->kernel_h * f->kernel.op->kernel_w, **to = pixels;
+  for (uint32_t r = t->rows; r > 0; --r, row += t->width) {
+    for (uint32_t c = 0; c < columns.count; ++c) *to++ = row[c];
+  }
+  return taps_window(pixels, t->rows, t->first_row, columns);
+}
+
+/* Returns a window for operators without one. Fields are set one by one, because an initializer would call memset(). */
+static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
+  tmo_window window;
+  window.pixels = pixels;
+  window.count = (uint16_t)n;
+  window.columns = window.first_row = window.first_column = 0;
+  window.offset = window.area = 0;
+  return window;
+}
+
+/* Lists a pixel of each operand for output column x or, in a row group, a row of each operand for the output row. */
+TMO_OWN_FRAME static tmo_window read_operands(const iteration *f, uint32_t x, const int8_t *pixels[]) {
+  const tmo_op *op = f->kernel.op;
+  uint32_t converted = 0;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    tmo_view v = tmo_view_of(f->run, op->input[k]);
+    const tmo_tensor *in = v.tensor;
+    if (tmo_channel_groups(op) > 1) narrow(f->run, op, &v, tmo_reads_channel_group(op));
+    pixels[k] = pixel_at(f, &v, in->height > 1 ? f->run->unit.row : 0, in->width > 1 ? x : 0);
+    converted = make_int8(f, in, &pixels[k], 1, tmo_by_row(op) ? tmo_row_bytes(in) : v.pixel, converted);
+  }
+  return window_of(pixels, op->n_inputs);
+}
+
+/* Lists the rows of all operands for an operator with an access table. NULL stands for a missing row. */
+TMO_OWN_FRAME static tmo_window read_by_access(const iteration *f, const int8_t *rows[]) {
+  const tmo_op *op = f->kernel.op;
+  uint32_t n = 0, converted = 0;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_view v = tmo_view_of(f->run, op->input[k]);
+    const tmo_tensor *in = v.tensor;
+    const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
+    const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->unit.row);
+    const int32_t oldest = -(int32_t)tmo_older_rows(in);
+    for (uint16_t r = 0; r < access->extent; ++r) {
+      const int32_t row = read.first + r;
+      const bool there = r < read.count && row >= oldest && row < in->height;
+      rows[n] = NULL;
+      if (there) {
+        rows[n] = pixel_at(f, &v, (uint32_t)row, 0);
+        converted = make_int8(f, in, &rows[n], 1, tmo_row_bytes(in), converted);
+      }
+      ++n;
+    }
+  }
+  return window_of(rows, n);
+}
+
+static tmo_window read_under(const iteration *f, uint32_t x, const int8_t *pixels[]) {
+  if (HAS_ACCESS && f->kernel.op->access != 0) return read_by_access(f, pixels);
+  if (HAS_BINARY && f->kernel.op->n_inputs > 1) return read_operands(f, x, pixels);
+  return read_rows(f, pixels);
+}
+
+#endif /* TMO_OPERANDS_H_ */
