@@ -26,7 +26,7 @@ This table has what `fit` and `--board` know about each board, in bytes. *RAM* a
 use. No array is larger than the *largest group*. *External* is PSRAM or SDRAM. *Core* is what an empty firmware takes:
 start-up code, serial port, heap and the Arduino core where there is one. *Radio* is the radio stack on top of it.
 
-**RAM for an arena** is the board's RAM less the core's and less {stack:,} B of stack for one `Invoke()`, and at most
+**RAM for an arena** is the board's RAM less the core's and less the stack of one `Invoke()` ({stack}), and at most
 the largest group. Your own variables, the objects of interpreter and resolver, and a deeper stack are not counted. The
 radio is counted unless the answer says *without radio*. A `--ram-limit` below the board's RAM wins. A model that only
 fits in the external RAM counts as one that does not fit.
@@ -52,7 +52,7 @@ def board_page() -> str:
         "",
         NOTE,
         BOARDS.format(
-            stack=STACK,
+            stack=", ".join(f"{family} {most:,} B" for family, most in STACK.items()),
             interpreter=tflm(()),
             four=kernels(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]),
             source=source(),

@@ -15,7 +15,7 @@ from cores.core import CORES, in_spike, missing_tools
 from cores.generated import Call, run
 from kernels_cases import SCHEDULES, draw, draw_packed, laid_out, vectorised
 
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.append(str(ROOT / "scripts"))
 from bound import BOUND, SUMMED
 from descriptions.pixels import average_pool_pixel, conv_sums, conv_wide, depthwise_sums, max_pool_pixel, mean_pixel
 

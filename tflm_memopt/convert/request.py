@@ -210,13 +210,15 @@ def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
 
 def _only_builtin(target: str, where: InputMode, weights: Weights) -> None:
     """Raise UsageError for options that need custom operators."""
-    for flag, wanted, alone in (
-        ("--target", target, GENERIC), ("--input", str(where), str(IN_ARENA)), ("--weights", weights, "auto"),
-    ):  # fmt: skip
-        if wanted not in (alone, "flash"):
-            raise UsageError(
-                f"--ops builtin cannot be combined with {flag} {wanted}", hint=f"--ops region, or {flag} {alone}"
-            )
+    allowed = {
+        "--target": (target, [GENERIC]),
+        "--input": (str(where), [str(IN_ARENA)]),
+        "--weights": (weights, ["auto", "flash"]),
+    }
+    for flag, (wanted, values) in allowed.items():
+        if wanted not in values:
+            hint = f"--ops region, or {flag} {values[0]}"
+            raise UsageError(f"--ops builtin cannot be combined with {flag} {wanted}", hint=hint)
 
 
 def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, Abi]:

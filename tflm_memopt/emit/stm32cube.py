@@ -20,7 +20,7 @@ from tflm_memopt.targets.boards import Board, boards, runs
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
 STACK = 4096
-"""Bytes of stack that the linker reserves. An inference takes at most 1,272, and printf() about as much."""
+"""Bytes of stack that the linker reserves, for an inference (targets/boards.py) and printf()."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,17 @@ from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
 """Number of suggestions for an unknown board."""
-STACK = 1_184
-"""Bytes of stack for one Invoke: the maximum over the Arm and RISC-V cores in tests/cores, but for Cortex-M55, which
-takes up to 88 B more. Xtensa takes up to 112 B more.
-"""
+STACK = {"cortex-m55": 1_272, "cortex-m": 1_136, "rv32": 1_184, "xtensa": 1_296}
+"""Bytes of stack that one Invoke takes at most, by the first letters of the core's name. tests/cores measures them."""
+
+
+def stack(core: str) -> int:
+    """Return the bytes of stack that one Invoke takes at most.
+
+    >>> stack("Cortex-M4F"), stack("Cortex-M55")
+    (1136, 1272)
+    """
+    return next(most for family, most in STACK.items() if core.lower().startswith(family))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +70,14 @@ class Board:
     """Bytes of PSRAM or SDRAM, which is slower than `ram`. An arena that fits only there is reported separately."""
 
     @property
+    def free_ram(self) -> int:
+        """Return the bytes that the core software and the stack of an inference leave."""
+        return self.ram - self.core_ram - stack(self.core)
+
+    @property
     def arena_limit(self) -> int:
         """Return the bytes for an arena while the core software runs, without the radio."""
-        return max(0, min(self.largest_block, self.ram - self.core_ram - STACK))
+        return max(0, min(self.largest_block, self.free_ram))
 
     @property
     def flash_limit(self) -> int:
@@ -173,9 +185,9 @@ def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
     """
     can, slow_left = runs(on, model.packed), on.external_ram - slow
     need, flash = arena.needed, model.on(on.flash_core)
-    ram_left = min(on.ram - on.core_ram - STACK, on.largest_block) - need
+    ram_left = min(on.free_ram, on.largest_block) - need
     flash_left = on.flash - on.core_flash - flash.total
-    radio = on.ram - on.core_ram - on.radio_ram - STACK - need
+    radio = on.free_ram - on.radio_ram - need
     fits = can and arena.exact and min(ram_left, flash_left, slow_left) >= 0
     with_radio = fits and radio >= 0 and flash_left >= on.radio_flash
     external = can and arena.exact and ram_left < 0 <= flash_left and need <= slow_left

@@ -13,7 +13,7 @@ from conftest import ROOT
 from kernels_cases import SCHEDULES, draw, laid_out, vectorised
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.append(str(ROOT / "scripts"))
 from bound import SUMMED
 from descriptions.pixels import conv_pixel, depthwise_pixel
 from papers.vmcu.access import SegmentAccess, accesses, distance, footprint, segments
@@ -115,8 +115,7 @@ def test_floats_are_rounded_as_tflm_does() -> None:
 # ---- kernels of the library ----
 
 
-def test_the_librarys_generated_c_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "scripts")
+def test_the_librarys_generated_c_is_current() -> None:
     written = runpy.run_path(str(ROOT / "scripts/kernels.py"))["written"]()
     stale = [path.name for path, text in written.items() if path.read_text() != text]
     assert len(written) == 21 and not stale, "python scripts/kernels.py writes them anew"

@@ -10,7 +10,7 @@ from conftest import ROOT
 from kernels_cases import draw_packed
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.append(str(ROOT / "scripts"))
 from descriptions.packed import packed_conv, packed_depthwise, windows
 from descriptions.pixels import conv_sums
 from kernels_cases import described, refused

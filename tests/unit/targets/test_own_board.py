@@ -9,7 +9,7 @@ from conftest import RESNET
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
-from tflm_memopt.targets.boards import STACK
+from tflm_memopt.targets.boards import stack
 
 BOARD = 'core = "Cortex-M7"\nclock = "480MHz"\nram = "128kB"\nflash = "1MB"\n'
 
@@ -20,7 +20,7 @@ def test_a_file_describes_a_board(tmp_path: Path) -> None:
     report = tflm_memopt.optimize(RESNET, board=str(path)).report
     assert report.board
     assert (report.board.board, report.board.fits) == ("mine", True)
-    assert report.ram_limit == 128_000 - 20_000 - STACK
+    assert report.ram_limit == 128_000 - 20_000 - stack("Cortex-M7")
 
 
 def test_a_chip_has_the_times_of_known_boards(tmp_path: Path) -> None:
