@@ -12,10 +12,12 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import os
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +38,8 @@ from tflm_memopt.errors import MemoptError
 from tflm_memopt.targets.boards import boards
 
 TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
-PIPELINES: Mapping[str, tuple[Pipeline, Pipeline]] = {"m4": (M4, M4), "m3": (M3, M3), "m0": (M0_PLUS, M0)}
-"""Pipelines for the lower and the upper bound of the cycles, by core."""
+PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
+"""Pipelines by core. The first has the lower bound of the cycles and the last the upper bound."""
 AT_ONCE = 24
 """Maximum number of programs in one run. The plugin has space for 63 runs."""
 Rates = list[float]
@@ -64,15 +66,17 @@ def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
     """Return the cycles by kernel. The key "" is for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
-    pipelines = PIPELINES[core.short]
-    for batch in _batches(core, samples):
-        runs = [_runs(core, batch, pipeline, waits) for pipeline in pipelines]
-        work = [done for sample in batch for done in sample.work]
-        for done, least, most in zip(work, *runs, strict=True):
-            stalls = [stall.fetch + stall.data for stall in most.stalls]
-            for kernel in (done.kernel, ""):
-                found = (most.instructions, least.pipeline, most.pipeline, *stalls)
-                sums[kernel] = [a + b for a, b in zip(sums[kernel], found, strict=True)]
+    batches = list(_batches(core, samples))
+    runner(core), cycles_trace.plugin()  # they are built before threads ask for them
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(lambda batch: [_runs(core, batch, each, waits) for each in PIPELINES[core.short]], batches)
+        for batch, runs in zip(batches, found, strict=True):
+            work = [done for sample in batch for done in sample.work]
+            for done, least, most in zip(work, runs[0], runs[-1], strict=True):
+                stalls = [stall.fetch + stall.data for stall in most.stalls]
+                for kernel in (done.kernel, ""):
+                    each = (most.instructions, least.pipeline, most.pipeline, *stalls)
+                    sums[kernel] = [a + b for a, b in zip(sums[kernel], each, strict=True)]
     return {kernel: [round(n / total, 3) for n in each] for kernel, (total, *each) in sorted(sums.items()) if total}
 
 
