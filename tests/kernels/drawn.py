@@ -10,16 +10,16 @@ import random
 from dataclasses import dataclass, replace
 
 import numpy as np
-from kernels import networks
-from kernels.naive import Int8
-from kernels.networks import Network
-from kernels.packings import packed
-from kernels.programs import Lowered, can_iterate, lower
 from numpy.random import Generator
 from property import oracle
 from property.forced import expanding, forced, mobile, random_settings
 from property.networks import build
 
+from kernels import networks
+from kernels.naive import Int8
+from kernels.networks import Network
+from kernels.packings import packed
+from kernels.programs import Lowered, can_iterate, lower
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import unpack

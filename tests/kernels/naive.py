@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from kernels.families import BINARY_INT8
 from numpy.typing import NDArray
 
+from kernels.families import BINARY_INT8
 from tflm_memopt.kernels.descriptions.curves import EXPONENTIAL, RECIPROCAL, SIGMOID
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.ops.kinds import WIDE, Kind

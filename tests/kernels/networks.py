@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from kernels import naive
-from kernels.families import BINARY, BINARY_INT8, CONVERTED, MAPPED_S16
 from numpy.random import Generator
 
+from kernels import naive
+from kernels.families import BINARY, BINARY_INT8, CONVERTED, MAPPED_S16
 from tflm_memopt.lower.operands import copy_record
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.ops.kinds import KINDS, WIDE, Kind

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 from kernels.programs import Lowered
-
 from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
 from tflm_memopt.ops.kinds import Kind

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
+
 from kernels.families import BINARY_INT8
 from kernels.loops import nested
 from kernels.networks import POOLS_S16, WINDOWED, Network
-from numpy.random import Generator
-
 from tflm_memopt.lower.program import Program, ProgramGroup, ProgramOp, ProgramTensor
 from tflm_memopt.ops.kinds import KINDS
 from tflm_memopt.plan.loops import Iteration

@@ -14,13 +14,13 @@ import pytest
 import streaming
 from compiling import objects
 from conftest import seeds
-from kernels.conftest import LIBRARY, ROOT, SOURCES
-from kernels.touched import by_executor, by_one_core, by_two_cores, counters_of, group_at, surprises
 from property import two_cores
 from property.forced import forced, mobile, random_settings, squeezed
 from property.networks import build
 from property.oracle import convert
 
+from kernels.conftest import LIBRARY, ROOT, SOURCES
+from kernels.touched import by_executor, by_one_core, by_two_cores, counters_of, group_at, surprises
 from tflm_memopt.check import checker
 from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.cores import Bytes, CoresReplay

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from conftest import examples
 from cores.core import CORES, missing_tools
+
 from kernels import networks
 from kernels.conftest import LIBRARY, ROOT, compiled
 from kernels.drawn import pixels, tiled
@@ -23,7 +24,6 @@ from kernels.packings import packed
 from kernels.programs import lower
 from kernels.test_kernels import agree, single
 from kernels.test_packed import agree_drawn
-
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernels.camera import GRAY8, RGB565_BE, RGB565_LE, Case, whole
 from numpy.typing import NDArray
 
+from kernels.camera import GRAY8, RGB565_BE, RGB565_LE, Case, whole
 from tflm_memopt.runtime.native import native_library
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from models import Net
+
 from kernels.samples import (
     FIRST_OP,
     GOOD_LOOPS,
@@ -22,8 +24,6 @@ from kernels.samples import (
     whole,
     window,
 )
-from models import Net
-
 from tflm_memopt import optimize
 from tflm_memopt.format.codes import InputPlace, RowLayout
 from tflm_memopt.lower.program import HEADER, OP, TENSOR, Program, ProgramGroup

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernels.loops import times
-from kernels.samples import IN, patched
 from models import Net
 from moving import resize
 
+from kernels.loops import times
+from kernels.samples import IN, patched
 from tflm_memopt import optimize
 from tflm_memopt.format.codes import Flags, InputPlace
 from tflm_memopt.format.limits import PROGRAM_BASE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from kernels.samples import (
     IN,
     OUT,
@@ -23,7 +24,6 @@ from kernels.samples import (
     whole,
     window,
 )
-
 from tflm_memopt.format.codes import Flags
 from tflm_memopt.lower.program import HEADER, OP, TENSOR, ColumnWindowRecord, ProgramGroup
 from tflm_memopt.lower.serialise import pack

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from conftest import EXAMPLE, FLOAT_IO, KEYWORDS, MOBILENET, RESNET, examples, on_two_cores, thinned
 from cores.cases import Case, blob, model_cases
-from kernels.conftest import THREADS, WATCHED, compiled
 from property import two_cores
 from property.forced import mobile
 
 import tflm_memopt
+from kernels.conftest import THREADS, WATCHED, compiled
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.lower.program import Program, ProgramCores
 from tflm_memopt.lower.serialise import pack, unpack

@@ -11,6 +11,7 @@ from math import floor
 
 import numpy as np
 import pytest
+
 from kernels.conftest import LIBRARY, Build
 
 LOW, HIGH = -(1 << 31), (1 << 31) - 1

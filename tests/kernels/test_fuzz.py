@@ -17,10 +17,6 @@ from ai_edge_litert import schema_py_generated as schema
 from compiling import part_of
 from conftest import KEYWORDS
 from in_sums import in_parts
-from kernels import drawn
-from kernels.conftest import THREADS, WATCHED, Build, compiled, sample
-from kernels.frames import external, streamed
-from kernels.pools import in_slow_memory
 from models import Net
 from moving import (
     arg_max,
@@ -42,6 +38,10 @@ from property.networks import Recipe
 from property.networks import build as built
 
 import tflm_memopt
+from kernels import drawn
+from kernels.conftest import THREADS, WATCHED, Build, compiled, sample
+from kernels.frames import external, streamed
+from kernels.pools import in_slow_memory
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit.kernels import Needs

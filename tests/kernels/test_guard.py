@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+
 from kernels.conftest import LIBRARY, SOURCES, Build
 
 

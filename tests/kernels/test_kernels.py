@@ -9,11 +9,11 @@ import dataclasses
 import numpy as np
 import pytest
 from conftest import examples, seeds
+
 from kernels import networks
 from kernels.families import BINARY, BINARY_INT8, CONVERTED, FLOAT, MAPPED_S16
 from kernels.networks import POOLS_S16, WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
 from kernels.programs import Lowered, can_iterate, lower
-
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import KINDS, Kind

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+
 from kernels.links import HEAD, LINK, OK, PATIENCE, PEER, Device, both, drawn, pair
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
 from kernels.links import CLOCK, OK, PATIENCE, POLL, WAIT, Device, Transport, both, drawn
 
 FRAME = ctypes.CFUNCTYPE(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+
 from kernels.links import LINK, OK, PATIENCE, POLL, WAIT, Device, Transport, both, drawn
 
 PEERS = 16

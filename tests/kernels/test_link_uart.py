@@ -9,6 +9,7 @@ import tty
 from typing import Any
 
 import pytest
+
 from kernels.links import CLOCK, LINK, OK, PEER, Device, Transport, both, drawn
 
 READ = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint8), ctypes.c_uint32)

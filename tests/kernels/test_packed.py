@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 from conftest import examples
+
 from kernels import networks
 from kernels.drawn import Drawn, by_row, deep, pixels, tiled
 from kernels.networks import random_shape
 from kernels.packings import count, packed
 from kernels.programs import lower
 from kernels.test_kernels import agree, single
-
 from tflm_memopt.lower.program import HEADER, OP, TENSOR, ProgramOp
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops import packings

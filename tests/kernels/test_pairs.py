@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernels.conftest import WATCHED, compiled
 from unit.command import long, small
 
+from kernels.conftest import WATCHED, compiled
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model import interface

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import seeds
+from numpy.typing import NDArray
+
 from kernels import networks
 from kernels.drawn import drawn
 from kernels.frames import can_be_source, can_stream, external, streamed
 from kernels.networks import Network
 from kernels.programs import lower
-from numpy.typing import NDArray
-
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower.program import Program, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack

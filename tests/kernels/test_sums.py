@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernels.loops import times
 
+from kernels.loops import times
 from tflm_memopt.lower.program import Program, ProgramGroup, ProgramOp, ProgramTensor
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
