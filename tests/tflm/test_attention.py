@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from models import Net
-from property.floats import in_float, inputs_of, same_floats
+from property.floats import examine_float, in_float, inputs_of, same_floats
+from property.layers import Layer
+from property.networks import Recipe
 from property.oracle import assert_same_bytes, convert, original, rewritten, run
 
 import tflm_memopt
@@ -39,6 +41,15 @@ def test_heads(tokens: int, heads: int, late: bool) -> None:
     assert made is not None
     assert not [step for step in made[1].plan.steps if isinstance(step, Builtin)]
     assert_same_bytes(data, made[0])
+
+
+def test_products_read_the_left_matrix_first() -> None:
+    """The least bytes would be needed if the right matrix were demanded first, which the kernel does not support."""
+    layers = (
+        Layer("attention", channels=1, kernel=(1, 1), flag=False),
+        Layer("attention", other=1, kernel=(4, 1), flag=False),
+    )
+    assert examine_float(Recipe(((1, 2, 1),), layers, seed=1), ConversionOptions("group", seconds=0, effort=1.0))
 
 
 def test_no_matrix_of_scores_is_whole() -> None:

@@ -27,6 +27,7 @@ from moving import (
     unpack,
 )
 from property import oracle
+from property.layers.reshaping import shuffled
 from tflm.test_operators import assert_equal
 
 import tflm_memopt
@@ -176,6 +177,20 @@ def test_joined_heads_end_as_channels(heights: Pair, channels: int, first: bool,
     heads = [net.reshape(net.conv2d(m, channels, out=(0.05, 0)), (1, net.shape(m)[1] * 3, channels)) for m in maps]
     y = net.transpose(concatenation(net, heads[:: 1 if first else -1], 1), (0, 2, 1))
     assert_all(net, y if first else net.unary("LOGISTIC", y, dtype=dtype, out=net.share(y)))
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "INT16"])
+@pytest.mark.parametrize("groups", [2, 3])
+def test_channels_are_shuffled_row_by_row(groups: int, dtype: str) -> None:
+    """A row has more exchanged channels than an operator has moves, but all its pixels move alike."""
+    net = Net(1, activations=dtype)
+    x = net.input((1, 12, 30, 2))
+    y = shuffled(net, net.conv2d(x, 24, kernel=(3, 3)), groups)
+    data = net.model(net.depthwise_conv2d(y, stride=(2, 2)))
+    made = oracle.convert(data, ConversionOptions(seconds=0))
+    assert made is not None
+    assert made[1].plan.head < 12 * 30 * 24 * (2 if dtype == "INT16" else 1)
+    oracle.assert_same_bytes(data, made[0])
 
 
 def test_a_map_whose_channels_come_first_is_never_whole_before() -> None:

@@ -365,5 +365,7 @@ FLOAT: Mapping[Kind, Kind] = {
     Kind.BATCH_MATMUL: Kind.BATCH_MATMUL_F32,
 }
 """The float32 kind for each int8 kind that has one."""
+PRODUCTS = (Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.BATCH_MATMUL_F32)
+"""Kinds that multiply matrices."""
 USING_LIBM = (Kind.CURVE_F32, Kind.SOFTMAX_F32, Kind.LOG_SOFTMAX_F32, Kind.BINARY_32)
 """Kinds whose kernels call functions of the C library: expf and others."""

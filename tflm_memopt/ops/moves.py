@@ -79,7 +79,7 @@ def by_rows(
         accesses.append(access)
         slots += [_Slot(k, tap, *part) for tap, part in enumerate(_by_tap(access, mine, row, column, rows))]
         first += rows.nbytes
-    moves = tuple(move for slot in slots for move in _fewest_runs(slot, writes.c))
+    moves = tuple(move for slot in slots for move in _fewest_runs(slot, writes))
     if len(moves) > MAX_MOVES:
         raise Irregular(f"a row is made of {len(moves)} runs of bytes, at most {MAX_MOVES}")
     return tuple(accesses), Moves(moves, fill if np.any(index == FILL) else None)
@@ -235,26 +235,33 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     raise Irregular(UNLIKE)
 
 
-def _fewest_runs(slot: _Slot, channels: int) -> Sequence[Move]:
-    """Return the moves along the whole row or, if there are fewer, the moves of one pixel, repeated."""
-    along = list(_runs(slot))
-    per_pixel = np.flatnonzero(slot.targets >= channels)
-    n = int(per_pixel[0]) if len(per_pixel) else 0
-    if n == 0 or slot.targets[0] >= channels or len(slot.targets) % n:
-        return along
+def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
+    """Return the moves along the whole row or, if there are fewer, the moves of one or several pixels, repeated."""
+    fewest = list(_runs(slot))
+    for pixels in range(1, writes.w):
+        if len(fewest) > 1 and writes.w % pixels == 0:
+            repeated = _repeated(slot, pixels * writes.c)
+            fewest = repeated if repeated is not None and len(repeated) < len(fewest) else fewest
+    return fewest
+
+
+def _repeated(slot: _Slot, period: int) -> list[Move] | None:
+    """Return the moves of the first `period` bytes, if all others move like them."""
+    n = int(np.searchsorted(slot.targets, period))
+    if not 0 < n < len(slot.targets) or len(slot.targets) % n:
+        return None
     targets, sources = slot.targets.reshape(-1, n), slot.sources.reshape(-1, n)
-    pixels, step = np.arange(len(targets))[:, None], int(sources[1, 0] - sources[0, 0])
-    alike = (targets == targets[0] + channels * pixels).all() and (sources == sources[0] + step * pixels).all()
+    times, step = np.arange(len(targets))[:, None], int(sources[1, 0] - sources[0, 0])
+    alike = (targets == targets[0] + period * times).all() and (sources == sources[0] + step * times).all()
     if not alike or len(targets) > MAX_RUNS:
-        return along
+        return None
     first = slot._replace(targets=targets[0], sources=sources[0])
-    repeated = [
+    return [
         replace(move, source=move.source + i * move.source_step, target=move.target + i * move.target_step,
-                count=len(targets), source_step=step, target_step=channels)
+                count=len(targets), source_step=step, target_step=period)
         for move in _runs(first)
         for i in range(move.count)
     ]  # fmt: skip
-    return min(along, repeated, key=len)
 
 
 def _runs(slot: _Slot) -> Iterator[Move]:

@@ -20,7 +20,7 @@ from tflm_memopt.format.fields import I32, U16, U32, Also, ArrayOffset, Number
 from tflm_memopt.kernels.language import Extents
 from tflm_memopt.kernels.needs import AxisRange, AxisSteps, OutputNeeds
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.kinds import KINDS, WINDOW, Channels, Constants, Kind, Traits
+from tflm_memopt.ops.kinds import KINDS, PRODUCTS, WINDOW, Channels, Constants, Kind, Traits
 from tflm_memopt.ops.packing import OF_CHANNELS, Packing, esp_depthwise_bytes, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
@@ -322,6 +322,11 @@ class RowOp:
     def is_product(self) -> bool:
         """Whether it multiplies int8 matrices. `param` is 1 if the right one is transposed."""
         return self.kind is Kind.BATCH_MATMUL
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether the kernel needs the operands in the model's order."""
+        return bool(self.updates) or self.kind in PRODUCTS
 
     @property
     def is_depthwise(self) -> bool:

@@ -72,7 +72,7 @@ INT16 = (
     "conv", "depthwise", "dense", "dense rows", "add", "residual", "bottleneck", "reshape", "computed shape",
     "padded", "average", "max", "global", "mean", "transposed mean",
     "concatenation", "heads", "split", "slice", "stacked", "transposed", "resize nearest", "tiled", "difference",
-    "leaky", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
+    "leaky", "relu", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
 )  # fmt: skip
 """Kinds that can be built with int16."""
 TAILS = (

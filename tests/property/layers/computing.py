@@ -18,16 +18,47 @@ MOST_CLASSES = 511
 
 
 def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """A convolution, in groups if the channels allow it and `other` is odd."""
     x = image(net, x)
+    if in_blocks(net, layer, x):
+        return dilated(net, layer, x)
     options = window(net, layer, x)
     y = net.conv2d(
-        x, layer.channels, dilation=layer.dilation, per_channel=layer.flag, bias=layer.source != 1, **options
+        x,
+        layer.channels,
+        dilation=layer.dilation,
+        per_channel=layer.flag,
+        bias=layer.source != 1,
+        groups=math.gcd(layer.channels, net.shape(x)[3]) if layer.other % 2 else 1,
+        **options,
     )
     return [scaled(net, layer, y)]
 
 
+def in_blocks(net: Net, layer: Layer, x: int) -> bool:
+    """Return whether to write a dilated convolution as converters do. TFLM has no SPACE_TO_BATCH_ND of int16."""
+    return layer.dilation != (1, 1) and layer.other > 3 and net.dtype(x) == "INT8"
+
+
+def dilated(net: Net, layer: Layer, x: int, *, depthwise: bool = False) -> list[int]:
+    """A dilated convolution as converters write it, between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
+
+    A PAD makes whole blocks, since TFLM's SPACE_TO_BATCH_ND pads with uninitialised values.
+    """
+    none = [(0, 0), (0, 0)]
+    reach = [(k - 1) * d for k, d in zip(layer.kernel, layer.dilation, strict=True)]
+    pads = [(r, -(n + r) % d) for n, r, d in zip(net.shape(x)[1:3], reach, layer.dilation, strict=True)]
+    y = moving.space_to_batch(net, net.pad(x, [(0, 0), *pads, (0, 0)]), layer.dilation, none)
+    options = {"kernel": layer.kernel, "padding": "VALID", "per_channel": layer.flag, "activation": layer.activation}
+    y = net.depthwise_conv2d(y, **options) if depthwise else net.conv2d(y, layer.channels, **options)
+    crops = [(0, extra) for _, extra in pads] if layer.padding == "SAME" else none
+    return [moving.batch_to_space(net, scaled(net, layer, y), layer.dilation, crops)]
+
+
 def depthwise(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     x = image(net, x)
+    if in_blocks(net, layer, x):
+        return dilated(net, layer, x, depthwise=True)
     multiplier = 1 + layer.channels % 3
     options = window(net, layer, x)
     y = net.depthwise_conv2d(x, multiplier=multiplier, dilation=layer.dilation, per_channel=layer.flag, **options)
@@ -109,7 +140,7 @@ def bottleneck(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 def unary(kind: str) -> Build:
     def build_unary(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-        return [scaled(net, layer, net.unary(kind, x, out=net.affine(x)))]
+        return [scaled(net, layer, net.unary(kind, x, dtype=net.dtype(x), out=net.affine(x)))]
 
     return build_unary
 
@@ -123,14 +154,38 @@ def softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Attention: products of all pairs of tokens, and sums weighted by them."""
+    """Attention: products of all pairs of tokens, and sums weighted by them, in heads if `other` is odd."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     if h * w > 64:
         return [x]
     x = net.reshape(x, (1, h * w, c))
+    if layer.other % 2:
+        return [in_heads(net, layer, x)]
     scores = net.batch_matmul(x, x, adjoint=True, out=(0.5, layer.zero_point))
     return [scores if layer.flag else net.batch_matmul(scores, x, adjoint=False, out=(0.1, layer.zero_point))]
+
+
+def in_heads(net: Net, layer: Layer, x: int) -> int:
+    """The attention of Keras' MultiHeadAttention."""
+    _, tokens, c = net.shape(x)
+    heads, depth = 1 + layer.channels % 4, layer.kernel[0]
+    plain, swapped = (0, 2, 1, 3), (0, 2, 3, 1)
+
+    def projected(order: tuple[int, ...]) -> int:
+        y = net.conv2d(net.reshape(x, (1, 1, tokens, c)), heads * depth, per_channel=layer.flag)
+        return net.transpose(net.reshape(y, (1, tokens, heads, depth)), order)
+
+    values = projected(plain) if layer.padding == "SAME" else -1
+    keys = projected(plain if layer.flag else swapped)
+    scores = net.batch_matmul(projected(plain), keys, adjoint=layer.flag, out=(0.05, layer.zero_point))
+    if layer.activation != "NONE":
+        scale = net.tensor((), net.dtype(x), (0.01, 0), data=[35])
+        scores = net.binary("MUL", scores, scale, out=(0.02, 0))
+    scores = net.softmax(scores)
+    values = projected(plain) if values < 0 else values
+    y = net.batch_matmul(scores, values, adjoint=False, out=(0.02, layer.zero_point))
+    return net.reshape(net.transpose(y, plain), (1, 1, tokens, heads * depth))
 
 
 def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
@@ -225,8 +280,11 @@ def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 
 def leaky(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    options = schema.LeakyReluOptionsT(alpha=layer.other / 4)
-    y = net.unary("LEAKY_RELU", x, dtype=net.dtype(x), out=(net.affine(x)[0], 0), options=options)
+    """LEAKY_RELU, or ABS."""
+    kind, options = "LEAKY_RELU", schema.LeakyReluOptionsT(alpha=layer.other / 4)
+    if layer.channels % 4 == 0:
+        kind, options = "ABS", None
+    y = net.unary(kind, x, dtype=net.dtype(x), out=(net.affine(x)[0], 0), options=options)
     return [scaled(net, layer, y)]
 
 
@@ -263,8 +321,10 @@ def tanh(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """An operator that computes byte by byte."""
-    kind = ("LEAKY_RELU", "HARD_SWISH", "TANH", "ABS", "ELU")[layer.channels % 5]
+    """An operator that computes byte by byte. TFLM's RSQRT rejects values below the zero point."""
+    kind = ("LEAKY_RELU", "HARD_SWISH", "TANH", "ABS", "ELU", "RSQRT")[layer.channels % 6]
+    if kind == "RSQRT":
+        x = net.add(x, x, out=(net.affine(x)[0], -128))
     options = schema.LeakyReluOptionsT(alpha=layer.other / 4) if kind == "LEAKY_RELU" else None
     scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # HARD_SWISH cannot magnify
     return [net.unary(kind, x, out=(scale, layer.zero_point), options=options)]

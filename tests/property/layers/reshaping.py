@@ -51,15 +51,27 @@ def split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def stacked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """PACK along one axis, then UNPACK along another."""
+    """PACK up to seven tensors along one axis, then UNPACK along another."""
     rank = len(net.shape(x))
-    y = moving.pack(net, [x, x], 1 + layer.channels % (rank - 1))
+    most = max(2, MAX_ELEMENTS // math.prod(net.shape(x)))
+    y = moving.pack(net, [x] * min(most, 2 + layer.other), 1 + layer.channels % (rank - 1))
     return moving.unpack(net, y, 1 + layer.source % rank)[:2]
 
 
 def transposed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """TRANSPOSE of an image, or ShuffleNet's of groups of channels."""
+    groups = math.gcd(layer.channels, net.shape(x)[-1])
+    if layer.other > 3 and groups > 1:
+        return [shuffled(net, image(net, x), groups)]
     orders = ((0, 2, 1, 3), (0, 1, 3, 2), (0, 3, 1, 2), (0, 2, 3, 1), (0, 3, 2, 1))
     return [net.transpose(image(net, x), orders[layer.channels % 5])]
+
+
+def shuffled(net: Net, x: int, groups: int) -> int:
+    """Exchange channels between groups, in five dimensions."""
+    *image_, channels = net.shape(x)
+    y = net.transpose(net.reshape(x, (*image_, groups, channels // groups)), (0, 1, 2, 4, 3))
+    return net.reshape(y, (*image_, channels))
 
 
 def repeated(net: Net, layer: Layer, x: int, _: int) -> list[int]:

@@ -238,7 +238,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
     """Yield all orders of a few operands, two of many. A broadcast operand must be complete, so it comes first."""
     n = len(op.inputs)
-    if op.updates:
+    if op.keeps_order:
         yield tuple(range(n))
     elif any(op.repeats(k) for k in range(n)):
         yield tuple(sorted(range(n), key=lambda k: not op.repeats(k)))
