@@ -22,7 +22,7 @@ from tflm_memopt.emit.embedded import kind_list
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.ops.rowop import FLOAT_BYTES
-from tflm_memopt.targets.boards import stack
+from tflm_memopt.targets import boards
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -58,7 +58,7 @@ class Core:
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096
-    most_stack: int = stack("rv32")
+    most_stack: int = boards.stack("rv32")
     """Upper bound on the stack of one inference, in bytes."""
     options: tuple[str, ...] = ()
     """Additional options for QEMU."""
@@ -111,7 +111,7 @@ def _arm(
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
     start, nbytes = blob if blob[1] else (rom + IMAGE_BYTES, 4 * _M - IMAGE_BYTES)
     target = cpu if cpu in TARGETS else "generic"
-    most = stack(cpu)
+    most = boards.stack(cpu)
     return Core(
         name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift, most_stack=most, target=target, known_as=cpu
     )
@@ -153,7 +153,7 @@ _CORES = (
          "riscv64-unknown-elf-", "qemu-system-riscv32", options=vectors(128), target="rv32-v",
          known_as="rv32-v"),
     Core("lx106", "lx60", _LX106, 0x60000000, 0x60200000, 2 * _M, 0x60400000, 16 * _M, 5,
-         "xtensa-lx106-elf-", "qemu-system-xtensa", most_stack=stack("xtensa"), options=("-cpu", "lx106")),
+         "xtensa-lx106-elf-", "qemu-system-xtensa", most_stack=boards.stack("xtensa"), options=("-cpu", "lx106")),
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
