@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models import Affine, Net
 from numpy.typing import NDArray
+from property.oracle import assert_same_bytes, convert
 from tflm.test_operators import EVERY, EXAMPLES, activations, affines, assert_equal, oracle, zero_points
 
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Op, Quantization
 from tflm_memopt.ops import lookup
 from tflm_memopt.ops.elementwise import ARITHMETIC
@@ -97,3 +99,22 @@ def test_two_operands(
     }
     out = (float(np.float32(wanted.get(kind, max(a[0], b[0])) * ratio)), zero_point)
     assert_equal(net.model(net.binary(kind, *operands, activation=activation, out=out)))
+
+
+def test_a_layer_norm_of_tokens_keeps_the_rows_of_the_image() -> None:
+    """The tokens are a view of an image, so that nothing between its convolutions is whole."""
+    net = Net(1)
+    x = net.conv2d(net.input((1, 16, 16, 3)), 24, kernel=(3, 3), stride=(2, 2))
+    x = net.reshape(x, (1, 64, 24))
+    mean = net.mean(x, (2,))
+    spread = net.binary("SQUARED_DIFFERENCE", x, mean, out=(0.2, -128))
+    scale = net.unary("RSQRT", net.mean(spread, (2,), out=(0.05, -128)), out=(0.05, -128))
+    gamma = net.tensor((24,), affine=(0.02, 3), data=range(-12, 12))
+    scale = net.binary("MUL", scale, gamma, out=(0.02, 0))
+    x, mean = (net.binary("MUL", t, scale, out=(0.05, 0)) for t in (x, mean))
+    y = net.reshape(net.binary("SUB", x, mean, out=(0.1, 0)), (1, 8, 8, 24))
+    data = net.model(net.conv2d(y, 4, kernel=(3, 3)))
+    made = convert(data, ConversionOptions(seconds=0))
+    assert made is not None
+    assert made[1].plan.head < 2000  # the input takes 768 B
+    assert_same_bytes(data, made[0])

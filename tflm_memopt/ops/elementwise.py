@@ -159,20 +159,36 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 
 
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
-    """Return the rows of both operands and the output. An operand of the output's shape is laid out as its producer
-    writes it, if the other one has the same shape, one element, or one for each channel.
+    """Return the rows of both operands and the output.
+
+    They have the rows that an operand's producer writes if that operand has the output's shape, or at least a value
+    for each pixel, and the other operand the same pixels, one element, or one for each channel.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]
-    for k in (0, 1):
-        if shapes[k] == out and not context.input(k).constant:
-            rows, other = context.producer_rows(k), context.input(1 - k)
-            each = rows if shapes[1 - k] == out else Rows(1, 1, item * other.elements)
-            if each in (rows, Rows(1, 1, item)) or (each.c == rows.c and shapes[1 - k][-1:] == out[-1:]):
-                return (rows, each) if k == 0 else (each, rows), replace(rows, c=rows.c // item * made)
+    for k in sorted(range(2), key=lambda k: shapes[k] != out):
+        if not context.input(k).constant and (each := _beside(context, k)) is not None:
+            rows = context.producer_rows(k)
+            channels = rows.c // item if shapes[k] == out else out[-1]
+            return (rows, each) if k == 0 else (each, rows), replace(rows, c=channels * made)
     a, b, whole = (broadcast_rows(shape, out) for shape in (*shapes, out))
     a, b = (replace(rows, c=rows.c * item) for rows in (a, b))
     return (a, b), replace(whole, c=whole.c * made)
+
+
+def _beside(context: OperatorContext, k: int) -> Rows | None:
+    """Return the rows of the other operand if operand k has the rows that its producer writes, or None."""
+    own, other, out = context.input(k).shape, context.input(1 - k), context.output.shape
+    rows, item = context.producer_rows(k), ITEM_BYTES[other.dtype]
+    if own == out and other.shape == out:
+        return rows
+    if own == out and other.elements == 1:
+        return Rows(1, 1, item)
+    if len(own) != len(out) or own[:-1] != out[:-1] or rows.c != own[-1] * item or (own != out and rows.h == 1):
+        return None
+    if other.shape[:-1] == out[:-1]:
+        return replace(rows, c=other.shape[-1] * item)
+    return Rows(1, 1, out[-1] * item) if other.elements == out[-1] == other.shape[-1] else None
 
 
 def _constant(context: OperatorContext, k: int, rows: Rows, position: int) -> Constant:

@@ -383,8 +383,11 @@ def _reduction(context: OperatorContext) -> Geometry:
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *context.input().shape)[-3:]
     over_h, over_w, over_c = (False, False, False, *context.reduced())[-3:]
-    if h == 1 and made != Rows(h, w, c):  # rows of one pixel
-        h, w, over_h, over_w = w, 1, over_w, False
+    if h == 1 and made != Rows(h, w, c):
+        if not over_w and (made.h * made.w, made.c) == (w, c):
+            h, w = made.h, made.w
+        else:  # rows of one pixel
+            h, w, over_h, over_w = w, 1, over_w, False
     kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
     reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)
     if over_c:

@@ -6,9 +6,10 @@ import pytest
 from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.plan.effort import LEVELS, Log, allowance
+from tflm_memopt.plan.effort import LEVELS, Budget, Log, allowance
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, planners, plans
+from tflm_memopt.plan.search.cuts import RowGroups
 
 OVERSHOOT = 0.5
 """Seconds of work that may follow after the budget is spent, since each part finishes one piece."""
@@ -47,6 +48,18 @@ def test_the_sum_of_all_work_is_bounded(effort: float) -> None:
 @pytest.mark.parametrize("number", range(5))
 def test_any_effort_leads_to_a_plan_that_is_right(number: int) -> None:
     searched(random_sketch(number), 0.001)
+
+
+def test_the_largest_operators_of_a_long_network_are_fused_first() -> None:
+    """The single operators alone take more than the budget."""
+    s = Sketch()
+    x = s.conv(s.conv(s.input(16, 8, 8), 32), 1)
+    for _ in range(400):
+        x = s.relu(x)
+    budget = Budget(0.05)
+    found = RowGroups(s.chain(x), budget).by_end
+    assert budget.left < 0
+    assert [len(found[end]) > 1 for end in (2, 3, 300)] == [True, True, False]
 
 
 def test_a_search_that_is_cut_short_ends_at_the_same_plan_again() -> None:

@@ -33,6 +33,8 @@ SHORT = 16
 """Maximum number of operators of a row-wise group that is tried everywhere."""
 SLACK = 16
 """Ratio by which the limit in a search of groups in all orders exceeds the required one: 1 / SLACK."""
+FUSING = 0.5
+"""Minimum share of the budget for row-wise groups of several operators."""
 FRONT_SECONDS = 1e-5
 """Work (effort.py) for considering a group when labels are set."""
 Place = Callable[[Candidate, int], int]
@@ -61,22 +63,27 @@ class CutLabel:
 
 
 class RowGroups:
-    """The row-wise groups of one chain by their end. At first, short ones with one order of operands each."""
+    """The row-wise groups of one chain by their end. At first, short ones with one order of operands each, those that
+    replace the largest single operators first.
+    """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         """budget: budget for finding them."""
-        self.chain, self._budget = chain, budget
-        count = len(chain.ops)
+        self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
         ends = range(1, count + 1)
         # no partition that is better than single operators contains a group that needs more bytes
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
-        limit = max((group.nbytes for group in shortest.values() if group), default=0)
-        self.by_end = {
-            last: tuple(candidates(chain, last, limit, 1, SHORT, self._budget.fair(count - last + 1)))
+        needs = {last: group.nbytes if group else 0 for last, group in shortest.items()}
+        limit = max(needs.values(), default=0)
+        if budget.left < FUSING * given:  # single operators took too much
+            self._budget = Budget(FUSING * given, budget.log)
+        found = {
+            last: tuple(candidates(chain, last, limit, 1, SHORT, self._budget.fair(count - n)))
             if self._budget.allows(SearchPart.ROW_GROUPS)
             else tuple(group for group in (shortest[last],) if group)
-            for last in ends
+            for n, last in enumerate(sorted(ends, key=lambda last: -needs[last]))
         }
+        self.by_end = {last: found[last] for last in ends}
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
         """For each end, the limit of bytes up to which all groups are known with their best order of operands."""
 
