@@ -1,5 +1,5 @@
-"""Random programs with inputs and expected outputs. Groups of rows are planned by the naive planner, and their outputs
-are those of the naive reference. Tiled groups are forced plans of the package, and their outputs are TFLM's.
+"""Random programs with inputs and expected outputs. Groups of rows are planned naively, and their outputs are those of
+single operators on whole tensors. Tiled groups are forced plans of the package, and their outputs are TFLM's.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from property.forced import expanding, forced, mobile, random_settings
 from property.networks import build
 
 from kernels import networks
-from kernels.naive import Int8
-from kernels.networks import Network
+from kernels.networks import Int8, Network
 from kernels.packings import packed
-from kernels.programs import Lowered, can_iterate, lower
+from kernels.programs import Lowered, can_iterate, computed, lower
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.lower.program import Program
-from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.runtime import regions
+from tflm_memopt.runtime import host, regions
 from tflm_memopt.runtime.host import DeviceArena
 
 
@@ -44,7 +43,21 @@ def in_rows(network: Network, lowered: Lowered, rng: Generator, family: Family =
     """Pack a program for a family of cores, and draw its inputs."""
     lowered = packed(lowered, family)
     inputs = networks.random_inputs(rng, network)
-    return Drawn(lowered.program, lowered.arena, inputs, network.run(inputs)[-1].ravel())
+    return Drawn(lowered.program, lowered.arena, inputs, computed(network, inputs))
+
+
+def one_group(network: Network, rng: Generator, family: Family = Family.GENERIC) -> Drawn:
+    """Pack one group without iterative operators."""
+    return in_rows(network, lower(network, [], set(), rng), rng, family)
+
+
+def agree(found: Drawn, seed: int) -> None:
+    """Check that the program gives the expected output in aligned buffers and between canaries in its arena."""
+    program, size = pack(found.program), [found.expected.size]
+    (plain,) = host.run(program, found.inputs, size)
+    np.testing.assert_array_equal(plain, found.expected, err_msg=f"seed {seed}")
+    (watched,) = host.run_guarded(program, found.arena, found.inputs, size, seed)
+    np.testing.assert_array_equal(watched, found.expected, err_msg=f"seed {seed}, in the arena")
 
 
 def by_row(seed: int, family: Family = Family.GENERIC) -> Drawn:
@@ -60,14 +73,14 @@ def deep(seed: int, family: Family = Family.GENERIC) -> Drawn:
     """Draw convolutions of many channels, which suit packed kernels."""
     rng = np.random.default_rng(seed)
     network = networks.draw_deep(rng, int(rng.integers(1, 5)))
-    return in_rows(network, lower(network, [], set(), rng), rng, family)
+    return one_group(network, rng, family)
 
 
 def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
     """Draw a depthwise convolution with a window that has its own core."""
     rng = np.random.default_rng(seed)
     network = networks.draw_depthwise(rng)
-    return in_rows(network, lower(network, [], set(), rng), rng, family)
+    return one_group(network, rng, family)
 
 
 @functools.lru_cache(512)

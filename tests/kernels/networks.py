@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
-from kernels import naive
 from kernels.families import BINARY, BINARY_INT8, CONVERTED, MAPPED_S16
 from tflm_memopt.lower.operands import copy_record
 from tflm_memopt.lower.program import ProgramOp
@@ -18,6 +18,8 @@ from tflm_memopt.ops.kinds import KINDS, WIDE, Kind
 from tflm_memopt.ops.rowop import NO_ROW, Access, Move, Moves, Window
 
 Shape = tuple[int, int, int]
+Int8 = NDArray[np.int8]
+Ints = NDArray[np.int64]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
 POOLS_S16 = tuple(WIDE[kind] for kind in POOLS)
 WINDOWED = (Kind.CONV, Kind.DEPTHWISE, *POOLS)
@@ -32,13 +34,6 @@ class Network:
     n_inputs: int
     shapes: tuple[Shape, ...]
     ops: tuple[ProgramOp, ...]
-
-    def run(self, inputs: Sequence[naive.Int8]) -> list[naive.Int8]:
-        """Compute all tensors with the naive reference."""
-        tensors = list(inputs)
-        for op in self.ops:
-            tensors.append(naive.output(op, [tensors[i] for i in op.inputs], self.shapes[op.output]))
-        return tensors
 
 
 def window(rng: Generator, shape: Shape, *, dilated: bool = True, padded: bool = True) -> Window:
@@ -65,7 +60,7 @@ def output_size(rng: Generator, size: int, kernel: int, stride: int, dilation: i
     return fewest if inside else int(rng.integers(max(1, fewest), most + 1))
 
 
-def scaling(rng: Generator, n: int, gain: float) -> dict[str, naive.Ints]:
+def scaling(rng: Generator, n: int, gain: float) -> dict[str, Ints]:
     """Draw multipliers around `gain`, split as QuantizeMultiplier does."""
     fractions, exponents = np.frexp(gain * rng.uniform(0.5, 2.0, n))
     return {
@@ -428,10 +423,10 @@ def chain(rng: Generator, n_ops: int, shape: Shape) -> Network:
     return Network(1, (shape,) * (n_ops + 1), tuple(ops))
 
 
-def random_inputs(rng: Generator, network: Network) -> list[naive.Int8]:
+def random_inputs(rng: Generator, network: Network) -> list[Int8]:
     extreme = rng.random() < 0.2
 
-    def reals(op: ProgramOp, shape: Shape) -> naive.Int8:
+    def reals(op: ProgramOp, shape: Shape) -> Int8:
         """Draw values on rounding boundaries and close to them. One in ten is an arbitrary float32."""
         scale = np.array(op.param, np.int32).view(np.float32)
         steps = rng.integers(-600, 600, (*shape[:2], shape[2] // 4)) * (0.5 if op.kind is Kind.QUANTIZE else 64.5)
@@ -439,13 +434,13 @@ def random_inputs(rng: Generator, network: Network) -> list[naive.Int8]:
         any_ = rng.integers(-128, 128, shape, np.int8).view(np.float32)
         return np.ascontiguousarray(np.where(rng.random(steps.shape) < 0.1, any_, near)).view(np.int8)
 
-    def values(tensor: int, shape: Shape) -> naive.Int8:
+    def values(tensor: int, shape: Shape) -> Int8:
         for op in network.ops:
             if op.kind in (Kind.QUANTIZE, Kind.QUANTIZE_S16) and tensor in op.inputs:
                 return reals(op, shape)
         rows = min((op.param for op in network.ops if op.kind is Kind.GATHER and tensor in op.inputs), default=0)
         if rows:
-            indices: naive.Int8 = rng.integers(0, rows, (*shape[:2], 1), dtype=np.int32).view(np.int8)
+            indices: Int8 = rng.integers(0, rows, (*shape[:2], 1), dtype=np.int32).view(np.int8)
             return indices
         return rng.choice([-128, 127], shape).astype(np.int8) if extreme else rng.integers(-128, 128, shape, np.int8)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,12 @@ from numpy.random import Generator
 
 from kernels.families import BINARY_INT8
 from kernels.loops import nested
-from kernels.networks import POOLS_S16, WINDOWED, Network
+from kernels.networks import POOLS_S16, WINDOWED, Int8, Network, Shape
 from tflm_memopt.lower.program import Program, ProgramGroup, ProgramOp, ProgramTensor
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import KINDS
 from tflm_memopt.plan.loops import Iteration
+from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import DeviceArena
 
 OperatorRow = tuple[int, int]
@@ -144,6 +147,22 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
     return Lowered(
         program, DeviceArena(bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rolling_buffers, tuple(order)
     )
+
+
+def single(op: ProgramOp, shapes: Sequence[Shape]) -> Network:
+    """Return a network of one operator. shapes: of its inputs and its output."""
+    n = len(op.inputs)
+    return Network(n, tuple(shapes), (dataclasses.replace(op, inputs=tuple(range(n)), output=n),))
+
+
+def computed(network: Network, inputs: Sequence[Int8]) -> Int8:
+    """Compute the output by a program for each operator, on whole tensors. tests/tflm compares these with TFLM."""
+    tensors = list(inputs)
+    for op in network.ops:
+        one = single(op, [network.shapes[t] for t in (*op.inputs, op.output)])
+        program = pack(lower(one, [], set(), np.random.default_rng(0)).program)
+        tensors += host.run(program, [tensors[i] for i in op.inputs], [math.prod(one.shapes[-1])])
+    return tensors[-1]
 
 
 def last_reader(network: Network, i: int) -> int:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,13 +18,10 @@ from cores.core import CORES, missing_tools
 
 from kernels import networks
 from kernels.conftest import LIBRARY, ROOT, compiled
-from kernels.drawn import pixels, tiled
+from kernels.drawn import Drawn, agree, one_group, pixels, tiled
 from kernels.families import BINARY
 from kernels.networks import random_shape
-from kernels.packings import packed
-from kernels.programs import lower
-from kernels.test_kernels import agree, single
-from kernels.test_packed import agree_drawn
+from kernels.programs import single
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
@@ -42,64 +40,68 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(params=["CMSIS_NN", "ESP_NN"])
-def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Replace the package's library by the one with the backend."""
-    library = compiled(
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Return the library with the backend."""
+    return compiled(
         f"{SHARED} -DTMO_{request.param} -I{BACKENDS}", "backends/vendor.c", tmp_path / f"{request.param}.so", *HOST
     )
-    monkeypatch.setattr(host, "native_library", lambda _: library)
+
+
+def agree_in(library: Path, programs: Sequence[Drawn]) -> int:
+    """Check programs that were drawn with the package's library in this one, and return the calls to the vendor's."""
+    with mock.patch.object(host, "native_library", return_value=library):
+        host._loaded.cache_clear()
+        for seed, found in enumerate(programs):
+            agree(found, seed)
     host._loaded.cache_clear()
-    yield library
-    host._loaded.cache_clear()
+    return calls(library)
 
 
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
     """Test rows and pixels, 1x1 and other windows, and more channels than one call takes."""
+    programs = []
     for seed in range(examples(30)):
         rng = np.random.default_rng(seed)
         shape = random_shape(rng)
         op, out = networks.operator(rng, Kind.CONV, (0,), shape, 1)
-        network = single(op, shape, out)
-        agree(network, lower(network, [], set(), rng), rng, seed)
-    assert calls(backend) > examples(50)
+        programs.append(one_group(single(op, [shape, out]), rng))
+    assert agree_in(backend, programs) > examples(50)
 
 
 def test_networks_give_the_same_bytes(backend: Path) -> None:
     """Channel groups and iterative layers stay with our kernels."""
-    for seed in range(20):
-        agree_drawn(tiled(seed), seed)
-    assert calls(backend) > 20
+    assert agree_in(backend, [tiled(seed) for seed in range(20)]) > 20
 
 
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 def test_packed_operators_call_esp_nn(backend: Path) -> None:
     """Test rows and tiles of any window, aligned and not aligned, with scratch that the library destroys."""
+    programs = []
     for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
         if seed % 3 == 0:
-            agree_drawn(pixels(seed, Family.ESP), seed)
+            programs.append(pixels(seed, Family.ESP))
             continue
         depthwise = seed % 3 == 1
         height, width, channels = random_shape(rng)
         shape = (height, width, int(rng.integers(4, 50)) if depthwise else channels)
         op, out = networks.operator(rng, Kind.DEPTHWISE if depthwise else Kind.CONV, (0,), shape, 2)
-        network = single(op, shape, out)
-        agree(network, packed(lower(network, [], set(), rng), Family.ESP), rng, seed)
-    assert calls(backend) > examples(250)
+        programs.append(one_group(single(op, [shape, out]), rng, Family.ESP))
+    assert agree_in(backend, programs) > examples(250)
 
 
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 @pytest.mark.parametrize("kind", [Kind.ADD, Kind.MUL, Kind.MAX_POOL, Kind.AVERAGE_POOL])
 def test_operators_without_weights_call_esp_nn(kind: Kind, backend: Path) -> None:
     """Test rows of whole vectors. Other rows stay with our kernels."""
+    programs = []
     for seed in range(examples(60)):
         rng = np.random.default_rng((int(kind), seed))
         height, width, channels = random_shape(rng)
         shape = (height, width, 16 * int(rng.integers(1, 4)) if seed % 2 else channels)
         op, out = networks.operator(rng, kind, (0, 1) if kind in BINARY else (0,), shape, 2)
-        network = single(op, shape, out)
-        agree(network, lower(network, [], set(), rng), rng, seed)
-    assert calls(backend) > examples(30)
+        programs.append(one_group(single(op, [*[shape] * len(op.inputs), out]), rng))
+    assert agree_in(backend, programs) > examples(30)
 
 
 @pytest.mark.parametrize("flag", ["TMO_ESP_NN", "ESP_PLATFORM"])

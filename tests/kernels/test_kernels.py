@@ -1,5 +1,5 @@
-"""Compare the bytes of every kernel with the naive reference on random geometry, as single operators and in networks
-with groups. A failure names its seed.
+"""Every kernel stays inside its buffers on random geometry, and gives the bytes of whole tensors in groups, in place
+and one row at a time. tests/tflm compares the bytes of whole tensors with TFLM. A failure names its seed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,20 @@ import pytest
 from conftest import examples, seeds
 
 from kernels import networks
+from kernels.drawn import Drawn, agree, in_rows, one_group
 from kernels.families import BINARY, BINARY_INT8, CONVERTED, FLOAT, MAPPED_S16
-from kernels.networks import POOLS_S16, WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
-from kernels.programs import Lowered, can_iterate, lower
-from tflm_memopt.lower.program import ProgramOp
+from kernels.networks import (
+    POOLS_S16,
+    WINDOWED,
+    Network,
+    Shape,
+    operator,
+    part,
+    random_inputs,
+    random_shape,
+    reduced_whole,
+)
+from kernels.programs import can_iterate, computed, lower, single
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.runtime import host
@@ -22,28 +32,11 @@ from tflm_memopt.runtime import host
 SEEDS = range(examples(30))
 
 
-def single(op: ProgramOp, shape: networks.Shape, out: networks.Shape) -> Network:
-    n = len(op.inputs)
-    op = dataclasses.replace(op, inputs=tuple(range(n)), output=n)
-    return Network(n, (*[shape] * n, out), (op,))
-
-
 def repeating(network: Network, rng: np.random.Generator) -> Network:
     """Give operands a single row, column or channel in random places."""
     item = 1 if network.ops[0].kind in BINARY_INT8 else 2
     parts = [part(rng, shape, item) for shape in network.shapes[:-1]]
     return dataclasses.replace(network, shapes=(*parts, network.shapes[-1]))
-
-
-def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: int) -> None:
-    """Check that both ways of running the program match the naive reference."""
-    inputs = random_inputs(rng, network)
-    expected = network.run(inputs)[-1]
-    program = pack(lowered.program)
-    (plain,) = host.run(program, inputs, [expected.size])
-    np.testing.assert_array_equal(plain.reshape(expected.shape), expected, err_msg=f"seed {seed}")
-    (watched,) = host.run_guarded(program, lowered.arena, inputs, [expected.size], seed)
-    np.testing.assert_array_equal(watched, plain, err_msg=f"seed {seed}, in the arena")
 
 
 CROSSING = (Kind.SEND, Kind.RECEIVE)
@@ -58,11 +51,11 @@ def test_operator(kind: Kind) -> None:
     for seed in SEEDS:
         rng = np.random.default_rng((int(kind), seed))
         shape = random_shape(rng)
-        network = single(*_with_shape(rng, kind, shape))
-        agree(network, lower(network, [], set(), rng), rng, seed)
+        network = _single(rng, kind, shape)
+        agree(one_group(network, rng), seed)
         if kind in BINARY:
             network = repeating(network, rng)
-            agree(network, lower(network, [], set(), rng), rng, seed)
+            agree(one_group(network, rng), seed)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
@@ -73,7 +66,7 @@ def test_sums_of_different_bytes(count: int) -> None:
         op, _ = operator(rng, Kind.ADD_SUMS, tuple(range(count)), values, count)
         op, out = networks.added(rng, op, values, of_each)
         network = Network(count, (*((*values[:2], values[2] * n) for n in of_each), out), (op,))
-        agree(network, lower(network, [], set(), rng), rng, seed)
+        agree(one_group(network, rng), seed)
 
 
 @pytest.mark.parametrize("kind", [*WINDOWED, *POOLS_S16])
@@ -84,9 +77,13 @@ def test_one_row_at_a_time_is_the_whole_window(kind: Kind) -> None:
         shape = (h, w, c * KINDS[kind].reads)
         op, _ = operator(rng, kind, (0,), shape, 1)
         op, out = reduced_whole(rng, op, shape)
-        network = single(op, shape, out)
-        for iterative in (set[int](), {0}):
-            agree(network, lower(network, [], iterative, rng), np.random.default_rng(seed), seed)
+        network = single(op, [shape, out])
+        agree(in_rows(network, lower(network, [], {0}, rng), rng), seed)
+
+
+def order_of(found: Drawn) -> list[tuple[int, int]]:
+    order = host.iteration_order(pack(found.program), found.inputs, [found.expected.size])
+    return [(unit.op, unit.row) for unit in order]
 
 
 def test_network_in_groups() -> None:
@@ -96,10 +93,9 @@ def test_network_in_groups() -> None:
         cuts = sorted({int(c) for c in rng.integers(1, len(network.ops), int(rng.integers(0, 3)))})
         iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
         lowered = lower(network, cuts, iterative, rng)
-        agree(network, lowered, rng, seed)
-        output_bytes = [int(np.prod(network.shapes[-1]))]
-        order = host.iteration_order(pack(lowered.program), random_inputs(rng, network), output_bytes)
-        assert [(f.op, f.row) for f in order] == list(lowered.order)
+        found = in_rows(network, lowered, rng)
+        agree(found, seed)
+        assert order_of(found) == list(lowered.order)
 
 
 def test_a_chain_longer_than_the_executor_remembers() -> None:
@@ -107,9 +103,24 @@ def test_a_chain_longer_than_the_executor_remembers() -> None:
     rng = np.random.default_rng(1)
     network = networks.chain(rng, 40, (9, 4, 2))
     lowered = lower(network, [], set(), rng)
-    agree(network, lowered, rng, 1)
-    order = host.iteration_order(pack(lowered.program), random_inputs(rng, network), [9 * 4 * 2])
-    assert [(f.op, f.row) for f in order] == list(lowered.order)
+    found = in_rows(network, lowered, rng)
+    agree(found, 1)
+    assert order_of(found) == list(lowered.order)
+
+
+@pytest.mark.parametrize("kind", BINARY)
+def test_operands_may_be_listed_in_the_other_order(kind: Kind) -> None:
+    rng = np.random.default_rng(int(kind))
+    network = _single(rng, kind, (4, 3, 5))
+    (op,) = network.ops
+    plain = dataclasses.replace(op, swapped=False)
+    swapped = dataclasses.replace(op, swapped=True, input_zero_points=op.input_zero_points[::-1])
+    if op.multipliers is not None and op.shifts is not None and len(op.shifts) == 3:  # one for each operand
+        swapped = dataclasses.replace(swapped, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
+    inputs = random_inputs(rng, network)
+    expected = computed(dataclasses.replace(network, ops=(plain,)), inputs)
+    got = computed(dataclasses.replace(network, ops=(swapped,)), inputs[::-1])
+    np.testing.assert_array_equal(got, expected)
 
 
 NARROWING = [kind for kind, (read, written) in CONVERTED.items() if read >= written]
@@ -120,15 +131,14 @@ def test_in_place(kind: Kind) -> None:
     """The output row may overwrite the row of any operand."""
     for operand in range(2 if kind in BINARY else 1):
         rng = np.random.default_rng(operand)
-        network = single(*_with_shape(rng, kind, (6, 5, 4)))
+        network = _single(rng, kind, (6, 5, 4))
         lowered = lower(network, [], set(), rng)
         arena = dataclasses.replace(lowered.arena, outputs=(lowered.arena.inputs[operand],))
-        agree(network, dataclasses.replace(lowered, arena=arena), rng, operand)
+        agree(in_rows(network, dataclasses.replace(lowered, arena=arena), rng), operand)
 
 
-def _with_shape(
-    rng: np.random.Generator, kind: Kind, shape: networks.Shape
-) -> tuple[ProgramOp, networks.Shape, networks.Shape]:
+def _single(rng: np.random.Generator, kind: Kind, shape: Shape) -> Network:
+    """Draw an operator on tensors of about this shape."""
     h, w, c = shape
     shape = {
         Kind.GATHER: (h, w, 4),
@@ -139,4 +149,4 @@ def _with_shape(
     }.get(kind, shape)
     two = kind in (*BINARY, Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.ADD_SUMS)
     op, out = operator(rng, kind, (0, 1) if two else (0,), shape, 2)
-    return op, shape, out
+    return single(op, [*[shape] * len(op.inputs), out])

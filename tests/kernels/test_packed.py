@@ -1,4 +1,4 @@
-"""Compare packed kernels with the naive reference. The C twins are tested here, kernels for cores in tests/cores."""
+"""Compare packed kernels with plain ones. The C twins are tested here, kernels for cores in tests/cores."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import pytest
 from conftest import examples
 
 from kernels import networks
-from kernels.drawn import Drawn, by_row, deep, pixels, tiled
+from kernels.drawn import agree, by_row, deep, one_group, pixels, tiled
 from kernels.networks import random_shape
 from kernels.packings import count, packed
-from kernels.programs import lower
-from kernels.test_kernels import agree, single
+from kernels.programs import lower, single
 from tflm_memopt.lower.program import HEADER, OP, TENSOR, ProgramOp
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops import packings
@@ -43,12 +42,12 @@ def test_operator(family: Family, kind: Kind) -> None:
         op, out = networks.operator(rng, kind, (0, 1) if kind is Kind.ADD else (0,), shape, 2)
         if kind is Kind.ADD and seed % 2:
             op = with_half(op, seed // 2 % 2)
-        network = single(op, shape, out)
+        network = single(op, [*[shape] * len(op.inputs), out])
         if kind is Kind.CONV and seed % 8 == 1:
             network = networks.draw_deep(rng, 1 + seed % 3)
-        lowered = packed(lower(network, [], set(), rng), family)
-        agree(network, lowered, rng, seed)
-        done |= {op.packing for op in lowered.program.ops if op.packing and op.kind is kind}
+        found = one_group(network, rng, family)
+        agree(found, seed)
+        done |= {op.packing for op in found.program.ops if op.packing and op.kind is kind}
     own = {p for p in packings.PACKINGS[family] if p.name.endswith(NAMES[kind])}
     of_one_channel = {p for p in packings.PACKINGS[family] if kind is Kind.DEPTHWISE and p.name.endswith("CONV")}
     assert done == own | of_one_channel
@@ -69,16 +68,11 @@ def test_networks(family: Family) -> None:
     for seed in range(examples(30)):
         draw = (deep, pixels if seed % 3 == 0 else tiled, by_row, tiled)[seed % 4]
         found = draw(seed, family)
-        agree_drawn(found, seed)
+        agree(found, seed)
         program = pack(found.program)
         assert pack(unpack(program)) == program
         done += count(found.program)
     assert done > examples(10)
-
-
-def agree_drawn(found: Drawn, seed: int) -> None:
-    (got,) = host.run_guarded(pack(found.program), found.arena, found.inputs, [found.expected.size], seed)
-    np.testing.assert_array_equal(got, found.expected, err_msg=f"seed {seed}")
 
 
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
@@ -86,7 +80,7 @@ def test_constants_for_vectors_are_checked(kind: Kind) -> None:
     """Check that shifts are 1 to 22, weights and scales complete, and neither is in programs for other cores."""
     rng = np.random.default_rng(2)
     op, out = networks.operator(rng, kind, (0,), (6, 6, 6), 2)
-    network = single(op, (6, 6, 6), out)
+    network = single(op, [(6, 6, 6), out])
     program = packed(lower(network, [], set(), rng), Family.RVV).program
     (op,) = program.ops
     sizes = ([216], [int(np.prod(out))])
@@ -108,7 +102,7 @@ def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> No
     """One damaged addition has scales that TFLM never makes, and one shifts to the right."""
     rng = np.random.default_rng(0)
     op, out = networks.operator(rng, Kind.ADD, (0, 1), (3, 3, 2), 2)
-    program = packed(lower(single(op, (3, 3, 2), out), [], set(), rng), Family.DSP).program
+    program = packed(lower(single(op, [(3, 3, 2), (3, 3, 2), out]), [], set(), rng), Family.DSP).program
     (add,) = program.ops
     assert add.packing and add.scales is not None
     assert host.check(pack(program), [18, 18], [18]) is host.Status.OK
