@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -25,7 +25,6 @@ from tflm_memopt.kernels.descriptions.windows import (
     transpose_conv,
 )
 from tflm_memopt.kernels.language import KernelProgram
-from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, vectorise
 from tflm_memopt.ops.rowop import RowOp
 
 KernelArguments: TypeAlias = tuple[dict[str, int], dict[str, NDArray[Any]]]
@@ -153,32 +152,6 @@ BOUND = (
 """Descriptions by the names of their kinds. They require that depthwise layers have as many output as input channels,
 that both operands of ADD have the same shape, and that each operand of BATCH_MATMUL is one matrix.
 """
-SIDE_BY_SIDE: Mapping[str, tuple[Rewrite, ...]] = {
-    "dense": (vectorise("n"), relayout("w", (1, 0))),
-    "conv": (vectorise("k"), relayout("w", (1, 2, 3, 0))),
-    "depthwise": (vectorise("k"),),
-    "max_pool": (vectorise("c"),),
-    "add": (vectorise("i"),),
-}
-"""Schedules for vector cores by description, in which output channels and their weights are adjacent. Descriptions
-without a schedule run only on scalars.
-"""
-
-_BYTES: Mapping[str, tuple[Rewrite, ...]] = {
-    "dense": (distribute("k"), reduce("k"), jam("n", 2)),
-    "conv": (distribute("c"), reduce("c"), jam("k", 2)),
-    "conv_pixel": (distribute("c"), reduce("c"), jam("k", 2)),
-}
-"""Descriptions that multiply bytes directly."""
-SUMMED: Mapping[str, Mapping[str, tuple[Rewrite, ...]]] = {
-    "dsp": {
-        "dense": (reduce("k"), jam("n", 2)),
-        "conv": (reduce("c"), jam("k", 2)),
-        "conv_pixel": (reduce("c"), jam("k", 2)),
-    },
-    "mve": _BYTES,
-}
-"""Schedules for cores that sum products across lanes, by table and description. Weights keep their layout."""
 
 
 def bound_of(op: RowOp) -> Bound | None:

@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from bound import BOUND, SIDE_BY_SIDE
-from papers.vmcu.dense import dense
-
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Index, KernelProgram, Memory
+from tflm_memopt.kernels.language import Index, KernelProgram
 from tflm_memopt.kernels.meaning import run
-from tflm_memopt.kernels.rewrites import Rewrite, scheduled
 
 Drawn = tuple[dict[str, int], dict[str, NDArray[Any]]]
 LIMITS = {"int8_t": (-128, 128), "int32_t": (-(1 << 14), 1 << 14)}
-SCHEDULES: Mapping[str, tuple[KernelProgram, tuple[Rewrite, ...]]] = {
-    "dense": (dense, SIDE_BY_SIDE["dense"]),
-    **{
-        bound.kernel.name: (bound.kernel, SIDE_BY_SIDE[bound.kernel.name])
-        for bound in BOUND
-        if bound.kernel.name in SIDE_BY_SIDE
-    },
-}
-"""Schedules for a core with vectors, in which output channels are adjacent."""
 
 
-def vectorised(name: str) -> KernelProgram:
-    """Apply a description's schedule."""
-    kernel, steps = SCHEDULES[name]
-    return scheduled(kernel, steps)
-
-
-def draw(name: str, seed: int, **fixed: int) -> Drawn:
+def draw(kernel: KernelProgram, seed: int, **fixed: int) -> Drawn:
     """Draw extents, parameters, and arrays in the description's own layout."""
     rng = np.random.default_rng(seed)
-    kernel = SCHEDULES[name][0]
     values = {extent: int(rng.integers(1, 6)) for extent in kernel.extents}
     low, high = sorted(int(x) for x in rng.choice(np.arange(-128, 128), 2, replace=False))
     values |= {p: int(rng.integers(-128, 128)) if p.startswith("zero") else 0 for p in kernel.parameters}
@@ -95,19 +72,6 @@ def draw_packed(kernel: KernelProgram, seed: int, **fixed: int) -> Drawn:
         elif not tensor.written:
             arrays[tensor.name] = rng.integers(*LIMITS[tensor.type.c], size).astype(tensor.type.short)
     return values, arrays
-
-
-def laid_out(
-    kernel: KernelProgram, values: Mapping[str, int], arrays: Mapping[str, NDArray[Any]]
-) -> dict[str, NDArray[Any]]:
-    """Order constants by the kernel's strides."""
-    out = dict(arrays)
-    for tensor in kernel.tensors:
-        if tensor.memory is Memory.FLASH and len(tensor.shape) > 1:
-            strides = [stride.at(values) for stride in tensor.strides]
-            axes = sorted(range(len(strides)), key=lambda axis: (-strides[axis], axis))
-            out[tensor.name] = np.ascontiguousarray(arrays[tensor.name].transpose(axes))
-    return out
 
 
 def described(write: Callable[[Builder, Index], None]) -> KernelProgram:

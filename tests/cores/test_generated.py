@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 import sys
 from collections.abc import Mapping
-from functools import cache
 
 import numpy as np
 import pytest
 from conftest import ROOT
 from cores.core import CORES, in_spike, missing_tools
 from cores.generated import Call, run
-from kernels_cases import SCHEDULES, draw, draw_packed, laid_out, vectorised
+from kernels_cases import draw_packed
 
 sys.path.append(str(ROOT / "scripts"))
-from bound import BOUND, SUMMED
+from bound import BOUND
 from descriptions.pixels import average_pool_pixel, conv_sums, conv_wide, depthwise_sums, max_pool_pixel, mean_pixel
 
 from tflm_memopt.kernels import meaning
@@ -24,21 +22,8 @@ from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import elementwise
 from tflm_memopt.kernels.descriptions.activations import log_softmax
 from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, move, resize_bilinear
-from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, RVV_INSTRUCTIONS, Instruction, InstructionTable
-from tflm_memopt.kernels.language import (
-    Array,
-    Compute,
-    For,
-    Free,
-    Index,
-    KernelProgram,
-    Load,
-    Memory,
-    Reg,
-    Statement,
-    Store,
-    Type,
-)
+from tflm_memopt.kernels.instructions import REF, RVV, RVV_INSTRUCTIONS, Instruction
+from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import inward, jam, scheduled, unroll, vectorise
 
 pytestmark = [
@@ -48,46 +33,6 @@ VLENS = (128, 512)
 """Vector lengths in bits. QEMU supports none below 128, but Spike does."""
 SHORT = 64
 TYPES = {"v8": Type.INT8, "v16": Type.INT16, "v32": Type.INT32}
-LARGE = {
-    "dense": {"rows": 1, "depth": 64, "units": 64},
-    "conv": {"height": 6, "width": 6, "channels": 16, "filters": 32, "kernel_h": 3, "kernel_w": 3, "stride_h": 1,
-             "stride_w": 1, "pad_top": 1, "pad_left": 1},
-    "depthwise": {"height": 8, "width": 8, "channels": 64, "kernel_h": 3, "kernel_w": 3, "stride_h": 1, "stride_w": 1,
-                  "pad_top": 1, "pad_left": 1},
-    "max_pool": {"height": 8, "width": 8, "channels": 32, "kernel_h": 2, "kernel_w": 2, "stride_h": 2, "stride_w": 2,
-                 "pad_top": 0, "pad_left": 0},
-    "add": {"n": 1024},
-}  # fmt: skip
-"""Sizes that are about those of a real layer."""
-
-
-@cache
-def calls(name: str, count: int = 6) -> tuple[list[Call], list[Call]]:
-    """Return calls of the plain and of the vectorised kernel. The first call has the size LARGE."""
-    plain, wide = [], []
-    description, vector = SCHEDULES[name][0], vectorised(name)
-    for seed in range(count):
-        values, arrays = draw(name, seed, **(LARGE[name] if seed == 0 else {}))
-        expected = meaning.run(description, values, arrays)
-        plain.append(Call(description, values, arrays, expected))
-        wide.append(Call(vector, values, laid_out(vector, values, arrays), expected))
-    return plain, wide
-
-
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_every_length_of_vectors_has_the_same_bytes(name: str) -> None:
-    plain, wide = calls(name)
-    scalar = run(plain, REF)
-    assert not [ran for ran in scalar if ran.wrong]
-    spent = []
-    for vlen in VLENS:
-        vector = run(wide, RVV, vlen)
-        assert not [ran for ran in vector if ran.wrong]
-        spent.append(vector[0].instructions)
-    assert spent == sorted(spent, reverse=True)
-    assert spent[0] <= 0.12 * scalar[0].instructions
-
-
 LIBRARY = (
     elementwise.add_each, elementwise.square_difference, elementwise.multiply, elementwise.prelu, elementwise.greater,
     elementwise.add_s16, elementwise.leaky_relu_s16, elementwise.widen, elementwise.narrow, elementwise.rescale_s16,
@@ -150,7 +95,7 @@ def test_what_is_for_scalars_alone_has_the_same_bytes() -> None:
     described = {bound.kernel.name: bound.kernel for bound in BOUND} | {"log_softmax": log_softmax}
     made = [drawn(described[name], values) for name, values in shapes.items()]
     made += [drawn(kernel, small(kernel)) for kernel in LIBRARY]
-    assert not [ran for ran in run(made, REF) if ran.wrong]
+    assert not any(run(made, REF))
 
 
 IN_SPIKE = pytest.mark.skipif(
@@ -169,60 +114,7 @@ def test_the_librarys_schedules_have_the_same_bytes(vlen: int) -> None:
             values, arrays = draw_packed(wide, seed, **fixed)
             expected = meaning.run(wide, values, arrays, lanes=vlen // 8)
             made.append(Call(wide, values, arrays, expected))
-        assert not [ran for ran in run(made, RVV, vlen) if ran.wrong], wide.schedule
-
-
-@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
-def test_cortex_m_sums_up_across_lanes(table: InstructionTable) -> None:
-    """Four or sixteen bytes at a time give the same bytes as the description. The M4 takes fewer instructions."""
-    for name in ("dense", "conv"):
-        plain, _ = calls(name)
-        summed = scheduled(SCHEDULES[name][0], SUMMED[table.name][name])
-        made = [Call(summed, call.values, call.arrays, call.expected) for call in plain]
-        ran = run(made, table)
-        assert not [one for one in ran if one.wrong]
-        assert ran[0].instructions < 0.6 * run(plain[:1], REF, core="m4")[0].instructions
-
-
-@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
-def test_each_packed_instruction_does_what_its_op_means(table: InstructionTable) -> None:
-    """Check each instruction through a sum of products with a different weight per lane."""
-    assert table.packed
-    rng = np.random.default_rng(5)
-    rows = [row for row in table.instructions if re.search("v8|v16", "".join((row.to, *row.takes)))]
-    made = []
-    for number, row in enumerate(rows):
-        program = one_packed(number, row)
-        arrays = {name: rng.integers(-128, 128, 48).astype(np.int8) for name in ("x", "w")}
-        values = {"n": 48, "scalar": -77}
-        made.append(Call(program, values, arrays, meaning.run(program, values, arrays, table.packed.lanes)))
-    outcomes = run(made, table)
-    assert [row.text for row, ran in zip(rows, outcomes, strict=True) if ran.wrong] == []
-    assert len(rows) == {"dsp": 4, "mve": 2}[table.name]
-
-
-def one_packed(number: int, row: Instruction) -> KernelProgram:
-    """Return a kernel for y[0] = 9 + the sum over all lanes of an instruction's result, or of the result times w."""
-    n, k, total = Index.name("n"), Index.name("k"), Reg("total", Type.INT32)
-    x, w = (Array(name, Memory.RAM, Type.INT8, (n,), (Index.of(1),)) for name in "xw")
-    y = Array("y", Memory.RAM, Type.INT32, (Index.of(1),), (Index.of(1),), written=True)
-    x8, w8, wide = Reg("x8", Type.INT8, "k"), Reg("w8", Type.INT8, "k"), Reg("wide", Type.INT16, "k")
-    result = Reg("result", Type.INT16, "k")
-    sides = iter((x8, w8))
-    operands = tuple({"v8": next(sides), "v16": wide, "s": Index.name("scalar")}[shape] for shape in row.takes)
-    body: list[Statement] = [
-        Compute("copy", wide, (w8,)),
-        Compute(row.op, result if row.to == "v16" else total, operands),
-    ]
-    if row.to == "v16":
-        body.append(Compute("dot_across", total, (result, wide)))
-    read = {reg.name for one in body if isinstance(one, Compute) for reg in meaning.reads(one)}
-    body = body if "wide" in read else body[1:]
-    read = {reg.name for one in body if isinstance(one, Compute) for reg in meaning.reads(one)}
-    loads = [Load(reg, tensor, (k,)) for reg, tensor in ((x8, x), (w8, w)) if reg.name in read]
-    loop = For("k", n, (*loads, *body), vector=True, rest=(Free(x, k, Index.of(1)),))
-    begin, end = Compute("copy", total, (Index.of(9),)), Store(y, (Index.of(0),), total)
-    return KernelProgram(f"packed{number}", row.text, ("n",), ("scalar",), (x, w, y), (begin, loop, end))
+        assert not any(run(made, RVV, vlen)), wide.schedule
 
 
 def one_instruction(number: int, row: Instruction) -> KernelProgram:
@@ -265,5 +157,5 @@ def test_each_instruction_does_what_its_op_means() -> None:
         program = one_instruction(number, row)
         made.append(Call(program, values, arrays, meaning.run(program, values, arrays)))
     outcomes = run(made, RVV)
-    wrong = [row.text for row, ran in zip(RVV_INSTRUCTIONS, outcomes, strict=True) if ran.wrong]
+    wrong = [row.text for row, ran in zip(RVV_INSTRUCTIONS, outcomes, strict=True) if ran]
     assert not wrong and len(outcomes) == len(RVV_INSTRUCTIONS)

@@ -7,7 +7,7 @@ instruction are expanded into other ops (rewrites.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import Compute, Index, Operand, Reg, Type
@@ -27,8 +27,6 @@ class Instruction:
     text: str
     width: int = 0
     """Element width in bits to which the vector unit must be set, or 0 for any width."""
-    second: str = ""
-    """Text for the second registers of vectors that take two registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +49,25 @@ class VectorUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class PackedUnit:
-    """Vectors in C variables, whose registers the compiler chooses."""
+class LaneUnit:
+    """Vectors of 32-bit lanes, whatever is loaded, in C variables whose registers the compiler chooses."""
 
     lanes: int
-    """Number of bytes that are loaded at once."""
-    types: Mapping[str, str]
-    """C type for each shape."""
+    type: str
+    """C type of a vector."""
     load: Mapping[Type, str]
     """Expression that loads a vector from `{p}`, for each element type."""
-    pairs: tuple[str, ...] = ()
-    """Shapes that take two registers."""
-    assembly: bool = False
-    """Whether the texts are assembly instead of C."""
-    last: str = ""
-    """Statement at the start of the last turn, which has `{left}` elements, on cores that can mask lanes. If it is
-    empty, scalar code processes the rest.
-    """
-    last_load: Mapping[Type, str] = field(default_factory=dict)
+    last: str
+    """Statement at the start of the last turn, which has `{left}` elements and masks the other lanes."""
+    last_load: Mapping[Type, str]
     """Expression like `load` for the last turn, in which masked lanes are 0."""
-    store: Mapping[Type, str] = field(default_factory=dict)
+    store: Mapping[Type, str]
     """Statement that stores `{v}` from `{p}` on."""
-    last_store: Mapping[Type, str] = field(default_factory=dict)
-    loop: tuple[str, str] = ("", "")
+    last_store: Mapping[Type, str]
+    loop: tuple[str, str]
     """Start of a loop over `{n}` elements whose last turn masks missing lanes, and its end, which jumps to `{again}`
-    while `{left}` is not 0. If it is empty, the core lacks such an instruction, or the instruction is not used around
-    other loops.
+    while `{left}` is not 0. The instruction is not used around other loops.
     """
-    each: PackedUnit | None = None
-    """Unit for loops with independent turns. All vectors in such loops have 32-bit lanes, whatever is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +81,10 @@ class InstructionTable:
     vectors: VectorUnit | None = None
     begins: str = ""
     """Statement at the start of every kernel."""
-    packed: PackedUnit | None = None
+    lanes: LaneUnit | None = None
+    """Unit for loops with independent turns."""
+    moves: bool = False
+    """Whether loops over adjacent elements move pointers instead of computing addresses."""
     head: str = ""
     """Text at the start of a file with kernels."""
 
@@ -292,19 +283,6 @@ RVV = InstructionTable(
 """RISC-V with Zve32x or more, 32-bit."""
 
 
-def add_less(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand a vector minus a number into a broadcast of the negative number and an addition."""
-    value, number = one.operands
-    if not (isinstance(value, Reg) and value.along and isinstance(number, Index)):
-        return [one]
-    less, each = Reg(f"{prefix}less", Type.INT16), Reg(f"{prefix}each", Type.INT16, value.along)
-    return [
-        Compute("sub", less, (Index.of(0), number)),
-        Compute("copy", each, (less,)),
-        replace(one, op="add", operands=(each, value)),
-    ]
-
-
 def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
     """Return temporaries with the result's type."""
     return (replace(one.to, name=f"{prefix}{name}") for name in names)
@@ -352,22 +330,9 @@ def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
 DSP_INSTRUCTIONS = (
     _scalar("clip8", "tmo_saturated_byte({a})", 1),
     _scalar("high_add", "tmo_high_add({a}, {b}, {c})", 3),
-    Instruction("copy", "v16", ("s",), "pkhbt {d}, {a}, {a}, lsl #16", second="pkhbt {d}, {a}, {a}, lsl #16"),
-    Instruction("copy", "v16", ("v8",), "sxtb16 {d}, {a}", second="sxtb16 {d}, {a}, ror #8"),
-    Instruction("add", "v16", ("v16", "v8"), "sxtab16 {d}, {a}, {b}", second="sxtab16 {d}, {a}, {b}, ror #8"),
-    Instruction("dot_across", "s", ("v16", "v16"), "smlad {d}, {a}, {b}, {d}", second="smlad {d}, {a}, {b}, {d}"),
 )
-"""Instructions of Armv7E-M, A7.7. Four bytes are in one register; as int16, bytes 0 and 2 are in one register and bytes
-1 and 3 in another.
-"""
 DSP = InstructionTable(
-    "dsp",
-    (*DSP_INSTRUCTIONS, *SCALAR),
-    {"sub": add_less, "dot_across": widen_first, "scale_right": scale_by_high_sum},
-    packed=PackedUnit(
-        4, {"v8": "int32_t", "v16": "int32_t"}, {Type.INT8: "tmo_word({p})"}, pairs=("v16",), assembly=True
-    ),
-    head='#include "tmo/dsp.h"\n',
+    "dsp", (*DSP_INSTRUCTIONS, *SCALAR), {"scale_right": scale_by_high_sum}, moves=True, head='#include "tmo/dsp.h"\n'
 )
 """Instructions of Cortex-M4, M7 and M33."""
 MVE_INSTRUCTIONS = (
@@ -380,34 +345,26 @@ MVE_INSTRUCTIONS = (
     Instruction("high_mul", "v32", ("v32", "s"), "vqrdmulhq_n_s32({a}, {b})"),
     Instruction("sign", "v32", ("v32",), "vshrq_n_s32({a}, 31)"),
     Instruction("shift_right_rounded", "v32", ("v32", "s"), "vrshlq_n_s32({a}, -{b})"),
-    Instruction("dot_across", "s", ("v8", "v8"), "vmladavaq_s8({d}, {a}, {b})"),
-    Instruction("sum_across", "s", ("v8",), "vaddvaq_s8({d}, {a})"),
 )
 """Instructions of Armv8.1-M, by the names of arm_mve.h. Each name is one instruction."""
 MVE = InstructionTable(
     "mve",
     (*SCALAR, *MVE_INSTRUCTIONS),
     {"scale_right": scale_by_high_product},
-    packed=PackedUnit(
-        16,
-        {"v8": "int8x16_t"},
-        {Type.INT8: "vldrbq_s8({p})"},
-        last="const mve_pred16_t there = vctp8q({left});",
-        last_load={Type.INT8: "vldrbq_z_s8({p}, there)"},
-        each=PackedUnit(
-            4,
-            {"v32": "int32x4_t"},
-            {Type.INT8: "vldrbq_s32({p})", Type.INT32: "vldrwq_s32({p})"},
-            last="const mve_pred16_t there = vctp32q({left});",
-            last_load={Type.INT8: "vldrbq_z_s32({p}, there)", Type.INT32: "vldrwq_z_s32({p}, there)"},
-            store={Type.INT8: "vstrbq_s32({p}, {v});", Type.INT32: "vstrwq_s32({p}, {v});"},
-            last_store={Type.INT8: "vstrbq_p_s32({p}, {v}, there);", Type.INT32: "vstrwq_p_s32({p}, {v}, there);"},
-            loop=(
-                '__asm__ volatile("dlstp.32 %0, %1" : "=r"({left}) : "r"({n}) : "memory");',
-                '__asm__ volatile goto("letp %0, %l[{again}]" : "+r"({left}) : : "memory" : {again});',
-            ),
+    lanes=LaneUnit(
+        4,
+        "int32x4_t",
+        load={Type.INT8: "vldrbq_s32({p})", Type.INT32: "vldrwq_s32({p})"},
+        last="const mve_pred16_t there = vctp32q({left});",
+        last_load={Type.INT8: "vldrbq_z_s32({p}, there)", Type.INT32: "vldrwq_z_s32({p}, there)"},
+        store={Type.INT8: "vstrbq_s32({p}, {v});", Type.INT32: "vstrwq_s32({p}, {v});"},
+        last_store={Type.INT8: "vstrbq_p_s32({p}, {v}, there);", Type.INT32: "vstrwq_p_s32({p}, {v}, there);"},
+        loop=(
+            '__asm__ volatile("dlstp.32 %0, %1" : "=r"({left}) : "r"({n}) : "memory");',
+            '__asm__ volatile goto("letp %0, %l[{again}]" : "+r"({left}) : : "memory" : {again});',
         ),
     ),
+    moves=True,
     head="#include <arm_mve.h>\n",
 )
-"""Instructions of Cortex-M55 and M85. Sixteen bytes are processed at a time, and bytes after the last are 0."""
+"""Instructions of Cortex-M55 and M85."""

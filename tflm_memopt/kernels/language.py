@@ -256,9 +256,7 @@ class For:
     step: int = 1
     """Number of turns that the body executes; `rest` executes the remaining turns one by one."""
     rest: tuple[Statement, ...] = ()
-    """Statements of one turn, or a loop over the same variable for the remaining turns. For a vectorised loop that sums
-    over its lanes, this is the scalar version for cores that cannot mask lanes.
-    """
+    """Statements of one turn, or a loop over the same variable for the remaining turns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,11 +159,9 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "nearest": nearest,
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
-    "dot_across": lambda total, a, b: total + np.sum(a * b, keepdims=True),
-    "sum_across": lambda total, a: total + np.sum(a, keepdims=True),
 }
 """Functions of the ops, before wrapping or rounding to float32. An op in OWN gets its own register as first operand."""
-OWN = ("dot", "dot_wide", "dot_across", "sum_across")
+OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
 

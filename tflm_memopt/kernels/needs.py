@@ -36,7 +36,7 @@ AT = "at"
 """Name of the output's index along the axis that an input's axis follows."""
 ALL = "'"
 """Suffix of a loop variable that stands for all turns."""
-ACCUMULATING = frozenset({"dot", "dot_across", "sum_across"})
+ACCUMULATING = frozenset({"dot"})
 """Ops that add to their register (meaning.OWN)."""
 
 

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import (
-    Array,
     Compute,
     Extents,
     For,
@@ -18,12 +17,10 @@ from tflm_memopt.kernels.language import (
     Index,
     KernelProgram,
     Load,
-    Memory,
     Operand,
     Reg,
     Statement,
     Store,
-    Type,
     When,
     statements,
     within,
@@ -57,46 +54,6 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
             return replace(loop, body=body, vector=True, group=group)
 
         return _in_loop(kernel, var, vector, said)
-
-    return rewrite
-
-
-def distribute(var: str) -> Rewrite:
-    """Turn a dot of x - z and w into a dot of x and w, and subtract z times the sum of w after the loop.
-
-    It is legal for a loop of loads, differences and one dot with the same z in all turns, since sums are modulo 2^32.
-    """
-
-    def rewrite(kernel: KernelProgram) -> KernelProgram:
-        _loop(kernel, var)
-
-        def changed(body: Sequence[Statement]) -> tuple[Statement, ...]:
-            out: list[Statement] = []
-            for one in body:
-                if isinstance(one, For) and one.var == var:
-                    out += _apart(one)
-                else:
-                    out.append(replace(one, body=changed(one.body)) if isinstance(one, (For, When)) else one)
-            return tuple(out)
-
-        return replace(kernel, body=changed(kernel.body), schedule=(*kernel.schedule, f"distribute {var}"))
-
-    return rewrite
-
-
-def reduce(var: str) -> Rewrite:
-    """Run as many turns of a loop at once as a core has lanes, and sum their products or values across the lanes.
-
-    It is legal for a loop of loads of adjacent elements, differences, dots and sums of values from before the loop,
-    since sums modulo 2^32 do not depend on the order.
-    """
-
-    def rewrite(kernel: KernelProgram) -> KernelProgram:
-        def across(loop: For) -> For:
-            body = tuple(_across(one, loop) for one in loop.body)
-            return replace(loop, body=body, vector=True, rest=loop.body)
-
-        return _in_loop(kernel, var, across, f"reduce {var}")
 
     return rewrite
 
@@ -260,7 +217,7 @@ def _alone(loop: For) -> For:
     if loop.vector or loop.rest:
         raise KernelError(
             f"the loop over '{loop.var}' takes several turns at once already",
-            hint="one of vectorise, reduce, unroll and jam for each loop",
+            hint="one of vectorise, unroll and jam for each loop",
         )
     return loop
 
@@ -324,94 +281,6 @@ def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) 
     return replace(one, to=reg(one.to), operands=operands)
 
 
-def _cannot(loop: For, why: str) -> KernelError:
-    return KernelError(
-        f"the loop over '{loop.var}' cannot be summed up across lanes: {why}",
-        hint="use loads of adjacent elements, differences and dots; use relayout() for constants",
-    )
-
-
-def _apart(loop: For) -> list[Statement]:
-    loads = [one for one in loop.body if isinstance(one, Load)]
-    computes = [one for one in loop.body if isinstance(one, Compute)]
-    if [one.op for one in computes] != ["sub", "dot"] or len(loads) + len(computes) != len(loop.body):
-        raise _cannot(loop, "it is more than loads, a difference and a dot")
-    difference, dot = computes
-    value, zero = difference.operands
-    other = next((o for o in dot.operands if o != difference.to), None)
-    varies = isinstance(zero, Reg) or loop.var in zero.names or not isinstance(other, Reg)
-    if varies or difference.to not in dot.operands or not isinstance(other, Reg):
-        raise _cannot(loop, "the difference is none of a value and a number, or the dot is not of it")
-    weights = Reg(f"{dot.to.name}_weights", Type.INT32)
-    less = replace(weights, name=f"{weights.name}_zero")
-    turns: tuple[Statement, ...] = (
-        *loads,
-        replace(dot, operands=(value, other)),
-        Compute("add", weights, (weights, other)),
-    )
-    return [
-        Compute("copy", weights, (Index.of(0),)),
-        replace(loop, body=turns),
-        Compute("mul", less, (weights, zero)),
-        Compute("sub", dot.to, (dot.to, less)),
-    ]
-
-
-def _across(one: Statement, loop: For) -> Statement:
-    def wide(operand: Operand) -> Operand:
-        own = isinstance(operand, Reg) and operand.name in {r.name for r in _made(loop)}
-        return replace(operand, along=loop.var) if own and isinstance(operand, Reg) else operand
-
-    if isinstance(one, Load):
-        if one.by is not None or one.tensor.offset(one.at).slope(loop.var) != Index.of(1):
-            raise _cannot(loop, f"elements of '{one.tensor.name}' do not lie side by side")
-        return replace(one, to=replace(one.to, along=loop.var))
-    if isinstance(one, Compute) and one.to.type is Type.FLOAT32:
-        raise _cannot(loop, "a float32 sum depends on the order")
-    if isinstance(one, Compute) and one.op in ("dot", "add") and one.to not in _made(loop):
-        values = one.operands if one.op == "dot" else one.operands[1:]
-        if one.op == "dot" or one.operands[0] == one.to:
-            return Compute("dot_across" if one.op == "dot" else "sum_across", one.to, tuple(map(wide, values)))
-    if isinstance(one, Compute) and one.op == "sub":
-        return replace(one, to=replace(one.to, along=loop.var), operands=tuple(map(wide, one.operands)))
-    raise _cannot(loop, "it is more than loads, differences, dots and sums")
-
-
-def _made(loop: For) -> list[Reg]:
-    """Return the registers that each turn loads or computes."""
-    return [one.to for one in loop.body if isinstance(one, Load) or (isinstance(one, Compute) and one.op == "sub")]
-
-
-def relayout(tensor: str, axes: Sequence[int]) -> Rewrite:
-    """Store a constant's elements in another order, with the last of the axes adjacent.
-
-    It is legal for constants; the code that packs them must use the same order.
-    """
-
-    def rewrite(kernel: KernelProgram) -> KernelProgram:
-        old = _constant(kernel, tensor, axes)
-        strides, stride = list(old.strides), Index.of(1)
-        for axis in reversed(axes):
-            strides[axis] = stride
-            stride = stride * old.shape[axis]
-        new = replace(old, strides=tuple(strides))
-
-        def moved(one: Statement) -> Statement:
-            if isinstance(one, (For, When)):
-                return within(one, lambda body: [moved(s) for s in body])
-            if isinstance(one, Load) and one.tensor == old:
-                return replace(one, tensor=new)
-            return one
-
-        tensors = tuple(new if t == old else t for t in kernel.tensors)
-        return replace(
-            kernel, tensors=tensors, body=tuple(map(moved, kernel.body)),
-            schedule=(*kernel.schedule, f"relayout {tensor} {tuple(axes)}"),
-        )  # fmt: skip
-
-    return rewrite
-
-
 def bind(values: Extents) -> Rewrite:
     """Replace extents and parameters by numbers. It is always legal."""
 
@@ -472,16 +341,6 @@ def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrit
     return rewrite
 
 
-def _constant(kernel: KernelProgram, name: str, axes: Sequence[int]) -> Array:
-    old = kernel.tensor(name)
-    if sorted(axes) != list(range(len(old.shape))) or old.memory is not Memory.FLASH:
-        raise KernelError(
-            f"{kernel.name}: '{name}' cannot be laid out by axes {list(axes)}",
-            hint="use a tensor in flash, and each of its axes once",
-        )
-    return old
-
-
 def _in_loop(
     kernel: KernelProgram, var: str, change: Callable[[For], For], said: str, *, every: bool = False
 ) -> KernelProgram:
@@ -514,7 +373,7 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
             why = "" if side_by_side else f"what is freed of '{one.tensor.name}' does not follow on from turn to turn"
         elif isinstance(one, For):
             why = f"the extent of '{one.var}' depends on it" if loop.var in one.extent.names else ""
-            why = f"'{one.var}' in it is a vector" if one.vector and not (one.rest or vectors) else why
+            why = f"'{one.var}' in it is a vector" if one.vector and not vectors else why
         elif isinstance(one, Load) and one.by and one.by.name in written:
             why = f"'{one.tensor.name}' is looked up"
         elif isinstance(one, When):

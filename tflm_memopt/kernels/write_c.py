@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 
 from tflm_memopt.errors import KernelError
-from tflm_memopt.kernels.instructions import Instruction, InstructionTable, PackedUnit, VectorUnit, shape_of
+from tflm_memopt.kernels.instructions import Instruction, InstructionTable, LaneUnit, VectorUnit
 from tflm_memopt.kernels.language import (
     Array,
     Compute,
@@ -39,7 +39,7 @@ from tflm_memopt.kernels.rewrites import expand, scheduled
 
 def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
     """Return the kernel with unsupported ops expanded for the target."""
-    if table.packed and table.packed.each:
+    if table.lanes:
         kernel = replace(kernel, body=tuple(_words(one) for one in kernel.body))
     return scheduled(kernel, [expand(op, into) for op, into in table.lacks.items()])
 
@@ -51,7 +51,7 @@ def _words(one: Statement, *, inside: bool = False) -> Statement:
         return replace(reg, type=Type.INT32) if reg.along else reg
 
     if isinstance(one, (For, When)):
-        inside = inside or (isinstance(one, For) and one.vector and not one.rest)
+        inside = inside or (isinstance(one, For) and one.vector)
         return within(one, lambda body: [_words(s, inside=inside) for s in body])
     if not inside or isinstance(one, Free):
         return one
@@ -177,7 +177,7 @@ class Writer:
     """Current element width of the vector unit in bits, or 0 if unknown."""
     last: bool = False
     """Whether the current turn may have masked lanes."""
-    each: PackedUnit | None = None
+    each: LaneUnit | None = None
     """Unit of the enclosing loop with independent lanes."""
     moving: dict[str, str] = field(default_factory=dict)
     """Names of the moving pointers of a loop, by their start."""
@@ -216,7 +216,7 @@ class Writer:
     def point(self, run: Sequence[Statement]) -> None:
         """Declare pointers to places that several loads share, which simplifies the compiler's addresses."""
         self.bases = {}
-        if self.table.vectors or self.table.packed:
+        if self.table.vectors or self.table.moves:
             return
         places: dict[tuple[str, Type], list[Index]] = {}
         for one in run:
@@ -234,11 +234,8 @@ class Writer:
         if one.vector and self.table.vectors:
             self.vector_loop(one, self.table.vectors)
             return
-        if one.vector and self.table.packed:
-            if one.rest:
-                self.packed_loop(one, self.table.packed)
-            else:
-                self.each_loop(one, self.table.packed.each)
+        if one.vector and self.table.lanes:
+            self.each_loop(one, self.table.lanes)
             return
         if one.vector:
             self.moved(one)
@@ -302,33 +299,22 @@ class Writer:
         self.depth, self.declared, self.width = self.depth - 1, before, 0
         self.say("}")
 
-    def packed_loop(self, one: For, unit: PackedUnit) -> None:
-        """Write turns of as many elements as fit into registers, then the remaining elements."""
-        if not unit.last:
-            self.stepped(one, unit.lanes)
-            return
-        self.say(f"uint32_t {one.var} = 0;")
-        self._block(f"for (; {one.var} + {unit.lanes} <= {one.extent}; {one.var} += {unit.lanes}) {{", one.body)
-        self.last = True
-        self._block(f"if ({one.var} < {one.extent}) {{", one.body, unit.last.format(left=f"{one.extent} - {one.var}"))
-        self.last = False
-
-    def each_loop(self, one: For, unit: PackedUnit | None) -> None:
+    def each_loop(self, one: For, unit: LaneUnit) -> None:
         """Write a loop with independent lanes, with `group` registers of them; the rest uses masked lanes."""
-        if unit is None or not self._may_move(one):
+        if not self._may_move(one):
             raise KernelError(
                 f"{self.table.name} has no loop over '{one.var}' by lanes",
                 hint="use loads and stores of adjacent elements, with computations between them only",
             )
         self.each, self.parts = unit, one.group or 1
         self._move(one)
-        if unit.loop[0] and not self.inner:
+        if not self.inner:
             self._predicated(one, unit)
         else:
             self._moving_blocks(one, unit.lanes * self.parts, lambda left: self._left_out(one, unit, left))
         self.each, self.moving = None, {}
 
-    def _predicated(self, one: For, unit: PackedUnit) -> None:
+    def _predicated(self, one: For, unit: LaneUnit) -> None:
         """Write a loop for which the core counts elements in LR and masks missing lanes of the last turn.
 
         Clang before version 17 does not support outputs of assembly with jumps; it gets the generic masked loop.
@@ -344,7 +330,7 @@ class Writer:
         self.say(unit.loop[1].format(**names))
         self.lines.append("#endif")
 
-    def _left_out(self, one: For, unit: PackedUnit, left: str) -> None:
+    def _left_out(self, one: For, unit: LaneUnit, left: str) -> None:
         """Write turns, any of which may have masked lanes."""
         self.last, self.parts, name = True, 1, f"{one.var}_left"
         fewer = f"{name} = {name} > {unit.lanes} ? {name} - {unit.lanes} : 0{self._step(unit.lanes)}"
@@ -402,7 +388,7 @@ class Writer:
 
     def stepped(self, one: For, step: int, *, begun: bool = False) -> None:
         """Write turns of several iterations at once, then the remaining ones singly or as another loop."""
-        if self.table.packed and self._may_move(one) and not begun and goes_on(one) is None:
+        if self.table.moves and self._may_move(one) and not begun and goes_on(one) is None:
             self._move(one)
             self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))
             self.moving = {}
@@ -435,10 +421,6 @@ class Writer:
                 address = f"&{self._element(one.tensor, one.at, one.by, part)}"
                 self._packed(self._of_part(one.to, part), load.format(p=address))
             return
-        if one.to.along and self.table.packed:
-            load = (self.table.packed.last_load if self.last else self.table.packed.load)[one.tensor.type]
-            self._packed(one.to, load.format(p=f"&{self._element(one.tensor, one.at, one.by)}"))
-            return
         if not one.to.along or not self.table.vectors:
             element = self._element(one.tensor, one.at, one.by)
             base, index = _place(one.tensor, one.at)
@@ -466,8 +448,12 @@ class Writer:
 
     def compute(self, one: Compute) -> None:
         row = self.table.instruction(one)
-        if self.table.packed and "v" in "".join((row.to, *row.takes)):
-            self.packed(row, one, self.table.packed)
+        if self.each and "v" in "".join((row.to, *row.takes)):
+            for part in range(self.parts):
+                to = self._of_part(one.to, part)
+                lane = [self._of_part(o, part) if isinstance(o, Reg) else o for o in one.operands]
+                names = dict(zip("abc", map(_value, lane), strict=False))
+                self._packed(to, row.text.format(d=to.name, **names))
             return
         if row.to in ("s", "f"):
             names = dict(zip("abc", map(_value, one.operands), strict=False))
@@ -476,41 +462,11 @@ class Writer:
         self.set_width(row.width)
         self._assembly(row, one)
 
-    def packed(self, row: Instruction, one: Compute, unit: PackedUnit) -> None:
-        """Write one instruction, or one for each of the two registers."""
-        if not unit.assembly:
-            for part in range(self.parts if self.each else 1):
-                lane = [self._of_part(o, part) if isinstance(o, Reg) else o for o in one.operands]
-                self._lane_part(row, self._of_part(one.to, part), lane)
-            return
-        for part, text in enumerate((row.text, row.second) if row.second else (row.text,)):
-            named: dict[str, str] = {"d": "%0"}
-            inputs: list[str] = []
-            for letter, operand in zip("abc", one.operands, strict=False):
-                named[letter] = f"%{len(inputs) + 1}"
-                inputs.append(f'"r"({_value(operand)}{self._part(operand, part)})')
-            to = f"{one.to.name}{self._part(one.to, part)}"
-            own = "+" if "{d}" in text.partition(" ")[2].partition(",")[2] else "="
-            if to not in self.declared and own == "=":
-                self.declared.add(to)
-                self.say(f"int32_t {to};")
-            self.say(f'__asm__("{text.format(**named)}" : "{own}r"({to}) : {", ".join(inputs)});')
-
-    def _lane_part(self, row: Instruction, to: Reg, operands: Sequence[Operand]) -> None:
-        names = dict(zip("abc", map(_value, operands), strict=False))
-        self._packed(to, row.text.format(d=to.name, **names))
-
     def _of_part(self, reg: Reg, part: int) -> Reg:
         return replace(reg, name=f"{reg.name}_{part}") if self.parts > 1 and reg.along else reg
 
-    def _part(self, operand: Operand, part: int) -> str:
-        """Return the suffix of one of an operand's two registers."""
-        unit = self.table.packed
-        return f"_{part}" if unit and shape_of(operand) in unit.pairs else ""
-
     def _packed(self, to: Reg, value: str) -> None:
-        unit = self.each or self.table.packed
-        kind = unit.types.get(shape_of(to), "int32_t") if unit else "int32_t"
+        kind = self.each.type if self.each and to.along else "int32_t"
         if to.name in self.declared:
             self.say(f"{to.name} = {value};")
         else:

@@ -10,21 +10,18 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import ROOT
-from kernels_cases import SCHEDULES, draw, laid_out, vectorised
+from kernels_cases import draw
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.append(str(ROOT / "scripts"))
-from bound import SUMMED
 from descriptions.pixels import conv_pixel, depthwise_pixel
 from papers.vmcu.access import SegmentAccess, accesses, distance, footprint, segments
 from papers.vmcu.dense import dense
 
 from tflm_memopt.kernels.descriptions.elementwise import quantize
-from tflm_memopt.kernels.instructions import DSP, MVE, RVV, InstructionTable
-from tflm_memopt.kernels.language import Compute, statements
+from tflm_memopt.kernels.descriptions.windows import conv, depthwise
 from tflm_memopt.kernels.meaning import nearest, run
 from tflm_memopt.kernels.rewrites import scheduled, vectorise
-from tflm_memopt.kernels.write_c import for_target
 
 PLAIN = {"zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
 
@@ -70,40 +67,6 @@ def test_dense_layers_follow_the_formula(m: int) -> None:
 # ---- equal results ----
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_schedules_and_targets_compute_the_same(name: str) -> None:
-    description, wide = SCHEDULES[name][0], vectorised(name)
-    lowered = for_target(wide, RVV)
-    seen: set[int] = set()
-    for seed, lanes in ((0, 1), (1, 3), (2, 16)):
-        values, arrays = draw(name, seed)
-        given = laid_out(wide, values, arrays)
-        for output, data in run(description, values, arrays).items():
-            assert np.array_equal(run(wide, values, given, lanes)[output], data)
-            assert np.array_equal(run(lowered, values, given, lanes)[output], data)
-            seen |= set(data.tolist())
-    assert len(seen) > 2
-
-
-@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
-@pytest.mark.parametrize("name", ["dense", "conv"])
-def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: str) -> None:
-    """Use the table's number of lanes and others, with and without a remaining output channel."""
-    description = SCHEDULES[name][0]
-    summed = scheduled(description, SUMMED[table.name][name])
-    lowered = for_target(summed, table)
-    seen: set[int] = set()
-    for seed, lanes in ((0, 1), (1, 3), (2, 4), (3, 16)):
-        values, arrays = draw(name, seed)
-        for output, data in run(description, values, arrays).items():
-            assert np.array_equal(run(summed, values, arrays, lanes)[output], data)
-            assert np.array_equal(run(lowered, values, arrays, lanes)[output], data)
-            seen |= set(data.tolist())
-    sums = [s for s in statements(lowered.body) if isinstance(s, Compute) and s.op.endswith("_across")]
-    assert sums and all(table.instruction(s).takes for s in sums)
-    assert len(seen) > 2
-
-
 def test_floats_are_rounded_as_tflm_does() -> None:
     """Halves are rounded away from zero. The floats next to a half are not halves."""
     x = np.array([0.5, -0.5, 1.5, -2.5, 0.49999997, -0.49999997, 3.3, 1e9, -np.inf, np.nan], np.float32)
@@ -124,10 +87,10 @@ def test_the_librarys_generated_c_is_current() -> None:
 @pytest.mark.parametrize("depth_by_depth", [False, True], ids=["conv", "depthwise"])
 def test_a_pixel_of_the_executor_is_one_of_the_layer(depth_by_depth: bool) -> None:
     """The windows are given by rows and by single pixels, in a corner of a layer without padding."""
-    name = "depthwise" if depth_by_depth else "conv"
+    described = depthwise if depth_by_depth else conv
     window = {"kernel_h": 2, "kernel_w": 2, "stride_h": 1, "stride_w": 1, "pad_top": 0, "pad_left": 0}
-    values, arrays = draw(name, 4, **window, height=4, width=5, channels=3)
-    layer = run(SCHEDULES[name][0], values, arrays)["y"].reshape(values["out_h"], values["out_w"], -1)
+    values, arrays = draw(described, 4, **window, height=4, width=5, channels=3)
+    layer = run(described, values, arrays)["y"].reshape(values["out_h"], values["out_w"], -1)
     pixel, x, channels = (depthwise_pixel if depth_by_depth else conv_pixel), arrays["x"], 3
     row, filters = 2 * channels, layer.shape[-1]
     weights = {"row_weights": filters * 2, "tap_weights": filters} if depth_by_depth else {
