@@ -35,10 +35,11 @@ class Source:
     ) -> Source:
         """Read the model and convert a Keras model. Raises UsageError if data is missing, or not needed."""
         if not is_keras(path):
+            source = Source(read_model(path))  # first, since the error of another format names the way from there
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
                 raise UsageError("--calibrate and --test are for Keras models", where=str(path), hint=hint)
-            return Source(read_model(path))
+            return source
         if not calibrate:
             raise UsageError(
                 "a Keras model needs calibration for int8",

@@ -199,15 +199,14 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:
     """Return the least RAM within a compute budget (msf-CNN's P1) or the least compute in a RAM limit (P2).
 
-    Raises UsageError for a budget below the least reachable, and DoesNotFit when no plan keeps the limits.
+    Raises DoesNotFit when no plan keeps the limits.
     """
     plans = conversion.plans
     budget = conversion.macs(1.0 if limits.overhead is None else limits.overhead)
     scarce = budget < plans.macs and budget < plans.least_macs
     if scarce and limits.overhead is not None:
-        raise UsageError(
-            f"no plan reaches F = {limits.overhead:g}", hint=f"--max-macs {up(conversion.overhead(plans.least_macs))}"
-        )
+        hint = f"--max-macs {up(conversion.overhead(plans.least_macs))}"
+        raise DoesNotFit(f"no plan reaches F = {limits.overhead:g}", code="too_slow", hint=hint)
     if limits.ram is None:
         return conversion.at(plans.least_macs if scarce else budget)
     if limits.spills:
@@ -249,7 +248,7 @@ def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ..
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
     """Return the least arena within a limit of instructions or, with a RAM limit, the fewest instructions in both.
 
-    Raises UsageError for a limit below the fewest of all plans, DoesNotFit when no plan keeps both limits.
+    Raises DoesNotFit when no plan keeps the limits.
     """
     most = limits.instructions
     if most is None:
@@ -261,8 +260,9 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
         return within_budget(conversion, replace(limits, instructions=None))
     fewest = found[0].instructions
     if fewest > most:
-        raise UsageError(
+        raise DoesNotFit(
             f"no plan has as few estimated instructions as {most:,}",
+            code="too_slow",
             where=f"{fewest:,} on {table.core}, in {found[0].total:,} B",
             hint=f"--max-instructions {fewest}",
         )

@@ -13,10 +13,11 @@ from tflm_memopt.convert.constants import compare_constants
 from tflm_memopt.errors import ModelError
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.model import interface
-from tflm_memopt.model.reader import read
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.runtime import verify as runs_of_both
 from tflm_memopt.runtime.stimuli import NO_STEPS, Steps
 from tflm_memopt.runtime.verification import ComparedConstants, How, Verification
+from tflm_memopt.tflm.shapes import undefined
 
 
 def verify(
@@ -44,12 +45,14 @@ def verify(
     """
     before, after = loaded(original).data, loaded(rewritten).data
     found = runs_of_both.verify(before, after, runs=runs, seed=seed, inputs=inputs, steps=steps, how=how, c=c)
-    return replace(found, constants=_constants(before, after))
+    model = read(before)
+    unclear = undefined(model)
+    why = f"{unclear.why}; {unclear.hint}" if unclear else ""
+    return replace(found, constants=_constants(model, read(after)), undefined=why)
 
 
-def _constants(original: bytes, rewritten: bytes) -> ComparedConstants | None:
+def _constants(before: Model, after: Model) -> ComparedConstants | None:
     """Return the comparison of constants, or None for a damaged program, which its operator has refused."""
-    before, after = read(original), read(rewritten)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     try:
         return compare_constants(before, after, changes)

@@ -37,13 +37,16 @@ def _without(unwanted: Container[str], text: str) -> str:
 def identifier(name: str) -> str:
     """Return `name` as a prefix of C++ identifiers. Suffixes such as `_model` keep them from being keywords.
 
-    The prefix is not reserved (no double or leading underscore) and does not start with a digit.
+    The prefix is not reserved (no double or leading underscore), does not start with a digit and is not the library's.
 
     >>> identifier('kws_int8'), identifier('1-model v2'), identifier('__x__y'), identifier('日本')
     ('kws_int8', 'model_1_model_v2', 'x_y', 'model')
+    >>> identifier('tmo'), identifier('TMO run'), identifier('tmov')
+    ('model_tmo', 'model_TMO_run', 'tmov')
     """
     plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-    return f"{NAMELESS}_{plain}" if plain[:1].isdigit() else plain or NAMELESS
+    taken = plain[:1].isdigit() or plain.partition("_")[0].lower() == "tmo"
+    return f"{NAMELESS}_{plain}" if taken else plain or NAMELESS
 
 
 def guard(name: str, kind: str) -> str:

@@ -193,6 +193,7 @@ def verification(result: Verification) -> RenderableType:
         said.append(f"{result.steps} steps, one after the other")
     if result.guarded:
         said.append(f"the rewritten model's programs also ran {result.guarded} times between canaries")
+    said += [f"undefined: {result.undefined}"] if result.undefined else []
     said += wrong(result.failure, result.difference, result.constants)
     if result.module:
         said += _module(result.module)
@@ -210,12 +211,16 @@ def wrong(failure: str, differs: Difference | None, found: ComparedConstants | N
     yield from [difference(differs)] if differs else []
     if found is None:
         return
-    yield f"weights, biases and scales of {found.equal:,} operators equal the original's"
+    yield f"weights, biases and scales of {_how_many(found.equal)} equal the original's"
     if found.unknown:
-        yield f"{found.unknown:,} operators have no counterpart in the original"
+        yield f"without a counterpart in the original: {_how_many(found.unknown)}"
     yield from found.different[:MOST_DIFFERENT]
     if len(found.different) > MOST_DIFFERENT:
         yield f"and {len(found.different) - MOST_DIFFERENT:,} more"
+
+
+def _how_many(count: int) -> str:
+    return "1 operator" if count == 1 else f"{count:,} operators"
 
 
 def _threads(count: int) -> str:

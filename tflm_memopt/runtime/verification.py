@@ -100,6 +100,8 @@ class Verification:
     """Comparison of constants, or None if they were not compared."""
     threads: tuple[int, ...] = (1,)
     """Numbers of threads that ran the rewritten model. A model for two cores runs on one and on two."""
+    undefined: str = ""
+    """Reason why TFLM's results of the original are undefined, so that even two runs of it may differ, or ""."""
 
     @property
     def bit_exact(self) -> bool:
@@ -115,7 +117,9 @@ class Verification:
     @property
     def answer(self) -> str:
         """The result in a few words."""
-        return f"no difference in {self.tried:,} runs" if self.bit_exact else "DIFFERENT"
+        if self.bit_exact:
+            return f"no difference in {self.tried:,} runs"
+        return "DIFFERENT, but TFLM's results of the original are undefined" if self.undefined else "DIFFERENT"
 
     def __repr__(self) -> str:
         return f"<Verification: {self.answer}, {self.how}>"

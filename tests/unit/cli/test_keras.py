@@ -210,6 +210,14 @@ def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Folder, model: 
     assert SAYS[model] in err
 
 
+def test_calibration_of_another_format_names_the_way_from_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "net.pt").write_bytes(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02")
+    assert cli.main(["optimize", str(tmp_path / "net.pt"), "--calibrate", "x.npy"]) == cli.BAD
+    assert "this is a PyTorch model" in (said := capsys.readouterr().err) and "litert-torch" in said
+
+
 def test_without_tensorflow_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,7 +65,8 @@ def looking_back() -> bytes:
 @pytest.mark.parametrize(
     ("model", "settings", "code", "reason", "way_out"),
     [
-        (narrowing, {"max_macs": 0.5}, "bad_option", "F = 0.5", "--max-macs 1"),
+        (narrowing, {"max_macs": 0.5}, "too_slow", "F = 0.5", "--max-macs 1"),
+        (narrowing, {"max_instructions": 10}, "too_slow", "as 10", "--max-instructions "),
         (narrowing, {"ram_limit": 600}, "does_not_fit", "limit is 600 B", "--ram-limit "),
         (narrowing, {"ram_limit": 2400, "max_macs": 1.0}, "does_not_fit", "limit is 2,400 B", "--max-macs "),
         (narrowing, {"max_macs": 2.0, "without": ["recompute"]}, "bad_option", "recompute", "--max-macs 1"),
@@ -81,6 +82,7 @@ def test_limits_that_cannot_be_met_say_why_and_what_can(
     with pytest.raises(MemoptError) as refused:
         tflm_memopt.optimize(model(), **settings)
     assert refused.value.code == code
+    assert refused.value.exit_code == (1 if code in ("does_not_fit", "too_slow") else 2)
     assert reason in refused.value.what
     assert way_out in refused.value.hint
 

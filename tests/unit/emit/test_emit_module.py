@@ -78,8 +78,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @needs_compiler
 @pytest.mark.slow
-def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path]) -> None:
-    c = identifier(name := "1-größe v2.0")
+@pytest.mark.parametrize("name", ["1-größe v2.0", "tmo"])
+def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path], name: str) -> None:
+    c = identifier(name)
     main = f"""
 int main() {{
   if ({c}_selftest() != 0 || {c}_init() != TMO_OK) return 1;
