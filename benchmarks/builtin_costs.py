@@ -2,8 +2,8 @@
 
     python benchmarks/builtin_costs.py
 
-builtin_counted.json has the counts on each core: of each model of operator_models.py, the instructions of its operators
-and of one Invoke(). Non-negative least squares of relative errors fit the cost of one of each amount of a kernel's work
+builtin_counted.json has the instructions of each operator and of one Invoke(), for each core and each model of
+operator_models.py. Non-negative least squares of relative errors fit the cost of one of each amount of a kernel's work
 (analysis/builtin_work.py). Estimates are then compared with the networks of tests/unseen.py, which no fit has seen.
 """
 

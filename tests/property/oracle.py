@@ -63,7 +63,7 @@ def rewritten(data: bytes) -> Any:
 
 
 def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
-    """Return inputs_of() the model."""
+    """Return random and extreme inputs for a model."""
     return inputs_of(read(data).graph, seed)
 
 

@@ -22,7 +22,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 TYPES = ("FLOAT32", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL", "UINT32")
 CONTROL = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE"})
-"""Operators that prove nothing alone. The zoo has models that contain them."""
+"""Operators that cannot run alone. Models of the zoo contain them."""
 UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
 """Operators whose kernels do not check types."""
 

@@ -76,7 +76,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether any of `others` overlaps one of these ranges of one place, which follow each other."""
+    """Return whether any of `others` overlaps one of these ranges. These ranges have one place, one after the other."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])

@@ -111,7 +111,7 @@ class Originals:
         """Return the operators of which this many adjacent channels equal a program's operator.
 
         Devices have the parts of an operator in the order of its channels, so the part after the last one is compared
-        first. All parts are compared if that one differs, as after a damaged part.
+        first. If it differs, for example because a part is damaged, all parts are compared.
         """
         form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
         for begins in (self.ends, None):

@@ -157,7 +157,7 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts of each four channels. Padding in the last four is scaled by 1/2."""
+    """Return biases, multipliers and shifts, four channels at a time. Missing channels have multiplier 0, shift -1."""
     scales = _mve_scales(op)
     padded = np.zeros((-(-len(scales) // QUAD) * QUAD, 3), np.int64)
     padded[:, 2] = -1

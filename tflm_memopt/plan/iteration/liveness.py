@@ -138,7 +138,10 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the bytes that each new buffer of an operator by rows adds at and before each iteration, None if whole."""
+    """Yield, for each buffer that an operator by rows begins, the bytes added at each iteration and before it.
+
+    rolling_buffer: buffer of the output, or None if the output is whole.
+    """
     moments = trace.end
     before, after = written_bytes(trace, member)
     if rolling_buffer is None:
