@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from models import Net
+from models import DEFAULT, Affine, Net
 
 from tflm_memopt.model import writer
 
@@ -15,30 +15,52 @@ IMAGE = (1, 6, 5, 4)
 SIGMOID, TANH = (1 / 256, -128), (1 / 128, 0)
 
 
-def _unary(kind: str, *, dtype: str = "INT8", options: Any = None, out: Any = None) -> Callable[[], bytes]:
-    """Return one operator from an image to an image of the same type."""
+class T(NamedTuple):
+    """An input, constant or output of an operator."""
+
+    shape: Sequence[int] = IMAGE
+    dtype: str = "INT8"
+    affine: Affine | None = None
+    data: Any = None
+    scales: Sequence[float] = ()
+
+
+def ints(*values: Any) -> T:
+    """Return a constant of int32."""
+    data = np.asarray(values[0] if len(values) == 1 else values, np.int32)
+    return T(data.shape, "INT32", data=data)
+
+
+def _one(
+    kind: str, operands: Sequence[T], results: Sequence[T], options: Any = None, *, custom_code: str | None = None
+) -> Callable[[], bytes]:
+    """Return a model of one operator. Activations are its inputs; int8 tensors have a scale."""
+
+    def affine(t: T) -> Affine | None:
+        return t.affine or (DEFAULT if t.dtype == "INT8" else None)
 
     def build() -> bytes:
         net = Net()
-        x = net.input(IMAGE, *((None,) if dtype != "INT8" else ()), dtype=dtype)
-        affine = None if dtype != "INT8" else out or net.affine(x)
-        return net.model(net.op(kind, [x], [net.tensor(IMAGE, dtype, affine)], options))
+        ids = {n: net.input(t.shape, affine(t), dtype=t.dtype) for n, t in enumerate(operands) if t.data is None}
+        for n, t in enumerate(operands):
+            if t.data is not None:
+                ids[n] = net.tensor(t.shape, t.dtype, affine(t), data=t.data, scales=t.scales)
+        outputs = [net.tensor(t.shape, t.dtype, affine(t)) for t in results]
+        net.op(kind, [ids[n] for n in range(len(operands))], outputs, options, custom_code=custom_code)
+        return net.model(*outputs)
 
     return build
+
+
+def _unary(kind: str, *, dtype: str = "INT8", options: Any = None, out: Affine | None = None) -> Callable[[], bytes]:
+    """Return one operator from an image to an image of the same type."""
+    return _one(kind, [T(dtype=dtype)], [T(dtype=dtype, affine=out)], options)
 
 
 def _binary(kind: str, *, dtype: str = "INT8", result: str = "", options: Any = None) -> Callable[[], bytes]:
     """Return one operator on two images."""
-
-    def build() -> bytes:
-        net = Net()
-        affine = (0.05, 0) if dtype == "INT8" else None
-        a, b = (net.input(IMAGE, affine, dtype=dtype) for _ in range(2))
-        return net.model(
-            net.op(kind, [a, b], [net.tensor(IMAGE, result or dtype, affine if not result else None)], options)
-        )
-
-    return build
+    image = T(dtype=dtype, affine=(0.05, 0) if dtype == "INT8" else None)
+    return _one(kind, [image, image], [T(dtype=result) if result else image], options)
 
 
 def _shaped(
@@ -51,17 +73,8 @@ def _shaped(
     outputs: int = 1,
 ) -> Callable[[], bytes]:
     """Return an operator on an image and int32 constants. shape: of the output. first: constants precede the image."""
-
-    def build() -> bytes:
-        net = Net()
-        x = net.input(IMAGE)
-        values = [np.asarray(c, np.int32) for c in constants]
-        extra = [net.tensor(v.shape, "INT32", None, data=v) for v in values]
-        results = [net.tensor(shape, affine=net.affine(x)) for _ in range(outputs)]
-        net.op(kind, [*extra, x] if first else [x, *extra], results, options)
-        return net.model(*results)
-
-    return build
+    extra = [ints(c) for c in constants]
+    return _one(kind, [*extra, T()] if first else [T(), *extra], [T(shape)] * outputs, options)
 
 
 def _network() -> bytes:
@@ -108,21 +121,6 @@ def _unused_tensors() -> bytes:
     return net.model(net.unary("RELU", x), x)
 
 
-def _batch_matmul() -> bytes:
-    net = Net()
-    a, b = net.input((1, 4, 6)), net.input((1, 6, 3))
-    return net.model(net.op("BATCH_MATMUL", [a, b], [net.tensor((1, 4, 3))], schema.BatchMatMulOptionsT()))
-
-
-def _transpose_conv() -> bytes:
-    net = Net()
-    x = net.input((1, 4, 4, 3))
-    shape = net.tensor((4,), "INT32", None, data=[1, 8, 8, 2])
-    weights = net.tensor((2, 3, 3, 3), data=np.ones((2, 3, 3, 3)), scales=(0.01, 0.02))
-    options = schema.TransposeConvOptionsT(strideH=2, strideW=2)
-    return net.model(net.op("TRANSPOSE_CONV", [shape, weights, x], [net.tensor((1, 8, 8, 2))], options))
-
-
 def _svdf() -> bytes:
     net = Net()
     x = net.input((1, 8), (0.1, 0))
@@ -135,51 +133,12 @@ def _svdf() -> bytes:
     return net.model(net.op("SVDF", [x, feature, time, bias, state], [net.tensor((1, 3))], options))
 
 
-def _int16_softmax() -> bytes:
-    net = Net()
-    x = net.input((1, 10), (0.001, 0), dtype="INT16")
-    return net.model(
-        net.op("SOFTMAX", [x], [net.tensor((1, 10), "INT16", (1 / 32768, 0))], schema.SoftmaxOptionsT(beta=1.0))
-    )
-
-
-def _add_n(dtype: str) -> Callable[[], bytes]:
-    def build() -> bytes:
-        net = Net()
-        affine = (0.05, 0) if dtype == "INT8" else None
-        inputs = [net.input(IMAGE, affine, dtype=dtype) for _ in range(3)]
-        return net.model(net.op("ADD_N", inputs, [net.tensor(IMAGE, dtype, affine)], schema.AddNOptionsT()))
-
-    return build
-
-
-def _embedding_lookup() -> bytes:
-    net = Net()
-    ids = net.input((3,), None, dtype="INT32")
-    table = net.tensor((9, 6), affine=(0.1, 0), data=np.ones((9, 6)))
-    return net.model(net.op("EMBEDDING_LOOKUP", [ids, table], [net.tensor((3, 6), affine=(0.1, 0))]))
-
-
-def _select() -> bytes:
-    net = Net()
-    condition = net.input(IMAGE, None, dtype="BOOL")
-    a, b = net.input(IMAGE), net.input(IMAGE)
-    return net.model(net.op("SELECT_V2", [condition, a, b], [net.tensor(IMAGE)], schema.SelectV2OptionsT()))
-
-
 def _logical() -> bytes:
     net = Net()
     a, b = (net.input(IMAGE, None, dtype="BOOL") for _ in range(2))
     y = net.op("LOGICAL_AND", [a, b], [net.tensor(IMAGE, "BOOL", None)], schema.LogicalAndOptionsT())
     y = net.op("LOGICAL_NOT", [y], [net.tensor(IMAGE, "BOOL", None)], schema.LogicalNotOptionsT())
     return net.model(net.op("LOGICAL_OR", [y, b], [net.tensor(IMAGE, "BOOL", None)], schema.LogicalOrOptionsT()))
-
-
-def _prelu() -> bytes:
-    net = Net()
-    x = net.input(IMAGE)
-    alpha = net.tensor((1, 1, 4), data=np.ones((1, 1, 4)))
-    return net.model(net.op("PRELU", [x, alpha], [net.tensor(IMAGE)]))
 
 
 def _cast() -> bytes:
@@ -206,43 +165,6 @@ def _pack() -> bytes:
     outputs = [net.tensor((3, 4)) for _ in range(2)]
     net.op("UNPACK", [y], outputs, schema.UnpackOptionsT(num=2, axis=0))
     return net.model(*outputs)
-
-
-def _pad_with_value() -> bytes:
-    net = Net()
-    return net.model(net.pad(net.input(IMAGE), [(0, 0), (1, 0), (0, 2), (0, 0)], value=3))
-
-
-def _fill() -> bytes:
-    net = Net()
-    dims = net.tensor((2,), "INT32", None, data=[3, 5])
-    return net.model(net.op("FILL", [dims, net.input(())], [net.tensor((3, 5))]))
-
-
-def _dynamic_update_slice() -> bytes:
-    net = Net()
-    x, update = net.input(IMAGE), net.input((1, 2, 2, 4))
-    start = net.tensor((4,), "INT32", None, data=[0, 1, 1, 0])
-    return net.model(net.op("DYNAMIC_UPDATE_SLICE", [x, update, start], [net.tensor(IMAGE)]))
-
-
-def _broadcast_args() -> bytes:
-    net = Net()
-    a, b = (net.input((3,), None, dtype="INT32") for _ in range(2))
-    return net.model(net.op("BROADCAST_ARGS", [a, b], [net.tensor((3,), "INT32", None)]))
-
-
-def _reduce_all() -> bytes:
-    net = Net()
-    x = net.input(IMAGE, None, dtype="BOOL")
-    axis = net.tensor((1,), "INT32", None, data=[1])
-    return net.model(net.op("REDUCE_ALL", [x, axis], [net.tensor((1, 5, 4), "BOOL", None)], schema.ReducerOptionsT()))
-
-
-def _circular_buffer() -> bytes:
-    net = Net()
-    x = net.input((1, 1, 5, 4))
-    return net.model(net.op("CUSTOM", [x], [net.tensor((1, 3, 5, 4))], custom_code="CIRCULAR_BUFFER"))
 
 
 def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: int = 2) -> bytes:
@@ -383,28 +305,47 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "unused_tensors": _unused_tensors,
     "if": _if,
     "while": _while,
-    "batch_matmul": _batch_matmul,
-    "pad_with_value": _pad_with_value,
-    "fill": _fill,
-    "reduce_all": _reduce_all,
-    "circular_buffer": _circular_buffer,
+    "batch_matmul": _one("BATCH_MATMUL", [T((1, 4, 6)), T((1, 6, 3))], [T((1, 4, 3))], schema.BatchMatMulOptionsT()),
+    "pad_with_value": _one(
+        "PADV2",
+        [T(), ints((0, 0), (1, 0), (0, 2), (0, 0)), T((1,), data=[3])],
+        [T((1, 7, 7, 4))],
+        schema.PadV2OptionsT(),
+    ),
+    "fill": _one("FILL", [ints(3, 5), T(())], [T((3, 5))]),
+    "reduce_all": _one("REDUCE_ALL", [T(dtype="BOOL"), ints((1,))], [T((1, 5, 4), "BOOL")], schema.ReducerOptionsT()),
+    "circular_buffer": _one("CUSTOM", [T((1, 1, 5, 4))], [T((1, 3, 5, 4))], custom_code="CIRCULAR_BUFFER"),
     "lstm": lstm,
     "lstm_int8": lambda: lstm("INT8"),
     "lstm_int16": lambda: lstm("INT16", units=8, features=24, steps=3),
     "resource_variables": resource_variables,
-    "transpose_conv": _transpose_conv,
+    "transpose_conv": _one(
+        "TRANSPOSE_CONV",
+        [ints(1, 8, 8, 2), T((2, 3, 3, 3), data=np.ones((2, 3, 3, 3)), scales=(0.01, 0.02)), T((1, 4, 4, 3))],
+        [T((1, 8, 8, 2))],
+        schema.TransposeConvOptionsT(strideH=2, strideW=2),
+    ),
     "svdf": _svdf,
-    "int16_softmax": _int16_softmax,
-    "embedding_lookup": _embedding_lookup,
-    "broadcast_args": _broadcast_args,
-    "select": _select,
+    "int16_softmax": _one(
+        "SOFTMAX",
+        [T((1, 10), "INT16", (0.001, 0))],
+        [T((1, 10), "INT16", (1 / 32768, 0))],
+        schema.SoftmaxOptionsT(beta=1.0),
+    ),
+    "embedding_lookup": _one(
+        "EMBEDDING_LOOKUP",
+        [T((3,), "INT32"), T((9, 6), affine=(0.1, 0), data=np.ones((9, 6)))],
+        [T((3, 6), affine=(0.1, 0))],
+    ),
+    "broadcast_args": _one("BROADCAST_ARGS", [T((3,), "INT32")] * 2, [T((3,), "INT32")]),
+    "select": _one("SELECT_V2", [T(dtype="BOOL"), T(), T()], [T()], schema.SelectV2OptionsT()),
     "logical": _logical,
-    "prelu": _prelu,
+    "prelu": _one("PRELU", [T(), T((1, 1, 4), data=np.ones((1, 1, 4)))], [T()]),
     "cast_shape": _cast,
     "arg_max_min": _argmax,
     "pack_unpack": _pack,
-    "add_n_int8": _add_n("INT8"),
-    "add_n_float": _add_n("FLOAT32"),
+    "add_n_int8": _one("ADD_N", [T(affine=(0.05, 0))] * 3, [T(affine=(0.05, 0))], schema.AddNOptionsT()),
+    "add_n_float": _one("ADD_N", [T(dtype="FLOAT32")] * 3, [T(dtype="FLOAT32")], schema.AddNOptionsT()),
     "relu": _unary("RELU"),
     "relu6": _unary("RELU6"),
     "logistic": _unary("LOGISTIC", out=SIGMOID),
@@ -460,7 +401,7 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "space_to_batch": _shaped("SPACE_TO_BATCH_ND", [(2, 1), ((0, 0), (0, 0))], (2, 3, 5, 4)),
     "space_to_depth": _shaped("SPACE_TO_DEPTH", [], IMAGE, schema.SpaceToDepthOptionsT(blockSize=1)),
     "batch_to_space": _shaped("BATCH_TO_SPACE_ND", [(1, 1), ((0, 0), (0, 0))], IMAGE),
-    "dynamic_update_slice": _dynamic_update_slice,
+    "dynamic_update_slice": _one("DYNAMIC_UPDATE_SLICE", [T(), T((1, 2, 2, 4)), ints(0, 1, 1, 0)], [T()]),
     "depth_to_space": _shaped("DEPTH_TO_SPACE", [], (1, 12, 10, 1), schema.DepthToSpaceOptionsT(blockSize=2)),
 }
 """Builders of models that TFLM runs, by name."""
