@@ -24,9 +24,10 @@ from typing import Any
 import costs
 import cycles
 import cycles_trace
+import numpy as np
 import tables
 from cycles_rules import M0, M0_PLUS, M3, M4, Pipeline
-from cycles_trace import Run
+from cycles_trace import Cycles, Run
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.cases import Case, blob, model_cases, outcomes_of
@@ -73,17 +74,14 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
         for batch, runs in zip(batches, found, strict=True):
             work = [done for sample in batch for done in sample.work]
             for done, least, most in zip(work, runs[0], runs[-1], strict=True):
-                stalls = [stall.fetch + stall.data for stall in most.stalls]
                 for kernel in (done.kernel, ""):
-                    each = (most.instructions, least.pipeline, most.pipeline, *stalls)
+                    each = (most[0], least[1], *most[1:])
                     sums[kernel] = [a + b for a, b in zip(sums[kernel], each, strict=True)]
     return {kernel: [round(n / total, 3) for n in each] for kernel, (total, *each) in sorted(sums.items()) if total}
 
 
-def _runs(
-    core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]
-) -> list[cycles_trace.Cycles]:
-    """Return the cycles of each operator of each program. Raises RuntimeError when a byte is wrong."""
+def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]) -> list[Rates]:
+    """Return the figures of each operator of each program. Raises RuntimeError when a byte is wrong."""
     cases = [case for sample in batch for case in sample.cases]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
@@ -91,7 +89,27 @@ def _runs(
         said, runs = cycles_trace.trace(core, runner(core), pipeline, waits or [NO_WAIT], path)
     if not all(outcome.right for outcome in outcomes_of(said)):
         raise RuntimeError(f"{batch[0].name} and others on {core.name}: wrong bytes")
-    return [one for run in _inferences(runs, cases) for _, one in sorted(run.operators.items())]
+    inferences = iter(_inferences(runs, cases))
+    return [one for sample in batch for one in _operators(sample, [next(inferences) for _ in sample.cases])]
+
+
+def _operators(sample: costs.Sample, runs: Sequence[Run]) -> list[Rates]:
+    """Return instructions, cycles without wait states and wait cycles of each flash for each operator of a program.
+
+    Only a whole run joins iterations. So what it takes besides the other operators is divided among the operators that
+    join iterations, in the ratio of what they take alone.
+    """
+    each = np.array([_figures(one) for run in runs for _, one in sorted(run.operators.items())], float)
+    joins = np.array(["joined" in done.kernel.split() for done in sample.work])
+    if joins.any():
+        whole, apart = np.sum([_figures(run.whole) for run in runs], axis=0), each[joins].sum(axis=0)
+        each[joins] *= np.maximum(0, whole - each[~joins].sum(axis=0)) / np.maximum(1, apart)
+    found: list[Rates] = each.tolist()
+    return found
+
+
+def _figures(one: Cycles) -> tuple[int, ...]:
+    return one.instructions, one.pipeline, *(stall.fetch + stall.data for stall in one.stalls)
 
 
 def _inferences(runs: Sequence[Run], cases: Sequence[Case]) -> Sequence[Run]:
