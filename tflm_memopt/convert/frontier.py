@@ -150,6 +150,12 @@ class Plans:
         best = min(found, key=cost)
         return self._better(macs, best) if self._better else best
 
+    def roomier(self, plan: Plan, head: int) -> Plan:
+        """Return one of these plans with as many pixels computed at once as this head allows."""
+        with_passes = (p for choice in self.choices if choice.passes == plan.passes for p in self._with(choice))
+        found = (planner.roomier(plan, head) for planner in (*self._once, *with_passes))
+        return next((other for other in found if other is not None), plan)
+
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
         """Return the plan without recompute within the limit with the fewest slow bytes of all orders, or None."""
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]

@@ -1,7 +1,8 @@
 """Choose plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
 The search counts multiply-accumulates. Among plans with equally many, one that computes more pixels at once takes fewer
-instructions and more bytes. So plans with several tile widths are made, and the estimates decide.
+instructions and more bytes. So plans with several tile widths are made, some of them with more pixels at once or fewer
+tiled groups than in the least RAM, and the estimates decide.
 """
 
 from __future__ import annotations
@@ -22,11 +23,16 @@ from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
+from tflm_memopt.plan.plan import Plan
 
 MOST_SLOW = 8
 """Number of plans with tensors in slow memory that explore() makes."""
-CLIFF = 1.3
-"""Ratio of the prices of two neighbouring plans above which further tile widths are tried."""
+CLIFF = 1.2
+"""Ratio of the prices of two neighbouring plans above which plans between them are tried."""
+TILED_COST = 1.5
+"""Settings.tiled_cost where time counts. A tile of four pixels takes about 1.4 times the cycles of a whole row."""
+ROOM = 1 / 16
+"""Share of the head that a plan may take in addition to compute more single pixels at once."""
 LESS = 0.9
 """Fast memory of each such plan as a fraction of the previous one's."""
 Planning = Callable[[int, int], None]
@@ -69,7 +75,7 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     if tiles is None:
         return (conversion,)
     few = MVE_PIXELS if TARGETS[target] is Family.MVE else PACKED_PIXELS
-    wider = replace(tiles, tile=max(tiles.tile, few), group_channels=0)
+    wider = replace(tiles, tile=max(tiles.tile, few), group_channels=0, tiled_cost=TILED_COST)
     each = [conversion.within(form) for form in dict.fromkeys((tiles, wider, roomy(tiles)))]
     wide = (each[-1].wide(), conversion.within(None).wide())
     return (*each, *filter(None, wide))
@@ -80,7 +86,8 @@ def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
     tiles, is_dsp = conversion.options.tiles, TARGETS[conversion.options.target] is Family.DSP
     if tiles is None or tiles.tile > 1 or not is_dsp:
         return ()
-    return tuple(conversion.within(replace(tiles, tile=n, group_channels=0)) for n in range(2, PACKED_PIXELS))
+    between = replace(tiles, group_channels=0, tiled_cost=TILED_COST)
+    return tuple(conversion.within(replace(between, tile=n)) for n in range(2, PACKED_PIXELS))
 
 
 def by_time(clock: Clock) -> Price:
@@ -101,12 +108,28 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 
 
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans of several tile widths. Narrow tiles are tried if the prices of neighbouring plans differ much."""
-    found = _of_forms(forms(conversion), [], table, price, planning)
-    best, more = undominated(found, lambda c: (price(c), c.total)), narrow(conversion)
-    if more and any(price(slower) > CLIFF * price(faster) for faster, slower in itertools.pairwise(best)):
-        return _of_forms(more, found, table, price, planning)
-    return found
+    """Return plans of several tile widths. Where the prices of neighbouring plans differ much, plans of least RAM with
+    more pixels at once are tried, then narrow tiles.
+    """
+
+    def cliffs() -> list[tuple[Costed, Costed]]:
+        """Return neighbouring plans whose prices differ much, the faster one first."""
+        pairs = itertools.pairwise(undominated(found, lambda c: (price(c), c.total)))
+        return [(faster, slower) for faster, slower in pairs if price(slower) > CLIFF * price(faster)]
+
+    each, more = forms(conversion), narrow(conversion)
+    found = _of_forms(each, [], table, price, planning)
+    for faster, slower in cliffs():
+        found += _roomier(each[0], slower.converted.planned.plan, faster.total - slower.total, table)
+    return _of_forms(more, found, table, price, planning) if more and cliffs() else found
+
+
+def _roomier(form: Conversion, plan: Plan, room: int, table: Table) -> Iterator[Costed]:
+    """Yield a plan of a form with more single pixels at once, in some of the bytes to the next plan."""
+    for nbytes in dict.fromkeys((room // 2, min(room // 3, int(ROOM * plan.head)))):
+        roomier = form.plans.roomier(plan, plan.head + nbytes)
+        if roomier != plan:
+            yield costed(form.of(roomier), table)
 
 
 def _of_forms(
@@ -114,7 +137,7 @@ def _of_forms(
 ) -> list[Costed]:
     """Return known plans and those of each of these conversions at every budget of multiply-accumulates.
 
-    A form ends at a plan that is beaten in price and bytes, since more recompute takes still longer. Without known
+    A form ends at a plan with recompute that is beaten in price and bytes, since more takes still longer. Without known
     plans, the first form does not end early.
     """
     budgets = [form.plans.budgets for form in each]
@@ -130,7 +153,7 @@ def _of_forms(
             beaten = any(price(c) <= price(new) and c.total <= new.total for c in found)
             if not beaten:
                 found.append(new)
-            elif known or form is not each[0]:
+            elif plan.macs > form.plans.macs and (known or form is not each[0]):
                 break
         done += len(of_form)
     planning(of, of)

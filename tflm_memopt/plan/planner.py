@@ -242,13 +242,27 @@ class Planner:
         found = self._laid_out(drafts, {}, budget)
         if self._options.reverse and self._may_be_lower(found.head, drafts, groups):
             found = _lower(found, self._laid_out(drafts, self._reversibles(groups), budget))
-        found = self._in_batches(found, drafts, groups, budget)
+        found = self._in_batches(found, drafts, groups, found.head, budget)
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
 
+    def roomier(self, plan: Plan, head: int) -> Plan | None:
+        """Return a plan of this planner with as many pixels computed at once as this head allows, or None."""
+        for cuts, known in self._plans.items():
+            if known == plan:
+                budget = Budget(PLANNING * self.allowance, self.log)
+                found = self._in_batches(plan, *self._drafts(cuts), head, budget)
+                return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
+        return None
+
     def _in_batches(
-        self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget
+        self,
+        plan: Plan,
+        drafts: Sequence[Draft],
+        groups: Mapping[int, tuple[int, Candidate]],
+        head: int,
+        budget: Budget,
     ) -> Plan:
-        """Return the plan with as many pixels of packed operators computed at once as its head allows."""
+        """Return the plan with as many pixels of packed operators computed at once as a head of this size allows."""
         backward = self._reversibles(groups) if any(_is_reversed(step) for step in plan.steps) else {}
         settled = [backward[i] if _is_reversed(step) else drafts[i] for i, step in enumerate(plan.steps)]
         for number, (name, group) in groups.items():
@@ -269,10 +283,10 @@ class Planner:
                         chain, other, self._whole[name], overlap=self._options.overlap, is_reversed=step.is_reversed
                     )
                     budget.spend(_work(draft))
-                    if self._placer.bound(draft) > plan.head:
+                    if self._placer.bound(draft) > head:
                         continue
-                    found = self._placed([*settled[:number], draft, *settled[number + 1 :]], plan.head, budget)
-                    if found.head <= plan.head:
+                    found = self._placed([*settled[:number], draft, *settled[number + 1 :]], head, budget)
+                    if found.head <= head:
                         plan, settled[number], best = found, draft, other
                         break
         return plan

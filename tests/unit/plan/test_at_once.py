@@ -14,6 +14,7 @@ from unit.plan.sketch import Sketch
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.frontier import Plans
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
@@ -71,6 +72,19 @@ def test_pixels_are_joined_only_where_this_takes_no_byte() -> None:
                 together = first[units[1:]] == first[units[:-1]]
                 assert (np.diff(order)[together] == 1).all()
     assert joined >= 4
+
+
+@pytest.mark.parametrize("seed", [0, 7, 8])
+def test_more_bytes_let_more_pixels_be_computed_at_once(seed: int) -> None:
+    graph = pipeline.row_graph(pipeline.annotate(read(build(mobile(seed))).graph), OPTIONS)
+    assert graph is not None
+    plans = Plans(graph, OPTIONS)
+    plan = plans.at(plans.macs)
+    assert plans.roomier(plan, plan.head) == plan
+    more = plans.roomier(plan, 2 * plan.head)
+    assert plan.head < more.head <= 2 * plan.head
+    assert sum(at_once(more)) > sum(at_once(plan))
+    check(more, graph)
 
 
 def refusal(found: Planned, number: int, most: int) -> str:

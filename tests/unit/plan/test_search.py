@@ -11,12 +11,12 @@ from unittest import mock
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.sketch import random_sketch
+from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Message
 from tflm_memopt.plan.pareto import undominated
-from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, least_bytes
+from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, chain_front, least_bytes
 from tflm_memopt.plan.search.groups import Candidate, Chain, candidates
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -93,3 +93,19 @@ def test_the_front_keeps_what_is_best_in_something() -> None:
     costs = [(10, 5), (8, 7), (8, 6), (12, 5), (9, 6), (20, 1)]
     assert undominated(costs, lambda pair: pair) == [(8, 6), (10, 5), (20, 1)]
     assert undominated(costs, lambda pair: pair, grain=1) == [(8, 6), (20, 1)]
+
+
+def test_fewer_tiled_groups_for_more_bytes() -> None:
+    """If tiled groups cost more, the front also has a partition in which only the largest group is tiled."""
+    s = Sketch()
+    x = s.conv(s.input(8, 8, 4), 4)
+    s.conv(x, 4)
+    chain = s.chain()
+    table = {
+        last: (Candidate(last - 1, last, by_row, 100, ()), Candidate(last - 1, last, tiled, 100, (), stripes=4))
+        for last, by_row, tiled in ((1, 900, 600), (2, 700, 500))
+    }
+    alike, costly = (chain_front(chain, table, tiled_cost=cost) for cost in (1.0, 1.5))
+    assert [(x.nbytes, x.macs) for x in alike] == [(600, 200)]
+    assert [(x.nbytes, x.macs) for x in costly] == [(600, 300), (700, 250), (900, 200)]
+    assert [bool(group.stripes) for group in costly[1].groups()] == [True, False]

@@ -49,6 +49,7 @@ class CutLabel:
 
     nbytes: int
     macs: int
+    """Multiply-accumulates, of which those in tiled groups are multiplied by Settings.tiled_cost."""
     spread: tuple[int, ...] = ()
     """Figures that break ties: the sum of the bytes of all groups or, with `low`, their sorted bytes."""
     last: Candidate | None = field(default=None, compare=False)
@@ -123,6 +124,7 @@ class Cuts:
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
+        self._tiled_cost = settings.tiled_cost if settings else 1.0
         roughly = chain_front(self.chain, rows.by_end, low=low)
         if not roughly:
             why = "the operators that read it cannot run row by row together"
@@ -214,7 +216,8 @@ class Cuts:
     def front(self) -> Sequence[CutLabel]:
         """Return the Pareto front of (bytes, macs), fewest bytes first; the same object until it changes."""
         if self._front is None:
-            self._front = chain_front(self.chain, self._table, low=self._low) or [self._rough]
+            found = chain_front(self.chain, self._table, low=self._low, tiled_cost=self._tiled_cost)
+            self._front = found or [self._rough]
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
@@ -280,12 +283,20 @@ def front(cuts: Sequence[Cuts]) -> list[Joint]:
     return joints
 
 
-def chain_front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False) -> list[CutLabel]:
-    """Return the Pareto front of (bytes, multiply-accumulates) over all partitions of the chain. low: see Cuts."""
+def chain_front(
+    chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False, tiled_cost: float = 1.0
+) -> list[CutLabel]:
+    """Return the Pareto front of (bytes, multiply-accumulates) over all partitions of the chain. low: see Cuts.
+    tiled_cost: see Settings.
+    """
+
+    def cost(group: Candidate) -> int:
+        return int(tiled_cost * group.macs) if group.stripes else group.macs
+
     fronts: list[list[CutLabel]] = [[CutLabel(0, 0)]]
     for last in range(1, len(chain.ops) + 1):
         pairs = [(label, group) for group in table[last] for label in fronts[group.first]]
-        costs = sorted((max(x.nbytes, b.nbytes), x.macs + b.macs, n) for n, (x, b) in enumerate(pairs))
+        costs = sorted((max(x.nbytes, b.nbytes), x.macs + cost(b), n) for n, (x, b) in enumerate(pairs))
         best: list[CutLabel] = []
         for (nbytes, macs), alike in itertools.groupby(costs, key=operator.itemgetter(0, 1)):
             if not best or macs < best[-1].macs:

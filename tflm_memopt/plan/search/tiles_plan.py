@@ -49,6 +49,8 @@ class Settings:
     """Whether a group's output may grow into bytes that its input frees."""
     max_overhead: float = 4.0
     """Limit of the multiply-accumulates as a multiple of the original's."""
+    tiled_cost: float = 1.0
+    """Cost of a multiply-accumulate in a tiled group, as a multiple of one in a row-wise group."""
     epsilon: float = 1e-4
     """Fraction of the original's multiply-accumulates that a label must save against one with fewer bytes."""
 
