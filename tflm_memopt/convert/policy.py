@@ -33,6 +33,8 @@ ROOM = 4_000
 """Bytes of arena above the least that a plan may take if packed kernels run faster in it."""
 SHARE = 1.2
 """Share of the least arena that a plan for ESP-NN may take in addition, since its kernels are faster than C code."""
+SLOWER = 1.3
+"""Multiple of the least arena that a plan may take if all plans are slower than the original."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +123,8 @@ def _no_slower(
 ) -> Converted:
     """Return `least` or, if it is slower than the original, a faster plan without recompute, if there is one.
 
-    The plan must save at least half as much RAM as `least`. The plan with the smallest product of arena and time is
-    taken, of those that are not slower than the original. If there are none, the product must be at most half of that
-    of `least`, as for weights that few pixels at a time would read again and again from external flash.
+    The plan must not be slower than the original, and must save at least half as much RAM as `least`. If there is none,
+    it must take at most SLOWER times the least arena. The smallest product of arena and time decides.
     """
 
     def slower(plan: by_instructions.Costed) -> bool:
@@ -139,11 +140,8 @@ def _no_slower(
     most = (original + least.arena.total) / 2
     small = [c for c in found if c.total <= most and asked.limits.admit(c.converted.arena)]
     quick = [c for c in small if not slower(c)]
-
-    def product(plan: by_instructions.Costed) -> float:
-        return plan.total * price(plan)
-
-    return min(quick or [start, *(c for c in small if 2 * product(c) <= product(start))], key=product).converted
+    near = SLOWER * min((c.total for c in found), default=0)
+    return min(quick or [start, *(c for c in small if c.total <= near)], key=lambda c: c.total * price(c)).converted
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:

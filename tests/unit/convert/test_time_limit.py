@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 import pytest
 from conftest import EXAMPLE
+from models import Net
 from unit.command import wide
 
 import tflm_memopt
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.analysis.timing import Clock, Time
+from tflm_memopt.convert import policy
 from tflm_memopt.errors import DoesNotFit
-from tflm_memopt.results import Exploration
+from tflm_memopt.results import Exploration, Report
 
 M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
 """Options of a search without recomputation, which is quick."""
@@ -58,6 +61,29 @@ def test_a_board_gets_a_plan_that_is_not_slower_than_the_original() -> None:
 
 
 @pytest.mark.slow
+def test_if_all_plans_are_slower_one_near_the_least_arena_is_chosen() -> None:
+    """The smallest product of arena and time decides among plans of at most 1.3 times the least arena."""
+    net = Net(5)
+    x = net.input((1, 24, 16, 32))
+    for _ in range(4):
+        x = net.conv2d(x, 32, kernel=(3, 3))
+    model = net.model(x)
+    options: dict[str, Any] = {"board": "pico", "effort": 0.1}
+    with mock.patch.object(Time, "change", (1.0, 1.0)):
+        chosen, least = (tflm_memopt.optimize(model, **options, max_macs=macs).report for macs in (None, 1))
+        with mock.patch.object(policy, "SLOWER", 1.0):
+            no_room = tflm_memopt.optimize(model, **options).report
+    assert least.arena.total < chosen.arena.total <= 1.3 * least.arena.total
+    assert no_room.arena.total == least.arena.total
+    assert latest(chosen) * chosen.arena.total < latest(least) * least.arena.total
+
+
+def latest(report: Report) -> float:
+    """Return the upper end of the time in milliseconds."""
+    assert report.time and report.time.rewritten and report.time.rewritten.milliseconds
+    return report.time.rewritten.milliseconds[1]
+
+
 def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     fastest = frontier.points[0]
     with pytest.raises(DoesNotFit) as no:
