@@ -2,6 +2,7 @@
 /* Checks for each kind of operator its window or accesses, its constants, and the sizes of its operands. */
 #include "tmo/check.h"
 #include "tmo/kernels.h"
+#include "tmo/nest.h"
 
 #define IF_SCALES_0(name, value, reads, writes, operands, scales, ...) ((scales) == 0)
 #define IF_SCALES_2(name, value, reads, writes, operands, scales, ...) ((scales) == 2)
@@ -194,11 +195,20 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->table, tmo_times((uint32_t)op->table_rows, o->out->channels), 1);
 }
 
+/* Whether an iteration of a tiled group exchanges a whole row, whose bytes are consecutive. */
+static bool has_whole_rows(const tmo_checker *c, const tmo_operation *o) {
+  const tmo_tensor *t = o->op->kind == TMO_OP_SEND ? o->in : o->out;
+  if (!tmo_is_tiled(o->group)) return true;
+  if (o->op->tile < t->width || tmo_channel_groups(o->op) > 1 || tmo_iterative(o->op)) return false;
+  const tmo_column_window *const only = tmo_column_windows(c->program, t);
+  return !tmo_has_column_windows(t) || (t->n_column_windows == 1 && only->rows == 1 && only->depth % t->width == 0);
+}
+
 /* Checks that the link carries whole rows. Their identifier is a constant. */
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
-  return pointwise(o->op) && same_rows && crosses && !tmo_is_tiled(o->group) && !tmo_in_rolling_buffer(o->in) && !tmo_in_rolling_buffer(o->out) &&
+  return pointwise(o->op) && same_rows && crosses && has_whole_rows(c, o) && !tmo_in_rolling_buffer(o->in) && !tmo_in_rolling_buffer(o->out) &&
          !tmo_is_source(c->program, o->in) && o->in->layout == TMO_LAYOUT_HWC && o->out->layout == TMO_LAYOUT_HWC &&
          tmo_has_constant(c, o->op->message, sizeof(tmo_message), 4);
 }

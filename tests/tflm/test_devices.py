@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import EXAMPLE, ROOT
@@ -22,6 +23,7 @@ from tflm_memopt.devices.shares import DeviceSharding
 from tflm_memopt.devices.verify import DevicesVerification
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.plan import Group
 from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.tflm.arena import predict
 
@@ -119,3 +121,27 @@ def test_layers_in_partial_sums(tmp_path: Path) -> None:
     graph = read(model).graph
     alone = bytes_sent(graph, cut(graph, switch_of(graph, 3), len(graph.ops)), 3)
     assert shared.report.sent < 0.9 * alone
+
+
+def wide() -> bytes:
+    """Return convolutions of wide maps, whose pixels take less memory than their rows."""
+    net = Net(4)
+    x = net.conv2d(net.input((1, 12, 24, 3)), 8, kernel=(3, 3))
+    for channels in (24, 24, 24, 4):
+        x = net.conv2d(x, channels, kernel=(3, 3))
+    return net.model(x)
+
+
+def test_tiles_between_messages(tmp_path: Path) -> None:
+    """A device receives rows, computes pixel by pixel, and sends rows."""
+    model = wide()
+    options: dict[str, Any] = {"cut": [1, 4], "effort": 0.3}
+    shared = tflm_memopt.optimize_devices(model, 3, **options)
+    plan = shared.models[1].plan
+    assert plan
+    (group,) = plan.steps
+    assert isinstance(group, Group)
+    assert [stage.nest.tile for stage in group.stages] == [24, 1, 1, 1, 24]
+    by_rows = tflm_memopt.optimize_devices(model, 3, **options, without=["tiles"]).report
+    assert shared.report.devices[1].arena.total < by_rows.devices[1].arena.total
+    agree(model, shared, tmp_path)

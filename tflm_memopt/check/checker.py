@@ -23,6 +23,7 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.check.in_place import can_be_reversed
 from tflm_memopt.check.kernel import KernelReplay
+from tflm_memopt.check.nest import run_order, steps_of
 from tflm_memopt.check.outliving import check_outliving
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.reads import check_reads
@@ -115,6 +116,7 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
                 RowReplay(running, pauses.executed, states, cores).run()
             elif pauses.comes or (source.streams and foreign is not None) or not proved(running):
                 TiledReplay(running, pauses.executed).run()
+            _exchange(states, number, step, graph)
             source.end_of_group()
             done += [stage.op for stage in step.stages]
     expected = [*builtins, *(i for region in graph.regions for i in region.ops)]
@@ -131,6 +133,15 @@ def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence
             replay.read(tensor, "the model's output, retained")
     _check_tensors(plan, graph, replay)
     return states.crossed
+
+
+def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -> None:
+    """Record the rows that a tiled group exchanges with other devices, in order."""
+    steps = steps_of(group, graph.ops)
+    if group.stripes and any(step.op.message for step in steps.values()):
+        for step in run_order(number, group, steps):
+            if step.op.message:
+                states.execute(step.op, step.unit.row, step)
 
 
 def _check_order(group: Group, graph: RowGraph) -> None:

@@ -229,6 +229,6 @@ def check_nest(step: StageNest) -> None:
         raise PlanError(f"operator {step.stage.op}: stripes of {step.nest.rows} rows advance by {step.nest.advance}")
     if step.stage.iterative and needs_order(step.op) and step.nest.rows > 1 and step.tile < step.iterated.w:
         raise PlanError(f"operator {step.stage.op} adds up columns of {step.nest.rows} rows, not row by row")
-    channels = step.op.reads[0].c if step.nest.sums else step.op.writes.c
+    channels = step.op.reads[0].c if step.nest.sums or step.op.sends else step.op.writes.c
     if step.channel_groups < 1 or (step.channel_groups - 1) * -(-channels // step.channel_groups) >= channels:
         raise PlanError(f"operator {step.stage.op}: {channels} channels in {step.channel_groups} groups")

@@ -134,6 +134,20 @@ def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
         raise PlanError(f"rolling buffer of tensor {tensor}: it needs {nbytes} bytes, not {buffer.nbytes}")
 
 
+def check_message(arena: TaggedArena, step: StageNest) -> None:
+    """Check that an operator of a tiled group that exchanges rows handles each row once, as consecutive bytes."""
+    op, nest = step.op, step.nest
+    if op.message is None:
+        return
+    if step.tile < op.writes.w or nest.channel_groups != 1 or nest.rows != nest.advance or step.stage.iterative:
+        raise PlanError(f"operator {step.stage.op} {op.name} exchanges parts of rows, or rows more than once")
+    tensor = op.inputs[0] if op.sends else op.output
+    if (Role.ROLLING_BUFFER, tensor) in arena.home:
+        windows = arena.at(Role.ROLLING_BUFFER, tensor)[0].column_windows
+        if len(windows) != 1 or windows[0].rows != 1 or windows[0].depth % op.writes.w:
+            raise PlanError(f"operator {step.stage.op} {op.name} exchanges rows whose bytes are not consecutive")
+
+
 def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     """Check that the operator may compute several iterations at once.
 

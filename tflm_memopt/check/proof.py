@@ -27,7 +27,7 @@ from tflm_memopt.check.nest import (
     run_order,
     steps_of,
 )
-from tflm_memopt.check.places import Place, check_at_once, check_column_windows, places
+from tflm_memopt.check.places import Place, check_at_once, check_column_windows, check_message, places
 from tflm_memopt.check.source import RunningGroup
 from tflm_memopt.check.source_rows import SourceRows
 from tflm_memopt.errors import PlanError
@@ -69,6 +69,7 @@ class _Proof:
         for step in self.steps.values():
             check_column_windows(self.arena, step)
             check_nest(step)
+            check_message(self.arena, step)
             check_at_once(self.arena, step)
             demand(not step.stage.iterative or (step.nest.channel_groups == 1 and not step.makes_again))
         positions = self._positions()
@@ -81,7 +82,8 @@ class _Proof:
             self.made[step.op.output] = _Pixels(self.places.output[key])
             self.made[step.op.output].write(step, executed[key])
         for key, step in self.steps.items():
-            self._read(step, executed[key], rows)
+            if not step.op.receives:
+                self._read(step, executed[key], rows)
         pixels = self._pixels(rows)
         private = list(self._private(executed))
         cut = pieces(pixels)
@@ -143,7 +145,7 @@ class _Proof:
             self.arena.read_pixels(pixels.place.tensor, before.at, before.marks, pixels.place.seen.c, "a group")
             found.append(before)
         for step in self.steps.values():
-            found += self.made[step.op.output].lives(step)
+            found += [] if step.op.sends else self.made[step.op.output].lives(step)
         lives = joined(found)
         demand((lives.at >= 0).all() and (lives.end <= self.arena.end).all())
         return lives

@@ -68,7 +68,7 @@ class StateReplay:
         for op in (ops[stage.op] for stage in group.stages):
             states = op.older is not None or op.rolling_buffers or self.rolling_buffers.keys() & set(op.inputs)
             does = "uses a state" if states else "exchanges rows with another device" if op.message else ""
-            if does and (group.stripes or group.is_reversed):
+            if does and ((states and group.stripes) or group.is_reversed):
                 raise PlanError(f"{op.name} {does}, so it must run row by row in forward order")
 
     def is_state(self, tensor: int) -> bool:

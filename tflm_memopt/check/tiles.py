@@ -13,8 +13,8 @@ import numpy as np
 
 from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.nest import StageNest, Unit
-from tflm_memopt.check.places import Place, Places, check_column_windows, places
-from tflm_memopt.check.replay import GroupReplay, Output
+from tflm_memopt.check.places import Place, Places, check_column_windows, check_message, places
+from tflm_memopt.check.replay import NO_OUTPUT, GroupReplay, Output
 from tflm_memopt.errors import PlanError
 
 
@@ -38,9 +38,12 @@ class TiledReplay(GroupReplay):
     def run(self) -> None:
         for step in self.steps.values():
             check_column_windows(self.arena, step)
+            check_message(self.arena, step)
         super().run()
 
     def _output(self, step: StageNest) -> Output:
+        if step.op.sends:
+            return NO_OUTPUT
         made = self._made(step, step.unit)
         last = made.at[0, -1].item() + made.nbytes - 1 if made.at.size else -1
         return Output(last, lambda: self.arena.write_pixels(*made))
@@ -62,6 +65,8 @@ class TiledReplay(GroupReplay):
         return _RowPixels(*self._pixels(place, unit.stripe, range(y, y + 1), columns, first), nbytes)
 
     def _read(self, step: StageNest) -> None:
+        if step.op.receives:
+            return
         unit = step.unit
         for place, (rows, columns) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             if not rows or not columns:

@@ -217,14 +217,16 @@ class _Lowering:
 
     def _output(self, op: RowOp, nests: Mapping[TensorId, LoopNest]) -> int:
         if op.sends:
-            return self._on_link(op.reads[0])
+            return self._on_link(op.reads[0], nests.get(op.output))
         if op.state_write:
             return self._in_state(op.state_write.tensor, replace(op.reads[0], h=op.writes.h))
         return self._tensor(op.output, op.writes, nests)
 
-    def _on_link(self, rows: Rows) -> int:
+    def _on_link(self, rows: Rows, nest: LoopNest | None = None) -> int:
         """Return the record of a tensor whose rows a link sends or receives, so that it has no memory here."""
         record = ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE)
+        if nest:
+            record = replace(record, nest=NestRecord(nest.advance, nest.end, nest.rows))
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _operand(self, op: RowOp, k: int, nests: Mapping[TensorId, LoopNest]) -> int:

@@ -467,8 +467,8 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """Whether it may be part of a tiled group: it must read windows of tensors in the arena."""
-        return not self.access and not self.stateful
+        """Whether it may be part of a tiled group: it must read windows of tensors in the arena, or exchange rows."""
+        return not self.access and (not self.stateful or self.message is not None)
 
     @property
     def sends(self) -> bool:

@@ -23,8 +23,13 @@ from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import with_fan_in
 from tflm_memopt.devices.shares import DeviceSharding
 from tflm_memopt.errors import MemoptError, PlanError, UsageError
+from tflm_memopt.lower.program import ProgramOp, ProgramTensor
+from tflm_memopt.lower.rewrite import programs
+from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.plan import Group
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.plan.plan import Group, Role
+from tflm_memopt.runtime import host
 
 SHAPES = EXAMPLE
 
@@ -186,6 +191,74 @@ def test_what_crosses_runs_row_by_row_and_forwards() -> None:
     with pytest.raises(PlanError, match="exchanges rows") as caught:
         check(replace(planned.plan, steps=steps), planned.graph)
     assert "exchanges rows with another device" in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def tiled() -> tflm_memopt.Optimized:
+    """A device that receives rows, computes pixels of wide maps, and sends rows."""
+    net = Net(4)
+    x = net.conv2d(net.input((1, 12, 24, 3)), 8, kernel=(3, 3))
+    for channels in (24, 24, 24, 4):
+        x = net.conv2d(x, channels, kernel=(3, 3))
+    return tflm_memopt.optimize_devices(net.model(x), 3, cut=[1, 4], effort=0.3).models[1]
+
+
+@pytest.mark.parametrize("at", [0, -1])
+def test_the_checker_wants_whole_rows_of_messages(tiled: tflm_memopt.Optimized, at: int) -> None:
+    """at: position of RECEIVE or SEND in the group."""
+    planned = request({}).conversion(tiled.original).of(tiled.plan).planned
+    plan, graph = planned.plan, planned.graph
+    (group,) = plan.steps
+    assert isinstance(group, Group)
+    op = graph.ops[group.stages[at].op]
+    stages = list(group.stages)
+    stages[at] = replace(stages[at], nest=replace(stages[at].nest, tile=8))
+    with pytest.raises(PlanError, match="exchanges parts of rows"):
+        check(replace(plan, steps=(replace(group, stages=tuple(stages)),)), graph)
+    tensor = op.output if op.receives else op.inputs[0]
+    k = next(k for k, b in enumerate(plan.buffers) if (b.role, b.key) == (Role.ROLLING_BUFFER, tensor))
+    buffer = plan.buffers[k]
+    (window,) = buffer.column_windows
+    more = replace(
+        buffer, nbytes=buffer.nbytes + op.reads[0].c, column_windows=(replace(window, depth=window.depth + 1),)
+    )
+    with pytest.raises(PlanError, match="not consecutive"):
+        check(replace(plan, buffers=(*plan.buffers[:k], more, *plan.buffers[k + 1 :])), graph)
+
+
+def narrow(op: ProgramOp) -> ProgramOp:
+    return replace(op, tile=8)
+
+
+def grouped(op: ProgramOp) -> ProgramOp:
+    return replace(op, channel_groups=2, group_channels=op.group_channels or 12)
+
+
+def shorter(tensor: ProgramTensor) -> ProgramTensor:
+    (window,) = tensor.column_windows
+    return replace(tensor, column_windows=(replace(window, depth=window.depth - 1),))
+
+
+def interleaved(tensor: ProgramTensor) -> ProgramTensor:
+    (window,) = tensor.column_windows
+    return replace(tensor, column_windows=(replace(window, rows=2),), nest=replace(tensor.nest, advance=2, rows=2))
+
+
+@pytest.mark.parametrize("kind", [Kind.RECEIVE, Kind.SEND])
+def test_the_executor_refuses_parts_of_rows(tiled: tflm_memopt.Optimized, kind: Kind) -> None:
+    (data,) = programs(read(tiled.model).graph)
+    program = unpack(data)
+    at = next(i for i, op in enumerate(program.ops) if op.kind is kind)
+    op = program.ops[at]
+    tensor = op.output if kind is Kind.RECEIVE else op.inputs[0]
+    assert host.check(data, [], []) is host.Status.OK
+    for change in (narrow, grouped):
+        ops = (*program.ops[:at], change(op), *program.ops[at + 1 :])
+        assert host.check(pack(replace(program, ops=ops)), [], []) is host.Status.OP
+    for damage in (shorter, interleaved):
+        others = program.tensors[:tensor], program.tensors[tensor + 1 :]
+        tensors = (*others[0], damage(program.tensors[tensor]), *others[1])
+        assert host.check(pack(replace(program, tensors=tensors)), [], []) is host.Status.OP
 
 
 def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> None:

@@ -53,11 +53,14 @@ def _column_steps(producer: Member, c0: Ints, c1: Ints) -> list[int]:
     return list(range(width)) if producer.nest.tile else [0][:width]
 
 
-def column_windows_of(producer: Member, life: Lives) -> tuple[ColumnWindow, ...]:
+def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...]:
     """Return the column windows of an inner tensor with minimal depths."""
+    life = lives(trace, producer)
     if producer.iterative:
         return (ColumnWindow(1, producer.op.writes.w),)
     lap, residue, period = _laps(producer, life)
+    crosses = producer.op.receives or any(reader.op.sends for reader, _ in trace.readers(producer.op.output))
+    grain = producer.op.writes.w if crosses else 1  # messages have whole rows
     kept = np.zeros(period, dtype=np.int64)
     np.maximum.at(kept, residue, life.stripes)
     result = []
@@ -65,7 +68,7 @@ def column_windows_of(producer: Member, life: Lives) -> tuple[ColumnWindow, ...]
         mine = np.flatnonzero((residue >= first) & (residue < first + rows))
         base = lap * producer.op.writes.w * rows + residue - first
         index, written, read = _pixels(producer, life, base, rows, mine)
-        result.append(ColumnWindow(rows, _depth(index, written, read)))
+        result.append(ColumnWindow(rows, _depth(index, written, read, grain)))
     return tuple(result)
 
 
@@ -107,13 +110,13 @@ def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) ->
     return base[of] + column * rows, life.written[of], life.read[of]
 
 
-def _depth(index: Ints, written: Ints, read: Ints) -> int:
-    """Return the smallest depth at which no two live pixels share a slot."""
+def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
+    """Return the smallest multiple of `grain` at which no two live pixels share a slot."""
     if not len(index):
-        return 1
-    depth = _most_alive(written, read)
+        return grain
+    depth = -(-_most_alive(written, read) // grain) * grain
     while not _fits(index, written, read, depth):
-        depth += 1
+        depth += grain
     return depth
 
 

@@ -71,7 +71,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
         return Buffer(Role.ROLLING_BUFFER, tensor, depth * member.op.writes.row_bytes, depth=depth)
-    windows = column_windows_of(member, lives(trace, member))
+    windows = column_windows_of(trace, member)
     nbytes = sum(window.depth for window in windows) * member.pixel_bytes
     return Buffer(Role.ROLLING_BUFFER, tensor, nbytes, column_windows=windows)
 

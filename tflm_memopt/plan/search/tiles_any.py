@@ -55,7 +55,7 @@ def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget 
     alike = all(made.get(t, rows) == rows for op in ops for t, rows in op.seen())
     sinks = [op for op in ops if chain.outlives(op.output, group.last)]
     small = all(op.window.kernel_h * op.window.kernel_w <= MAX_TAPS for op in _running(ops, group))
-    tileable = all(op.tileable for op in ops)
+    tileable = all(op.tileable and not op.message for op in ops)
     if pushed or not (alike and small and tileable and settings.cache) or sinks != [ops[-1]]:
         return
     driver = next((i for i, s in enumerate(group.stages) if s.iterative), len(ops) - 1)

@@ -84,17 +84,17 @@ class Search:
     def groups(self) -> Mapping[int, Sequence[Label]]:
         """Return the best groups by their first operator, for all stripe heights of the last operator."""
         found: dict[int, list[Label]] = defaultdict(list)
-        height = self.chain.ops[self.last - 1].writes.h
-        whole = {height} if self._is_pair(self.last - 1) else set[int]()
-        for rows in whole.union(heights(height, self.settings)):
+        op = self.chain.ops[self.last - 1]
+        whole = {op.writes.h} if self._is_pair(self.last - 1) else set[int]()
+        for rows in {1} if op.sends else whole.union(heights(op.writes.h, self.settings)):
             for first, labels in self._groups(rows):
                 found[first] += labels
         return {first: self._front(labels) for first, labels in found.items()}
 
     def _groups(self, rows: int) -> Iterator[tuple[int, Sequence[Label]]]:
-        height = self.chain.ops[self.last - 1].writes.h
+        op = self.chain.ops[self.last - 1]
         states: dict[int, dict[State, list[Label]]] = defaultdict(lambda: defaultdict(list))
-        start = State(rows, rows, rows, 0, -(-height // rows), rows, -1, False, ())
+        start = State(rows, rows, rows, 0, -(-op.writes.h // rows), rows, -1, False, (), by_rows=op.sends)
         states[self.last - 1][start] = [(0, 0, None)]
         for position in range(self.last - 1, -1, -1):
             for state, labels in states.pop(position, {}).items():
@@ -138,7 +138,7 @@ class Search:
 
     def _demands(self, position: int, state: State) -> Iterator[Demand]:
         op = self.chain.ops[position]
-        if not op.tileable or state.rows > op.writes.h + MOST_OUTSIDE:
+        if not op.tileable or state.rows > op.writes.h + MOST_OUTSIDE or (op.message and not state.by_rows):
             return
         if op.writes.h * op.writes.w > MOST_TILES * self.settings.tile:
             return
@@ -158,6 +158,7 @@ class Search:
     def _plain_demand(self, position: int, state: State) -> Demand:
         op = self.chain.ops[position]
         w, k = op.window, self.links.main[position]
+        window = self._by_window(op, k, state.rows)
         height, stripes = op.writes.h, (state.first, state.stop)
         made = count_rows(height, state.rows, state.end, state.advance, stripes).total
         others = tuple(
@@ -176,7 +177,7 @@ class Search:
             end=w.reach_h(state.end) - w.pad_top,
             advance=state.advance * w.stride_h,
             stripes=stripes,
-            readers=(self._by_window(op, k, state.rows),),
+            readers=(_whole_rows(window, op.reads[k].w) if op.message else window,),
             skips=others + skips,
         )
         return self._with_skips(demand)
@@ -329,6 +330,7 @@ class Search:
         if not self.links.linked[position]:
             return
         read = self.chain.ops[position].reads[self.links.main[position]]
+        received = self.chain.ops[position - 1].receives
         rows, end, advance, stripes = demand.rows, demand.end, demand.advance, demand.stripes
 
         def supply(rows: int, first: int, stop: int) -> State:
@@ -341,12 +343,13 @@ class Search:
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)
             made = supply(advance, first, stop)
-            yield cached_pixels((read.h, read.w), rows, advance, end, demand.readers) * read.c, made
-            if self._is_pushed(position - 1):
-                whole = tuple(r._replace(columns=Columns(*[read.w] * 4)) for r in demand.readers)
+            if not received:
+                yield cached_pixels((read.h, read.w), rows, advance, end, demand.readers) * read.c, made
+            if advance == 1 if received else self._is_pushed(position - 1):
+                whole = tuple(_whole_rows(r, read.w) for r in demand.readers)
                 pixels = cached_pixels((read.h, read.w), rows, advance, end, whole)
                 yield pixels * read.c, made._replace(by_rows=True)
-        if rows > advance and (self.settings.recompute or stripes[1] - stripes[0] == 1):
+        if rows > advance and not received and (self.settings.recompute or stripes[1] - stripes[0] == 1):
             present = count_rows(read.h, rows, end, advance, stripes).present
             pixels = recomputed_pixels(read.w, rows, present, demand.readers)
             yield pixels * read.c, supply(rows, *stripes)
@@ -406,6 +409,8 @@ class Search:
         position = demand.visit.position
         read = self.chain.ops[position].reads[self.links.main[position]]
         columns = max(r.columns.last for r in demand.readers)
+        if self.chain.ops[position].receives:
+            return Flow(0, read.w, read.c, 0, 0, columns)
         flow = Flow(read.h, read.w, read.c, demand.advance, demand.end - demand.rows, columns)
         if self._counts(self.links.tensor(self.chain, position)):
             return flow
@@ -427,6 +432,11 @@ class Search:
             others = (t for t in self.chain.alive[position] if t != main and self._counts(t))
             self.across[position] = self.chain.across + sum(self.links.sizes[t] for t in others)
         return self.across[position]
+
+
+def _whole_rows(reader: Reader, width: int) -> Reader:
+    """Return the reader if a message sends or receives the tensor, which keeps whole rows."""
+    return reader._replace(columns=Columns(*[width] * 4))
 
 
 def _pointwise(op: RowOp) -> bool:
