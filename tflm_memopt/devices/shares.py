@@ -415,8 +415,8 @@ class _Sharer(Tiles):
     # --- tensors
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
-        """Return the operator with only those input rows that its window reaches, so that a receiver waits for no other
-        rows.
+        """Return the operator with only those input rows that windows on these devices reach, so that a receiver waits
+        for no other rows. Operators that read the same tensor get the same rows, so that these are sent once.
 
         If a stride leaves rows at the end unread, padding at the end is removed. readers: devices that read all these
         rows.
@@ -427,13 +427,23 @@ class _Sharer(Tiles):
         # no other device holds or reads pieces, so nothing is sent
         if len(readers | {p.device for p in self.pieces[t]}) == 1:
             return op
-        read = along(self.graph, op)[0].reads(0, self.tensors[op.outputs[0]].shape[ROWS_AXIS])[1]
+        read = max(self._rows_read(other, t) for other in self.graph.consumers(t) if self._runs_on(other, readers))
         if read >= self.tensors[t].shape[ROWS_AXIS]:
             return op
         if (t, read) not in self.reached:
             self.reached[t, read] = self._like_part(t, ROWS_AXIS, read)
             self.pieces[self.reached[t, read]] = [*self._up_to(t, read)]
         return replace(op, inputs=(self.reached[t, read], *op.inputs[1:]))
+
+    def _runs_on(self, op: Op, devices: Set[int]) -> bool:
+        return self.shardings[op.index] is not DeviceSharding.WHOLE or self.at.get(op.index, 0) in devices
+
+    def _rows_read(self, op: Op, t: TensorId) -> int:
+        """Return the end of the rows of a tensor that an operator reads."""
+        by_rows = self.shardings[op.index] in (DeviceSharding.ROWS, DeviceSharding.OVERLAP)
+        if op.type not in WINDOWS or by_rows or op.inputs[0] != t:
+            return self.tensors[t].shape[ROWS_AXIS]
+        return along(self.graph, op)[0].reads(0, self.tensors[op.outputs[0]].shape[ROWS_AXIS])[1]
 
     def _up_to(self, tensor: TensorId, read: int) -> Iterator[Piece]:
         """Yield the pieces of a tensor's first `read` rows."""

@@ -121,7 +121,7 @@ def arranged(
     """Yield networks in stages, until no remaining one is estimated to cost less than `best` and those before.
 
     Planned arenas replace the estimates. While no split needs less RAM than a single device, every second arrangement
-    is chosen by its arena, even if its weights are uneven.
+    is chosen by its arena, even if its weights are uneven, and has whole layers only.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, crossing = _heavy(graph, devices), _crossing(graph)
@@ -142,9 +142,10 @@ def arranged(
         promising = [one for one in partials if one.ends not in tried and one.cost < best]
         if not promising:
             return
-        least = min(promising, key=_order if best.exceeds_alone and number % 2 else None)
+        by_ram = best.exceeds_alone and number % 2
+        least = min(promising, key=_order if by_ram else None)
         tried.add(least.ends)
-        stages = _stages(graph, [cuts[end].position for end in least.ends], heavy)
+        stages = _stages(graph, [cuts[end].position for end in least.ends], frozenset() if by_ram else heavy)
         with suppress(MemoptError):  # a tensor of this arrangement cannot be sent
             made = network.converted(stages.shardings, devices, at=stages.at)
             for ends, device in zip(pairwise(least.ends), made.report.devices[1:], strict=True):

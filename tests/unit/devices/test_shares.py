@@ -94,3 +94,15 @@ def test_rows_that_no_window_reaches_are_not_sent(last: DeviceSharding, heights:
     strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
     how = dict(zip((op.index for op in strided.ops), (DeviceSharding.CHANNELS, last), strict=True))
     assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).messages) == heights
+
+
+def test_a_tensor_with_two_readers_is_sent_once() -> None:
+    """A convolution of a residual block reads all rows, its shortcut only those under a stride of 2."""
+    net = Net()
+    x = net.conv2d(net.input((1, 8, 8, 2)), 6)
+    y = net.add(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2)), net.conv2d(x, 6, stride=(2, 2)))
+    graph = read(net.model(y)).graph
+    how = {op.index: DeviceSharding.WHOLE for op in graph.ops}
+    at = {op.index: int(op.index > 0) for op in graph.ops}
+    heights = [c.tensor.shape[1] for c in share(graph, how, 2, 0, at=at).messages]
+    assert heights == [8, 4]
