@@ -39,6 +39,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_at_once(op) > 1 && values > TMO_PACKED_TILE)) return false;
+  if (tmo_makes_two_rows(op) && (o->out->width != TMO_FIVE_PIXELS || values > TMO_FIVE_VALUES)) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
   if (!tmo_has_weights(c, op, tmo_times(at_once * values, channel_groups), 4)) return false;
   return check_scales(c, op->scales, channel_groups, words, at_once, dsp);
@@ -49,7 +50,7 @@ static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   const bool dsp = is_dsp(op);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = dsp ? 4 : 16, channels = o->in->channels;
   const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* words of a group */
-  if (tmo_at_once(op) > TMO_PACKED_PIXELS) return false;
+  if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_makes_two_rows(op) && !tmo_dsp_has_3x3(op, o->out->width))) return false;
   const bool deep = channels >= at_once || (!dsp && tmo_mve_has_nine(op) && channels % 4 == 0);
   if (op->kind != TMO_OP_DEPTHWISE || channels != o->out->channels || !deep || taps > TMO_PACKED_TAPS) return false;
   return check_scales(c, op->weights, ceil_div(channels, at_once), words, at_once, dsp);

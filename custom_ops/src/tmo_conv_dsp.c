@@ -237,7 +237,7 @@ static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint3
     if (five || tmo_has_part(TMO_PART_DSP_PAIRS_2)) tmo_dsp_widen_2(from, step, tile, bytes);
   } else if (pixels == 3) {
     if (five || tmo_has_part(TMO_PART_DSP_PAIRS_3)) tmo_dsp_widen_3(from, step, tile, bytes);
-  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_4)) {
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_4) || tmo_has_part(TMO_PART_TWO_ROWS)) {
     tmo_dsp_widen_4(from, step, tile, bytes);
   }
 }
@@ -300,11 +300,32 @@ TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
+/* Returns the columns whose windows have all taps in adjacent columns. */
+static tmo_run_of_columns complete_columns(const tmo_kernel *k, const tmo_window *rows) {
+  tmo_run_of_columns inside = tmo_inside(k);
+  if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;
+  return inside;
+}
+
+/* Gathers the windows of n pixels from column x on. */
+static void gather_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
+  const tmo_op *op = k->op;
+  if (x >= inside.first && x + n <= inside.first + inside.count) {
+    gather_inside(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, n);
+  } else if (tmo_has_part(TMO_PART_DSP_CLIPPED) && n == TMO_PACKED_PIXELS && k->in_channels % 4 == 0) {
+    gather_four(k, rows, x);
+  } else {
+    for (uint32_t p = 0; p < n; ++p) {
+      const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
+      tmo_conv_dsp_gather(k, &window, p, n);
+    }
+  }
+}
+
 void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {
   const tmo_op *op = k->op;
   const uint32_t values = tmo_packed_values(op, k->in_channels);
-  tmo_run_of_columns inside = tmo_inside(k);
-  if (op->dilation_w > 1 || rows->count < op->kernel_h) inside.count = 0;
+  const tmo_run_of_columns inside = complete_columns(k, rows);
   const bool wide = op->kernel_w * k->in_channels >= 4; /* tmo_dsp_widen_4 requires at least 4 bytes */
   const uint32_t end = columns->end, most = columns->most, step = columns->step;
   int8_t *out = columns->out;
@@ -320,22 +341,55 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
       n *= channel_groups;
       continue;
     }
-    if (x >= inside.first && x + n <= inside.first + inside.count) {
-      gather_inside(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, n);
-    } else if (tmo_has_part(TMO_PART_DSP_CLIPPED) && n == TMO_PACKED_PIXELS && k->in_channels % 4 == 0) {
-      gather_four(k, rows, x);
-    } else {
-      for (uint32_t p = 0; p < n; ++p) {
-        const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
-        tmo_conv_dsp_gather(k, &window, p, n);
-      }
-    }
+    gather_columns(k, rows, inside, x, n);
     if (columns->outs != NULL) {
       tmo_conv_dsp_scatter(k, n, columns->outs + (x - columns->first));
     } else {
       tmo_conv_dsp_multiply(k, n, out, step);
     }
   }
+}
+
+/* Gathers the last pixels of two rows into one tile. */
+static void gather_last(const tmo_kernel *k, const tmo_window *rows, bool complete) {
+  const tmo_op *op = k->op;
+  const uint32_t x = k->out_width - 1u, bytes = op->kernel_w * k->in_channels, offset = (x * op->stride_w - op->pad_left) * k->in_channels;
+  if (complete && bytes >= 4) {
+    int16_t *to = (int16_t *)k->scratch;
+    for (uint32_t r = 0; r < op->kernel_h; ++r) {
+      const int8_t *const from = rows[0].pixels[r] + offset;
+      to = tmo_dsp_widen_2(from, (uint32_t)(rows[1].pixels[r] + offset - from), to, bytes);
+    }
+    return;
+  }
+  for (uint32_t i = 0; i < 2; ++i) {
+    const tmo_window window = tmo_column(k, &rows[i], (uint16_t)x);
+    tmo_conv_dsp_gather(k, &window, i, 2);
+  }
+}
+
+void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs) {
+  if (!tmo_has_part(TMO_PART_TWO_ROWS)) return;
+  const tmo_op *op = k->op;
+  const uint32_t values = tmo_packed_values(op, k->in_channels), channels = k->out_channels, pairs = channels / 2;
+  const int16_t *const tile = (const int16_t *)k->scratch;
+  const int32_t apart = (int32_t)(outs[1] - outs[0]);
+  tmo_kernel part = *k;
+  bool complete = true;
+  for (uint32_t i = 0; i < 2; ++i) {
+    const tmo_run_of_columns inside = complete_columns(k, &rows[i]);
+    gather_columns(&part, &rows[i], inside, 0, TMO_PACKED_PIXELS);
+    part.scratch = (int16_t *)part.scratch + TMO_PACKED_PIXELS * values;
+    complete &= k->out_width <= inside.first + inside.count && k->out_width > inside.first;
+  }
+  gather_last(&part, rows, complete);
+  if (pairs > 0) tmo_dsp_pairs_rows(tile, k->weights, k->bias, outs[0], values, pairs, channels, apart);
+  if (channels % 2 != 0) {
+    int8_t last[4 * TMO_FIVE_PIXELS];
+    tmo_dsp_pairs_rows(tile, k->weights + (size_t)2 * pairs * values, k->bias + TMO_PACKED_SCALES * pairs, last, values, 1, 2, 2 * TMO_FIVE_PIXELS);
+    for (uint32_t p = 0; p < 2 * TMO_FIVE_PIXELS; ++p) outs[p / TMO_FIVE_PIXELS][p % TMO_FIVE_PIXELS * channels + 2 * pairs] = last[2 * p];
+  }
+  for (uint32_t i = 0; i < 2; ++i) tmo_packed_clamp(op, outs[i], TMO_FIVE_PIXELS * channels);
 }
 
 void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
@@ -352,7 +406,7 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 static int16_t *widen_pixels(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes, uint32_t pixels) {
   for (uint32_t p = 0; p < pixels; ++p) {
     const column c = {tile + 2 * p, 2 * pixels};
-    put(&c, 0, from + p * step, bytes);
+    put(&c, 0, from + (int32_t)(p * step), bytes);
   }
   return tile + (bytes + 3) / 4 * 4 * pixels;
 }
@@ -360,6 +414,14 @@ static int16_t *widen_pixels(const int8_t *from, uint32_t step, int16_t *tile, u
 int16_t *tmo_dsp_widen_2(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes) { return widen_pixels(from, step, tile, bytes, 2); }
 int16_t *tmo_dsp_widen_3(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes) { return widen_pixels(from, step, tile, bytes, 3); }
 int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes) { return widen_pixels(from, step, tile, bytes, 4); }
+
+void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
+                        uint32_t step, int32_t apart) {
+  const uint32_t four = TMO_PACKED_PIXELS * values;
+  tmo_dsp_pairs_in_c(TMO_PACKED_PIXELS, tile, weights, scales, out, values, pairs, (int32_t)step);
+  tmo_dsp_pairs_in_c(TMO_PACKED_PIXELS, tile + four, weights, scales, out + apart, values, pairs, (int32_t)step);
+  tmo_dsp_pairs_in_c(2, tile + 2 * four, weights, scales, out + TMO_PACKED_PIXELS * step, values, pairs, apart);
+}
 
 void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes) {
   for (uint32_t i = 0; i < bytes; i += 4, tile += 4 * TMO_PACKED_PIXELS) {

@@ -251,15 +251,8 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
 
 enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 }; /* maximum number of runs in one call of the core, and number of columns under a block */
 
-/* Whether the core for 3x3 taps computes the row. A block takes as long as at least four single pixels. */
-static bool has_3x3(const tmo_kernel *k) {
-  const tmo_op *op = k->op;
-  const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
-  return fits && k->out_width >= TMO_BLOCK_PIXELS - 1 && k->out_width != TMO_BLOCK_PIXELS + 1;
-}
-
 /* Lists the columns from input column `start` on, which may be outside the row. */
-static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
+TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
   const int8_t *const zero = zero_of(k);
   const uint32_t channels = k->in_channels;
   for (uint32_t ky = 0; ky < 3; ++ky) {
@@ -271,17 +264,17 @@ static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t s
   }
 }
 
-/* Computes a row of 3x3 taps. Adjacent blocks whose columns are all inside the input form a run. */
-TMO_OWN_FRAME static void dsp_3x3_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+/* Computes rows of 3x3 taps. Adjacent blocks whose columns are all inside the input form a run. */
+TMO_OWN_FRAME static void dsp_3x3_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs, uint32_t n_rows) {
   const uint32_t channels = k->out_channels;
-  int8_t *const first = out;
   tmo_dsp_blocks runs[BLOCK_RUNS];
-  for (uint32_t x = 0; x < k->out_width;) {
-    const uint32_t before = x;
-    uint32_t n = 0;
-    for (; n < BLOCK_RUNS && x < k->out_width; ++n) {
+  uint32_t n = 0;
+  fill_zero(k);
+  for (const tmo_window *const end = rows + n_rows; rows != end; ++rows, ++outs) {
+    for (uint32_t x = 0; x < k->out_width;) {
       tmo_dsp_blocks *const run = &runs[n];
       const uint32_t start = x - k->op->pad_left, left = k->out_width - x;
+      run->out = *outs + x * channels;
       run->outputs = left < TMO_BLOCK_PIXELS ? left : TMO_BLOCK_PIXELS;
       run->blocks = 1;
       if (rows->count == 3 && left >= TMO_BLOCK_PIXELS && start < k->in_width && k->in_width - start >= COLUMNS) {
@@ -290,17 +283,28 @@ TMO_OWN_FRAME static void dsp_3x3_row(const tmo_kernel *k, const tmo_window *row
       }
       list_columns(k, rows, start, run);
       x += run->blocks * run->outputs;
+      if (++n < BLOCK_RUNS && (x < k->out_width || rows + 1 != end)) continue;
+      tmo_dsp_3x3(runs, runs + n, k->weights, channels);
+      for (; n > 0; --n) tmo_packed_clamp(k->op, runs[n - 1].out, runs[n - 1].blocks * runs[n - 1].outputs * channels);
     }
-    tmo_dsp_3x3(runs, runs + n, k->weights, out, channels);
-    out += (x - before) * channels;
   }
-  tmo_packed_clamp(k->op, first, k->out_width * channels);
+}
+
+void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs) {
+  if (!tmo_has_part(TMO_PART_TWO_ROWS)) return;
+  dsp_3x3_rows(k, rows, outs, 2);
 }
 #endif
 
 void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
 #if TMO_RUNS_ESP
   if (tmo_is_packed_as(k->op, TMO_PACKING_ESP_DEPTHWISE) && tmo_depthwise_esp_row(k, rows, out)) return;
+#endif
+#if TMO_RUNS_DSP
+  if (tmo_has_part(TMO_PART_DSP_3X3) && tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && tmo_dsp_has_3x3(k->op, k->out_width)) {
+    dsp_3x3_rows(k, rows, &out, 1);
+    return;
+  }
 #endif
   fill_zero(k);
 #if TMO_RUNS_MVE
@@ -310,10 +314,6 @@ void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_
   }
 #endif
 #if TMO_RUNS_DSP
-  if (tmo_has_part(TMO_PART_DSP_3X3) && tmo_is_packed_as(k->op, TMO_PACKING_DSP_DEPTHWISE) && has_3x3(k)) {
-    dsp_3x3_row(k, rows, out);
-    return;
-  }
   if (tmo_has_nine_taps(k->op)) {
     dsp_nine_row(k, rows, out);
     return;
@@ -339,8 +339,9 @@ void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t 
   for (; runs != end; ++runs) tmo_dsp_depthwise(runs->taps, constants, runs->out, runs->pixels, 3, channels, step);
 }
 
-void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, int8_t *out, uint32_t channels) {
+void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels) {
   for (; runs != end; ++runs) {
+    int8_t *out = runs->out;
     for (uint32_t pixel = 0; pixel < runs->blocks * runs->outputs; ++pixel, out += channels) {
       const int8_t *taps[9];
       const uint32_t block = pixel / runs->outputs, first = pixel % runs->outputs;

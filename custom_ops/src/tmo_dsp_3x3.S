@@ -19,19 +19,17 @@
     .equ RECORDS, 4 * RECORD
 
     .equ NEXT, RECORDS            /* next constants */
-    .equ FIRST, RECORDS + 4       /* output of the first pixel */
+    .equ CHANNELS, RECORDS + 4
     .equ RUNS, RECORDS + 8
     .equ END, RECORDS + 12        /* of the runs */
     .equ CHANNEL, RECORDS + 16    /* first of the four channels */
-    .equ OUT, RECORDS + 20        /* output of the next run's first pixel */
-    .equ BLOCKS, RECORDS + 24     /* blocks that are left in the run */
-    .equ ENTRY, RECORDS + 28      /* where the block's last output is scaled */
-    .equ ADVANCE, RECORDS + 32    /* bytes from block to block */
-    .equ LAST, RECORDS + 36       /* output of the block's last pixel */
-    .equ LIST, RECORDS + 40       /* addresses of the columns */
-    .equ OFFSET, RECORDS + 44     /* bytes from them to the block */
-    .equ FRAME, RECORDS + 48
-    .equ CHANNELS, FRAME + 36
+    .equ BLOCKS, RECORDS + 20     /* blocks that are left in the run */
+    .equ ENTRY, RECORDS + 24      /* where the block's last output is scaled */
+    .equ ADVANCE, RECORDS + 28    /* bytes from block to block */
+    .equ LAST, RECORDS + 32       /* output of the block's last pixel */
+    .equ LIST, RECORDS + 36       /* addresses of the columns */
+    .equ OFFSET, RECORDS + 40     /* bytes from them to the block */
+    .equ FRAME, RECORDS + 44
 
     .equ COLUMNS_BYTES, 96        /* 24 addresses */
 
@@ -118,8 +116,6 @@ tmo_dsp_3x3:
     strd  r2, r3, [sp, #NEXT]
     mov   r5, #0
 1:  str   r5, [sp, #CHANNEL]  /* the next four channels: their constants go to the records */
-    add   r3, r3, r5
-    str   r3, [sp, #OUT]
     ldr   r12, [sp, #NEXT]
     ldmia r12!, {r0-r3}
     str   r0, [sp]
@@ -155,9 +151,8 @@ tmo_dsp_3x3:
     STORE_SCALES 3, r3, r4, r5
     str   r12, [sp, #NEXT]
     ldr   lr, [sp, #RUNS]
-2:  ldmia lr!, {r0, r1}       /* the next run: blocks, and outputs of each */
+2:  ldmia lr!, {r0, r1, r4}   /* the next run: blocks, outputs of each, and the first output */
     ldr   r6, [sp, #CHANNELS]
-    ldr   r4, [sp, #OUT]
     ldr   r10, [sp, #CHANNEL]
     rsb   r2, r1, #6
     mov   r3, #OUTPUT_BYTES
@@ -166,9 +161,9 @@ tmo_dsp_3x3:
     orr   r5, r5, #1
     mul   r7, r1, r6
     sub   r8, r7, r6
+    add   r4, r4, r10
     add   r8, r8, r4
-    mla   r4, r7, r0, r4
-    strd  r4, r0, [sp, #OUT]
+    str   r0, [sp, #BLOCKS]
     strd  r5, r7, [sp, #ENTRY]
     str   r8, [sp, #LAST]
 3:  strd  lr, r10, [sp, #LIST] /* the next block */
@@ -231,7 +226,6 @@ tmo_dsp_3x3:
     bne   2b
     ldr   r4, [sp, #CHANNELS]
     ldr   r5, [sp, #CHANNEL]
-    ldr   r3, [sp, #FIRST]
     sub   r4, r4, #4
     cmp   r5, r4
     beq   7f

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of packed convolutions for Armv7E-M's DSP extension: tmo_dsp_pairs_1 .. _5 of tmo/packed.h, bit for bit their twins in C.
+/* The core of packed convolutions for Armv7E-M's DSP extension: tmo_dsp_pairs_1 .. _5 and tmo_dsp_pairs_rows of tmo/packed.h, bit for bit their
+ * twins in C.
  *
  * A weight word holds 256 * B + A for two values and the two channels of a pair. SXTB16 yields the A of both; SMLAD with the word itself
  * adds up 256 * B + A. So one load and one SXTB16 serve two channels and all pixels. Of the sums, A is one, B the difference over 256.
@@ -139,19 +140,9 @@
     asrs  \all, \all, #8
 .endm
 
-/* Outputs of a pair for `pixels` pixels, of which `before` pixels were computed before by the same weights. `more` pixels follow. `end` has the end of
- * the tile. */
-.macro GROUP pixels, before, more, end
-  .if \before
-    ldr   r7, [sp, #VALUES]
-    ldr   r8, [sp, #SCALES]
-    ldr   lr, [sp, #END]
-    sub   r12, r12, r7, lsl #1
-    ldrd  r0, r4, [r8, #-8]
-  .else
-    ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
-    str   r8, [sp, #SCALES]
-  .endif
+/* Outputs of a pair for `pixels` pixels, from its biases in r0 and r4. first: whether its tile is the first one. `end` has the end of the tile. eights:
+ * how often a loop multiplies eight values. */
+.macro OUTPUTS_OF pixels, first, end, eights=2
   .if \pixels > 1
     mov   r1, r0
     mov   r5, r4
@@ -164,7 +155,7 @@
     mov   r3, r0
     mov   r7, r4
   .endif
-  .if \before == 0
+  .if \first
     ldr   lr, [sp, #TILE]
   .endif
   .if \pixels < 4
@@ -178,6 +169,9 @@
     EIGHT_OF 1
    .endr
 4:
+  .elseif \eights == 1
+    .balign 4
+2:  EIGHT_OF \pixels
   .else
     ldr   r8, [sp, #VALUES]
     tst   r8, #8
@@ -216,6 +210,22 @@
   .if \pixels > 3
     bfi   r3, r7, #8, #8
   .endif
+.endm
+
+/* Outputs of a pair for `pixels` pixels, of which `before` pixels were computed before by the same weights. `more` pixels follow. `end` has the end of
+ * the tile. */
+.macro GROUP pixels, before, more, end
+  .if \before
+    ldr   r7, [sp, #VALUES]
+    ldr   r8, [sp, #SCALES]
+    ldr   lr, [sp, #END]
+    sub   r12, r12, r7, lsl #1
+    ldrd  r0, r4, [r8, #-8]
+  .else
+    ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
+    str   r8, [sp, #SCALES]
+  .endif
+    OUTPUTS_OF \pixels, (\before == 0), \end
     ldr   r4, [sp, #OUT]
   .if \pixels > 1
     ldr   r5, [sp, #STEP]
@@ -305,6 +315,77 @@
     pop   {r4-r11, pc}
     .size \name, . - \name
 .endm
+
+/* tmo_dsp_pairs_rows of tmo/packed.h. END is the end of either tile of four pixels. Two eights in the loop of the last pixels would not fit into the
+ * 1 KB of instruction cache that many boards have. */
+    .equ LAST_END, 20
+    .equ FIRST_END, 24
+    .equ APART, FRAME + 48
+    .section .text.tmo_dsp_pairs_rows, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_pairs_rows
+    .type tmo_dsp_pairs_rows, %function
+    .thumb_func
+tmo_dsp_pairs_rows:
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    str   r0, [sp, #TILE]
+    strd  r2, r3, [sp, #SCALES]
+    mov   r8, r2
+    mov   r12, r1
+    ldr   r4, [sp, #VALUES]
+    add   r5, r0, r4, lsl #3
+    str   r5, [sp, #FIRST_END]
+    add   r6, r5, r4, lsl #3
+    strd  r5, r6, [sp, #END]
+    add   r6, r6, r4, lsl #2
+    str   r6, [sp, #LAST_END]
+1:  ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
+    str   r8, [sp, #SCALES]
+    ldr   lr, [sp, #TILE]
+6:  OUTPUTS_OF 4, 0, END
+    ldr   r4, [sp, #OUT]
+    ldr   r5, [sp, #STEP]
+    ldrd  r6, r7, [sp, #END]
+    strh  r0, [r4]
+    strh  r1, [r4, r5]
+    strh  r2, [r4, r5, lsl #1]
+    add   r5, r5, r5, lsl #1
+    strh  r3, [r4, r5]
+    ldr   r8, [sp, #SCALES]
+    ldr   r2, [sp, #VALUES]
+    ldr   r3, [sp, #APART]
+    sub   r12, r12, r2, lsl #1
+    cmp   r6, r7
+    beq   5f
+    str   r7, [sp, #END]      /* the second row, by the same weights */
+    add   r4, r4, r3
+    str   r4, [sp, #OUT]
+    mov   lr, r6
+    ldrd  r0, r4, [r8, #-8]
+    b     6b
+5:  ldr   r5, [sp, #FIRST_END]
+    str   r5, [sp, #END]
+    sub   r4, r4, r3
+    adds  r4, #2
+    str   r4, [sp, #OUT]
+    mov   lr, r7
+    ldrd  r0, r4, [r8, #-8]
+    OUTPUTS_OF 2, 0, LAST_END, 1
+    ldr   r4, [sp, #OUT]
+    ldr   r5, [sp, #STEP]
+    ldr   r6, [sp, #APART]
+    ldr   r7, [sp, #PAIRS]
+    subs  r4, #2
+    add   r4, r4, r5, lsl #2
+    strh  r0, [r4]
+    strh  r1, [r4, r6]
+    subs  r7, #1
+    str   r7, [sp, #PAIRS]
+    bne   1b
+    add   sp, #FRAME
+    pop   {r4-r11, pc}
+    .size tmo_dsp_pairs_rows, . - tmo_dsp_pairs_rows
 
     PAIRS_OF tmo_dsp_pairs_1, 1
     PAIRS_OF tmo_dsp_pairs_2, 2

@@ -424,6 +424,44 @@ void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t 
 }
 #endif
 
+#if TMO_RUNS_DSP && !defined(TMO_WITHIN_CORES)
+/* Reads the rows under the windows of run->unit's row and the row before it, each into its half of `pixels`. */
+static TMO_ALWAYS_INLINE void read_two_rows(iteration *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
+  f->run = run;
+  f->kernel.op = op;
+  set_up(f);
+  rows[1] = read_rows(f, pixels + room);
+  outs[1] = output_pixel(f, run->unit.row, 0);
+  --run->unit.row;
+  rows[0] = read_rows(f, pixels);
+  outs[0] = output_pixel(f, run->unit.row, 0);
+}
+
+TMO_OWN_FRAME static void convolve_two_rows(tmo_run_state *run, const tmo_op *op) {
+  enum { ROOM = TMO_FIVE_VALUES / 4 }; /* each row of a window takes at least four values */
+  const int8_t *pixels[2 * ROOM];
+  tmo_window rows[2];
+  int8_t *outs[2];
+  iteration f;
+  read_two_rows(&f, run, op, pixels, ROOM, rows, outs);
+  tmo_conv_dsp_two_rows(&f.kernel, rows, outs);
+}
+
+void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op) {
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) {
+    convolve_two_rows(run, op);
+    return;
+  }
+  enum { ROWS = 3 };
+  const int8_t *pixels[2 * ROWS];
+  tmo_window rows[2];
+  int8_t *outs[2];
+  iteration f;
+  read_two_rows(&f, run, op, pixels, ROWS, rows, outs);
+  tmo_depthwise_two_rows(&f.kernel, rows, outs);
+}
+#endif
+
 tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
   iteration f; /* set_up() sets only the fields that kernels of this kind read */
   f.run = run;

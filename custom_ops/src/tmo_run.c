@@ -292,6 +292,17 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
 }
 #endif
 
+#if TMO_RUNS_DSP
+/* Runs the next two iterations of a packed operator, whose codes follow each other, in one call. Returns false if a counter is damaged.
+ * run->at stays at the last code. */
+static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters) {
+  const uint32_t number = *run->at++;
+  if (!count_next(run, nest, counters, number, false) || !count_next(run, nest, counters, number, false)) return false;
+  tmo_iterate_two_rows(run, nest->op);
+  return true;
+}
+#endif
+
 /* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. The program
  * must have no messages and get no rows during a run. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
@@ -311,8 +322,15 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
 #if TMO_RUNS_PACKED
     const uint8_t code = run->at[1];
     const bool several = op->packing != TMO_PACKING_NONE && is_tiled && most > 1 && (code == TMO_LOOP_END ? run->depth > 0 : code == number);
-    const uint32_t at_once = several ? iterate_several(run, most) : 0;
+    uint32_t at_once = several ? iterate_several(run, most) : 0;
     if (at_once > most) return TMO_ERROR_ITERATIONS;
+#if TMO_RUNS_DSP
+    if (!is_tiled && most > 1 && code == number && tmo_makes_two_rows(op)) {
+      const tmo_nest nest = {op, tmo_iterated(program, op), group->stripes};
+      if (!iterate_two_rows(run, &nest, counters)) return TMO_ERROR_ITERATIONS;
+      at_once = 2;
+    }
+#endif
 #else
     const uint32_t at_once = 0;
 #endif

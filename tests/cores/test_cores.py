@@ -14,8 +14,10 @@ from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import CORES, Core, missing_tools, with_listed_parts
 from cores.draws import DRAWS, converted_cases, program_case
 from models import Net
+from property.oracle import convert
 
 import tflm_memopt
+from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.format.codes import Part
 from tflm_memopt.lower.parts import parts
 from tflm_memopt.lower.serialise import unpack
@@ -41,6 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_listed_parts_are_enough: LISTED,
             test_convolutions_with_wide_tiles: DSP,
             test_the_last_five_pixels_of_rows: DSP,
+            test_two_rows_at_once: DSP,
             test_depthwise_rows: DSP,
             test_a_wrong_byte_is_seen: QUICK,
         }
@@ -123,7 +126,7 @@ def test_convolutions_with_wide_tiles(core: Core) -> None:
 def test_the_last_five_pixels_of_rows(core: Core) -> None:
     """Compare convolutions of a row's last five pixels, at borders and inside, with odd channels and values."""
     net = Net(7)
-    y = net.conv2d(net.input((1, 6, 9, 8)), 15, kernel=(1, 1))
+    y = net.conv2d(net.input((1, 12, 9, 8)), 15, kernel=(1, 1))
     y = net.conv2d(y, 8, kernel=(2, 3))
     model = net.model(net.conv2d(y, 13, kernel=(3, 3), stride=(1, 2)))
     fewest = tflm_memopt.explore(model, cost="instructions", target=core.target).points[0].instructions
@@ -132,6 +135,25 @@ def test_the_last_five_pixels_of_rows(core: Core) -> None:
     assert parts(unpack(region.program)) >> Part.DSP_PAIRS_5 & 1
     (outcome,) = run(core, model_cases(found.model))
     assert outcome.right
+
+
+def test_two_rows_at_once(core: Core) -> None:
+    """Compare kernels that compute two rows, at borders and inside, with odd rows, channels and steps."""
+    cases = []
+    for rows, channels in ((6, 8), (7, 13), (2, 4)):
+        net = Net(rows)
+        y = net.conv2d(net.input((1, 2 * rows, 10, 1)), channels, kernel=(10, 4), stride=(2, 2))
+        y = net.conv2d(net.depthwise_conv2d(y, kernel=(3, 3)), 8, kernel=(1, 1))
+        y = net.conv2d(net.depthwise_conv2d(y, kernel=(3, 3)), channels, kernel=(2, 3))
+        y = net.depthwise_conv2d(net.conv2d(y, 12, kernel=(1, 1), activation="RELU6"), kernel=(3, 3))
+        options = ConversionOptions(target=core.target, tiles=None, wide=True, two_rows=True, reverse=False)
+        converted = convert(net.model(y), options)
+        assert converted is not None
+        (region,) = regions(read(converted[0]))
+        assert parts(unpack(region.program)) >> Part.TWO_ROWS & 1
+        cases += model_cases(converted[0])
+    assert all(outcome.right and outcome.stack <= core.most_stack for outcome in run(core, cases))
+    assert all(outcome.right for outcome in run(with_listed_parts(core), cases))
 
 
 def test_depthwise_rows(core: Core) -> None:

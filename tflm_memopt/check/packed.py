@@ -48,7 +48,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     if helium:
         return _most(values, min(2, columns))
     if stage.at_once > 1:
-        return 2 * values * stage.at_once
+        return 2 * values * columns * stage.at_once
     most = 4 if op.param == 1 else _most(2 * values, 4) // (2 * values)
     if op.param == 1 and values <= 96 and columns > 4 and columns % 4 == 1:  # the last five columns of a row
         return 2 * values * 5

@@ -15,7 +15,7 @@ from tflm_memopt.check.source import SourceReplay
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import Packing
-from tflm_memopt.ops.rowop import Rows
+from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.plan import Buffer, Role
 
 
@@ -158,13 +158,29 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     if stage.at_once == 1:
         return
     nine = op.packing is Packing.DSP_DEPTHWISE and op.window.kernel_h * op.window.kernel_w == 9
-    single = step.tiled and step.tile == 1 and step.nest.channel_groups == 1 and not stage.iterative
-    if not single or not (nine or op.packing is Packing.DSP_CONV) or not 1 < stage.at_once <= 4:
+    single = step.tiled and step.tile == 1 and step.nest.channel_groups == 1
+    rows = not step.tiled and stage.at_once == 2 and (_has_blocks(op) if nine else _has_five(op))
+    kind = nine or op.packing is Packing.DSP_CONV
+    if not (single or rows) or not kind or stage.iterative or not 1 < stage.at_once <= 4:
         raise PlanError(f"operator {stage.op} cannot compute {stage.at_once} iterations at once")
     if nine:
         (a, start_a), (b, start_b) = (_buffer(arena, tensor) for tensor in (op.inputs[0], op.output))
         if start_a < start_b + b.nbytes and start_b < start_a + a.nbytes:
             raise PlanError(f"operator {stage.op} computes {stage.at_once} iterations at once over its own input")
+
+
+def _has_five(op: RowOp) -> bool:
+    """Return whether rows have five pixels of up to 96 values, so that a kernel computes two rows at once."""
+    row = op.window.kernel_w * op.reads[0].c
+    row += -row % 4
+    return op.writes.w == 5 and op.window.kernel_h * row <= 96
+
+
+def _has_blocks(op: RowOp) -> bool:
+    """Return whether the kernel for blocks of six pixels computes the rows of a depthwise convolution."""
+    w = op.window
+    dense = (w.kernel_h, w.kernel_w, w.stride_w, w.dilation_w) == (3, 3, 1, 1)
+    return dense and op.writes.w > 4 and op.writes.w != 7
 
 
 def _buffer(arena: TaggedArena, tensor: TensorId) -> tuple[Buffer, int]:

@@ -150,6 +150,10 @@ class Conversion:
             return None
         return replace(self, rows=graph, options=replace(self.options, wide=True), known=None)
 
+    def in_two_rows(self) -> Conversion:
+        """Return this conversion with kernels that compute two rows at once. Reversed groups never do."""
+        return replace(self, options=replace(self.options, two_rows=True, reverse=False), known=None)
+
     def low(self) -> Conversion:
         """Return this conversion with few live bytes at every moment, not only at the peak."""
         return replace(self, options=replace(self.options, low=True), known=None)

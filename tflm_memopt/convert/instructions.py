@@ -69,7 +69,7 @@ def costed(converted: Converted, table: Table) -> Costed:
 
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     """Return the tile widths to try: single pixels, a packed kernel's, and whole rows, also with wide tiles, in tiled
-    groups and without them.
+    groups and without them, and two rows at once.
     """
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
@@ -77,8 +77,8 @@ def forms(conversion: Conversion) -> tuple[Conversion, ...]:
     few = MVE_PIXELS if TARGETS[target] is Family.MVE else PACKED_PIXELS
     wider = replace(tiles, tile=max(tiles.tile, few), group_channels=0, tiled_cost=TILED_COST)
     each = [conversion.within(form) for form in dict.fromkeys((tiles, wider, roomy(tiles)))]
-    wide = (each[-1].wide(), conversion.within(None).wide())
-    return (*each, *filter(None, wide))
+    wide, rows = each[-1].wide(), conversion.within(None).wide()
+    return (*each, *filter(None, (wide, rows, rows and rows.in_two_rows())))
 
 
 def narrow(conversion: Conversion) -> tuple[Conversion, ...]:

@@ -220,3 +220,5 @@ class Part(enum.IntEnum):
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
     """Consecutive iterations of one pixel each that are computed at once."""
+    TWO_ROWS = 28
+    """Two consecutive rows that are computed at once."""

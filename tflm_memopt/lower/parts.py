@@ -57,6 +57,8 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
         yield Part.TAPS
     if (at_once := _at_once(op)) > 1:
         yield Part.AT_ONCE
+    if _two_rows(op):
+        yield Part.TWO_ROWS
     if op.packing is Packing.DSP_DEPTHWISE:
         if at_once > 1:
             yield Part.DSP_NINE
@@ -75,6 +77,11 @@ def _at_once(op: ProgramOp) -> int:
     """Return the number of iterations of one pixel each that are computed at once."""
     joins = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
     return op.param if joins and op.tile == 1 and op.param > 1 else 1
+
+
+def _two_rows(op: ProgramOp) -> bool:
+    """Return whether two rows are computed at once."""
+    return op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) and op.tile == 0 and op.param > 1
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
@@ -101,7 +108,7 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> I
     yield from (PAIRS[n - 1] for n in counts)
     if op.tile == 0 and _is_pointwise(op, source, made) and (made.width > 1 or channels % QUAD == 0):
         return
-    if PACKED_PIXELS in counts and channels % QUAD == 0:
+    if (PACKED_PIXELS in counts or _two_rows(op)) and channels % QUAD == 0:
         yield Part.DSP_CLIPPED
     if op.tile > 0 or made.width == 1 or not kernel_choice.pads_rows(op.window, channels):
         yield Part.DSP_GATHER
@@ -109,7 +116,7 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> I
 
 def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
     """Return the numbers of pixels that a convolution computes at once."""
-    wide = op.param == 1
+    wide = op.param == 1 or _two_rows(op)
     if _at_once(op) > 1:
         return set(range(1, op.param + 1))
     if op.tile > 0:

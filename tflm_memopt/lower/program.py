@@ -204,7 +204,7 @@ PARAMETERS: Mapping[str, str] = {
     "beta_bits": "SOFTMAX_F32: bits of the float32 beta.",
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: bits of the float32 scale.",
     "identity": "OWN: identity of the application's kernel.",
-    "at_once": "TMO_PACKING_DSP_*: one-pixel iterations that may run at once; 1: the scratch has room for wide tiles.",
+    "at_once": "TMO_PACKING_DSP_*: pixels or rows that may run at once; 1: the scratch has room for wide tiles.",
 }
 """Name and meaning of the parameter of some kinds."""
 TABLE = {"table": "LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]."}

@@ -12,6 +12,8 @@ from tflm_memopt.format.codes import Part
 from tflm_memopt.format.limits import (
     BLOCK_PIXELS,
     FEW_BYTES,
+    FIVE_PIXELS,
+    FIVE_VALUES,
     GATHERED_BYTES,
     GATHERED_ROWS_BYTES,
     MANY_CHANNELS,
@@ -68,6 +70,15 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
     if tile == 0 and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:
         return Part.DSP_3X3
     return Part.DSP_NINE if tile != 1 and window.kernel_h * window.kernel_w == 9 else Part.DSP_TAPS
+
+
+def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
+    """Return whether a kernel computes two rows of a packed operator at once (tmo_makes_two_rows()). values: K of a
+    packed convolution.
+    """
+    if packing is Packing.DSP_DEPTHWISE:
+        return depthwise_part(window, width, 0) is Part.DSP_3X3
+    return packing is Packing.DSP_CONV and width == FIVE_PIXELS and values <= FIVE_VALUES
 
 
 def pads_rows(window: Window, in_channels: int) -> bool:

@@ -462,7 +462,7 @@ class RowOp:
         if is_direct(packing, kernel, self.reads[0].c, self.writes.c, columns * at_once):
             return 0
         if at_once > 1:
-            return 2 * packed_values(packing, kernel, self.reads[0].c) * at_once
+            return 2 * packed_values(packing, kernel, self.reads[0].c) * columns * at_once
         return tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns, wide=self.wide_tile)
 
     @property

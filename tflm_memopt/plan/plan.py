@@ -120,7 +120,7 @@ class Stage:
     nest: LoopNest = BY_ROWS
     """Loop nest over the output or, if the operator is iterative, over the input."""
     at_once: int = 1
-    """Limit of the consecutive iterations of one pixel each that a packed kernel computes at once."""
+    """Limit of the consecutive iterations, of one pixel or one row each, that a packed kernel computes at once."""
 
     def runs_packed(self, op: RowOp) -> bool:
         """Return whether the kernel for its operator's packing runs it."""

@@ -26,7 +26,7 @@ from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedSta
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, joins
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_rows, joins
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
@@ -65,6 +65,8 @@ class Options:
     """Factor of the search budget (plan/effort.py). All orders share the budget."""
     tiles: Settings | None = NO_RECOMPUTE
     """Techniques and recomputation that tiled groups may use, or None for row-wise groups only."""
+    two_rows: bool = False
+    """Whether packed kernels compute two rows of a row-wise group at once where they can."""
     low: bool = False
     """Whether to prefer few live bytes at every moment (for pauses) to few groups, if the peak leaves a choice."""
 
@@ -218,7 +220,7 @@ class Planner:
                 continue
             for group in of_chain[number]:
                 groups[len(drafts)] = number, group
-                drafts.append(self._draft(number, group.geometry))
+                drafts.append(self._draft(number, self._geometry(number, group)))
         return drafts, groups
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
@@ -237,6 +239,10 @@ class Planner:
     def _reversibles(self, groups: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
         """Return the drafts of the steps that can be reversed, in reversed form."""
         return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
+
+    def _geometry(self, name: int, group: Candidate) -> Candidate:
+        """Return a chain's group as it runs, without its bytes."""
+        return in_two_rows(self._chains[name], group.geometry) if self._options.two_rows else group.geometry
 
     def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
         found = self._laid_out(drafts, {}, budget)

@@ -219,6 +219,7 @@ enum {
   TMO_PART_COPIES = 25, /* TMO_FLAG_COPIES. */
   TMO_PART_DSP_PAIRS_5 = 26,
   TMO_PART_AT_ONCE = 27, /* Consecutive iterations of one pixel each that are computed at once. */
+  TMO_PART_TWO_ROWS = 28, /* Two consecutive rows that are computed at once. */
 };
 
 typedef enum {
@@ -389,7 +390,7 @@ typedef struct {
     int32_t beta_bits; /* SOFTMAX_F32: bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: bits of the float32 scale. */
     int32_t identity; /* OWN: identity of the application's kernel. */
-    int32_t at_once; /* TMO_PACKING_DSP_*: one-pixel iterations that may run at once; 1: the scratch has room for wide tiles. */
+    int32_t at_once; /* TMO_PACKING_DSP_*: pixels or rows that may run at once; 1: the scratch has room for wide tiles. */
   };
   union {
     uint32_t weights; /* Weights: int8_t[], or float[] for float32 kinds. */

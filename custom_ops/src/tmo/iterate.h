@@ -30,6 +30,9 @@ TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op 
 /* Computes these units of an operator at once: at least two and at most tmo_iterates_at_once(), of one pixel each. Changes run->unit. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *units, uint32_t n);
+
+/* Computes run->unit's row and the row before it, for which tmo_makes_two_rows(). Changes run->unit. */
+TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
 /* Computes run->unit with the fastest function that supports the operator. */

@@ -46,8 +46,16 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
 /* Returns the number of values that fill a tile of two pixels. A tile of more pixels has three eighths of that for each pixel. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
+/* Whether two consecutive rows are computed at once: five pixels each of a convolution, or 3x3 taps of a depthwise one. */
+static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
+  if (!tmo_has_part(TMO_PART_TWO_ROWS) || !tmo_by_row(op) || op->at_once != 2) return false;
+  return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE);
+}
+
 /* Whether the scratch has room for all pixels that are computed at once, for any number of values. */
-static inline bool tmo_has_wide_tile(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && op->at_once == 1; }
+static inline bool tmo_has_wide_tile(const tmo_op *op) {
+  return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
+}
 
 /* Whether the last five pixels of a row with this many columns are computed by one pass over the weights: a wide tile has room for them, and
  * caches of constants hold the weights of a pair of channels between the first three pixels and the other two. */
@@ -130,6 +138,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return values + 15;
   if (!tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_packs_bytes(op)) return 0;
   if (tmo_at_once(op) > 1) return 2 * values * tmo_at_once(op);
+  if (tmo_makes_two_rows(op)) return 2 * values * 2 * columns;
   if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
   return (tmo_packs_bytes(op) ? 1 : 2) * values * (tmo_makes_five(op, values, columns) ? TMO_FIVE_PIXELS : tmo_packed_pixels(op, values, columns));
 }
@@ -175,6 +184,7 @@ TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* both, for a row of pixels */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
+TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* both, for two rows of five pixels */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel, if tmo_packed_direct() */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
@@ -238,6 +248,15 @@ static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - s
 /* DEPTHWISE, for any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
+/* Whether the core for 3x3 taps computes rows of this width. A block takes as long as at least four single pixels. */
+static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
+  const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
+  return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
+}
+
+/* Computes two rows, with TMO_PACKING_DSP_DEPTHWISE and tmo_dsp_has_3x3(). */
+TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs);
+
 /* Computes one pixel whose window has `taps` taps, listed row by row. clear() sets all taps to padding. */
 TMO_LINKAGE uint32_t tmo_depthwise_taps(const tmo_kernel *k);
 TMO_LINKAGE void tmo_depthwise_clear(const tmo_kernel *k, const int8_t **taps, uint32_t all);
@@ -265,6 +284,11 @@ typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
+/* Computes pairs of output channels for two rows of five pixels, `apart` bytes from each other. The tile has the first four pixels of each row,
+ * in tiles of their own, then the last pixels of both rows. */
+TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
+                                 uint32_t step, int32_t apart);
+
 /* Computes at least two pairs of output channels for one pixel, whose `values` bytes are at `bytes`. */
 TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
@@ -291,14 +315,15 @@ TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, cons
  * block b are b * outputs pixels further. */
 typedef struct {
   uint32_t blocks, outputs;
+  int8_t *out; /* output of the first pixel; all outputs of a run are adjacent */
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
 /* Returns the place of a column in the list: the first two rows alternate, then comes the third one. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
-/* Computes all channels of the pixels in these blocks. Their outputs are adjacent. */
-TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, int8_t *out, uint32_t channels);
+/* Computes all channels of the pixels in these blocks. */
+TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
 /* Computes all output channels (a multiple of 4 for pairs of pixels, of 8 for one) from 16 * turns bytes of each pixel. The bytes of pixel
  * p are at bytes + p * step. The outputs of two pixels are less than 65,531 bytes apart. */

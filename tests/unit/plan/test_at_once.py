@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from unittest import mock
 
@@ -21,7 +22,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.nest import LoopNest
-from tflm_memopt.plan.plan import Group, Plan, Stage
+from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 from tflm_memopt.plan.planner import Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 
@@ -85,6 +86,39 @@ def test_more_bytes_let_more_pixels_be_computed_at_once(seed: int) -> None:
     assert plan.head < more.head <= 2 * plan.head
     assert sum(at_once(more)) > sum(at_once(plan))
     check(more, graph)
+
+
+def five_wide() -> bytes:
+    net = Net(3)
+    y = net.conv2d(net.input((1, 49, 10, 1)), 16, kernel=(10, 4), stride=(2, 2))
+    for _ in range(3):
+        y = net.conv2d(net.depthwise_conv2d(y, kernel=(3, 3)), 16, kernel=(1, 1))
+    return net.model(y)
+
+
+def test_two_rows_at_once_keep_few_rows() -> None:
+    """Rows are computed in twos that end where those of the reader do: a window of two times three rows keeps four."""
+    options = replace(OPTIONS, tiles=None, wide=True, reverse=False)
+    found = planned(five_wide(), replace(options, two_rows=True))
+    assert set(at_once(planned(five_wide(), options).plan)) == {1}
+    kept = []
+    for group in found.groups.values():
+        for member, reader in itertools.pairwise(group.trace.members):
+            if member.stage.at_once == reader.stage.at_once == 2:
+                key = Role.ROLLING_BUFFER, member.op.output
+                (buffer,) = (b for b in found.plan.buffers if (b.role, b.key) == key)
+                kept.append((reader.op.window.kernel_h, buffer.nbytes // member.op.writes.row_bytes))
+    assert set(kept) == {(3, 4), (1, 2)}
+
+
+def test_two_rows_are_only_for_their_kernels() -> None:
+    net = Net(1)
+    x = net.input((1, 12, 5, 8))
+    for y in (net.conv2d(x, 8, kernel=(3, 3), stride=(1, 2)), net.depthwise_conv2d(x, kernel=(3, 3), stride=(2, 2))):
+        found = planned(net.model(y), replace(OPTIONS, tiles=None))
+        assert "cannot compute 2 iterations at once" in refusal(found, 0, 2)
+    five = planned(five_wide(), replace(OPTIONS, tiles=None, wide=True, two_rows=True, reverse=False))
+    assert "cannot compute 3 iterations at once" in refusal(five, 0, 3)
 
 
 def refusal(found: Planned, number: int, most: int) -> str:

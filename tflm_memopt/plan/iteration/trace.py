@@ -332,7 +332,7 @@ def traced(members: Sequence[Member], sinks: Sequence[int], source: InputSource 
 def prepend(trace: Trace, member: Member) -> Trace:
     """Add a producer at the front: it runs just before the demands that need its results."""
     demands, need = _demands(trace, member)
-    first, end = member.batches
+    first, end = _rows_at_once(member, demands, need) if member.nest.by_rows else member.batches
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
     if member.nest.recomputes:  # skip to the requested stripe
@@ -362,6 +362,17 @@ def prepend(trace: Trace, member: Member) -> Trace:
     longer = Trace((member, *trace.members), entries, iterations, trace.wanted, readers, trace.source)
     longer._iterations[member.key] = at, iteration
     return longer
+
+
+def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
+    """Return Member.batches for whole rows. They end where most readers, some of which read for several rows, stop
+    reading, so that no row is computed early.
+    """
+    most = member.stage.at_once
+    last = np.append(np.diff(demands) > 1, True)
+    shift = int(np.bincount(need[last] % most).argmax())
+    start = (np.arange(member.iterations, dtype=np.int64) - shift) // most * most + shift
+    return np.maximum(start, 0), np.minimum(start + most, member.iterations)
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:

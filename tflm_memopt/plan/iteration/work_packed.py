@@ -34,6 +34,8 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Model tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches = w.calls or _batches(w, Packing.DSP_CONV, values)[0]
+    if w.calls and w.rows:  # two rows of five pixels are three tiles, and one row is two
+        batches = (len(w.x0) + w.calls + 1) // 2
     pairs = -(-w.out_channels // 2)
     done = replace(
         done,
@@ -43,7 +45,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
         odd=batches * (w.out_channels % 2),
         batches=batches,
     )
-    if w.calls:
+    if w.calls and not w.rows:
         return _from_pixels(w, named(done, "joined"))
     if is_direct(Packing.DSP_CONV, kernel, w.in_channels, w.out_channels, w.columns):
         return named(replace(done, read=0), "direct")
@@ -222,7 +224,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
     """Model tmo_dsp_depthwise.S, four channels and three taps at once. tmo_dsp_3x3.S and _nine.S compute nine taps."""
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
-    if w.calls:
+    if w.calls and not w.rows:
         fours = -(-w.out_channels // 4)
         return replace(
             named(done, "joined"), macs=3 * w.pixels * fours, loops=w.calls * fours, pieces=w.pixels * fours,
@@ -266,7 +268,8 @@ def _dsp_3x3(w: Windows, done: Work) -> Work:
         x += BLOCK_PIXELS * max(1, min((width - x) // BLOCK_PIXELS, fit))
         whole += 1
     runs = np.where(w.high == w.op.window.kernel_h, whole, blocks)
-    n, calls = int(runs.sum()), int((-(-runs // BLOCK_RUNS)).sum())
+    together = np.add.reduceat(runs, np.arange(0, len(runs), 2 if w.calls else 1))
+    n, calls = int(runs.sum()), int((-(-together // BLOCK_RUNS)).sum())
     return replace(
         done, macs=len(runs) * blocks * fours, loops=calls * fours, pieces=n * fours, quads=w.pixels * fours, runs=n,
         batches=calls,

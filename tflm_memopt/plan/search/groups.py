@@ -15,7 +15,8 @@ import numpy as np
 
 from tflm_memopt.format.limits import MAX_IO, MAX_KERNEL_H
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.kernel_choice import makes_two_rows
+from tflm_memopt.ops.packing import Packing, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.iteration.liveness import (
@@ -192,6 +193,20 @@ def joined(chain: Chain, group: Candidate, at_once: int) -> Candidate:
         for number, stage in enumerate(group.stages)
     )
     return replace(group, stages=tuple(stages)) if at_once > 1 else group
+
+
+def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
+    """Return a row-wise group that computes two rows at once where kernels can. For depthwise ones, see joins()."""
+    stages = list(group.stages)
+    for number, stage in enumerate(stages):
+        op = chain.ops[group.first + number]
+        values = packed_values(op.packing, (op.window.kernel_h, op.window.kernel_w), op.reads[0].c)
+        inside = any(before.output == op.inputs[0] for before in chain.ops[group.first : group.first + number])
+        apart = op.packing is Packing.DSP_CONV or (inside and not chain.outlives(op.output, group.last))
+        able = makes_two_rows(op.packing, op.window, values, op.writes.w)
+        if able and apart and stage.nest.by_rows and stage.runs_packed(op) and not op.second:
+            stages[number] = replace(stage, at_once=2)
+    return group if group.stripes else replace(group, stages=tuple(stages))
 
 
 @dataclass(frozen=True, slots=True)
