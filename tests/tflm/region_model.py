@@ -1,7 +1,7 @@
-"""Small models for the runtime's tests; the first has a program packed by hand after custom_ops/include/tmo/program.h.
+"""Small models for the runtime's tests.
 
-Its region computes relu(max pool 2x2) of an 8x8x4 input as two groups. The pooled tensor is whole in the workspace, and
-everything overlaps the input in the arena:
+The region of the first one computes relu(max pool 2x2) of an 8x8x4 input as two groups. The pooled tensor is whole in
+the workspace, and everything overlaps the input in the arena:
 
     0        16             64        128            272   276  288
     | workspace: pooled rows, resident |             |counters  |
@@ -11,7 +11,6 @@ everything overlaps the input in the arena:
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,47 +19,36 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from numpy.typing import NDArray
 
+from tflm_memopt.lower.program import HEADER, Program, ProgramGroup, ProgramOp, ProgramTensor
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model import writer
 from tflm_memopt.model.interface import Format
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import Window
+from tflm_memopt.plan.loops import Iteration, Repeat
 
 IN, OUT = (1, 8, 8, 4), (1, 4, 4, 4)
 POOLED_AT, COUNTERS_AT, WORKSPACE = 0, 272, 288
 INPUT_AT, OUTPUT_AT = 16, 64
 INT8 = Format("INT8", 0.5, 0)
 
-MAX_POOL, LOOKUP = 5, 8
-HEADER, TENSOR, OP, GROUP = "<IHHIIIHHHHHHIIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4HHH9HiIIIIIHHI", "<HHIHHI"
 
-
-def program(*, version: int = 3, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
-    """Return a program: header, tables, RELU's lookup table, then the loops of both groups."""
-    tables = struct.calcsize(HEADER)
-    ops_at = tables + 3 * struct.calcsize(TENSOR)
-    groups_at = ops_at + 2 * struct.calcsize(OP)
-    table_at = groups_at + 2 * struct.calcsize(GROUP)
-    loops_at = table_at + 256
-    loops = struct.pack("<BHBBB", 0xFE, OUT[1], 0, 0xFF, 0xFF)
-    size = loops_at + len(loops)
-    rows, by_row = OUT[1], (0,) * 6
-    tensors = [  # offset, channels, width, height, depth, base, layout, then fields for tiled groups only
-        (0, IN[3], IN[2], IN[1], IN[1], 1, *by_row),
-        (POOLED_AT, OUT[3], OUT[2], rows, rows, 0, *by_row),
-        (0, OUT[3], OUT[2], rows, rows, 2, *by_row),
-    ]
-    pool = _op(MAX_POOL, tensors=(0, 1), window=(2, 2, 2, 2))
-    relu = _op(LOOKUP, tensors=(1, 2), window=(1, 1, 1, 1), table=table_at)
-    counts, places = (1, 1, 3, 2, 2, 0), (tables, ops_at, groups_at, 0, 0, 0, 0)
-    header = struct.pack(HEADER, magic, version, 0, size, 2 * rows, WORKSPACE, *counts, *places)
-    groups = b"".join(struct.pack(GROUP, i, 1, COUNTERS_AT + 2 * i, 0, 0, loops_at) for i in range(2))
-    constants = struct.pack("<256b", *(max(x, relu_from) for x in range(-128, 128)))
-    return header + b"".join(struct.pack(TENSOR, *t) for t in tensors) + pool + relu + groups + constants + loops
-
-
-def _op(kind: int, *, tensors: tuple[int, int], window: tuple[int, int, int, int], table: int = 0) -> bytes:
-    zero_points, activation = (0,) * 5, (-128, 127)
-    operands = (tensors[0], 0, 0, 0, tensors[1], 0)
-    constants = (table, 0, 0, 0, 0, 0, 0, 0)  # weights, bias, multipliers, shifts, accumulator, groups, access
-    return struct.pack(OP, kind, 0, *zero_points, *activation, 1, *operands, *window, 1, 1, 0, 0, 0, 0, *constants)
+def program(*, relu_from: int = 0, **header: int) -> bytes:
+    """Return the region's program. header: changed fields of its header."""
+    pool = ProgramOp(Kind.MAX_POOL, (0,), 1, (0,), 0, window=Window(2, 2, 2, 2))
+    relu = ProgramOp(Kind.LOOKUP, (1,), 2, (0,), 0, weights=np.arange(-128, 128).clip(relu_from).astype(np.int8))
+    rows = OUT[1]
+    tensors = (
+        ProgramTensor(0, *IN[1:], depth=IN[1], base=1),
+        ProgramTensor(POOLED_AT, *OUT[1:], depth=rows, base=0),
+        ProgramTensor(0, *OUT[1:], depth=rows, base=2),
+    )
+    loops = (Repeat(rows, (Iteration(0),)),)
+    groups = tuple(ProgramGroup(n, 1, COUNTERS_AT + 2 * n, loops) for n in range(2))
+    data = bytearray(pack(Program(1, 1, WORKSPACE, 2 * rows, tensors, (pool, relu), groups)))
+    for field, value in header.items():
+        np.frombuffer(data, HEADER, 1)[field] = value
+    return bytes(data)
 
 
 def expected(x: NDArray[np.int8]) -> NDArray[np.int8]:
