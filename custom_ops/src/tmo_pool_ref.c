@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
+#include <string.h>
 
 #include "tmo/dsp.h"
 #include "tmo/packed.h"
@@ -15,6 +16,7 @@ static tmo_make_pixel *pool_of(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
+#include <arm_acle.h>
 
 /* Returns the greater one of each pair of bytes. */
 static inline uint32_t greater_bytes(uint32_t a, uint32_t b) {
@@ -40,16 +42,47 @@ static void max_pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out
 
 #endif
 
+#if TMO_CORE_MVE || TMO_CORE_DSP
+enum { MOST_ADDED = 256 }; /* number of bytes whose sum fits into int16 */
+
+/* Whether add_adjacent() supports these numbers. */
+static bool adds_adjacent(uint32_t channels, uint32_t pixels) { return TMO_CORE_MVE || (channels % 4 == 0 && pixels <= MOST_ADDED); }
+
+/* Adds the bytes of adjacent pixels to the sums of their channels. */
+static void add_adjacent(int32_t *sums, const int8_t *bytes, uint32_t channels, uint32_t pixels) {
+#if TMO_CORE_MVE
+  tmo_mve_add_pixels(sums, bytes, channels, pixels);
+#else
+  for (const int8_t *const end = bytes + channels; bytes != end; bytes += 4, sums += 4) {
+    uint32_t even = 0, odd = 0;
+    const int8_t *x = bytes;
+    for (uint32_t left = pixels; left > 0; --left, x += channels) {
+      const uint32_t word = (uint32_t)tmo_word(x);
+      even = __sxtab16(even, word);
+      odd = __sxtab16(odd, word >> 8 | word << 24);
+    }
+    sums[0] += (int16_t)even;
+    sums[1] += (int16_t)odd;
+    sums[2] += (int32_t)even >> 16;
+    sums[3] += (int32_t)odd >> 16;
+  }
+#endif
+}
+#endif
+
 /* Computes one output pixel, whose channels are outputs i, i + 1, ... TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN:
  * QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
-#if TMO_CORE_MVE
-  if (k->sums != NULL && !is_extreme(k->op)) {
+#if TMO_CORE_MVE || TMO_CORE_DSP
+  const uint32_t adjacent = tmo_by_row(k->op) ? v->columns : 1u;
+  if (k->sums != NULL && !is_extreme(k->op) && adds_adjacent(k->out_channels, adjacent)) {
     int32_t *const sums = k->sums + i;
+#if TMO_CORE_MVE
     if (k->first) tmo_mve_fill((int8_t *)sums, 0, k->out_channels * sizeof *sums);
-    for (uint32_t p = 0; p < v->count; ++p) {
-      tmo_mve_add_pixels(sums, v->pixels[p] + v->offset, k->out_channels, tmo_by_row(k->op) ? v->columns : 1u);
-    }
+#else
+    if (k->first) memset(sums, 0, k->out_channels * sizeof *sums);
+#endif
+    for (uint32_t p = 0; p < v->count; ++p) add_adjacent(sums, v->pixels[p] + v->offset, k->out_channels, adjacent);
     tmo_window no_pixels = *v; /* a last call with an empty window writes the output */
     no_pixels.pixels = NULL;
     no_pixels.count = 0;

@@ -44,6 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_convolutions_with_wide_tiles: DSP,
             test_the_last_five_pixels_of_rows: DSP,
             test_two_rows_at_once: DSP,
+            test_sums_of_rows: DSP,
             test_depthwise_rows: DSP,
             test_a_wrong_byte_is_seen: QUICK,
         }
@@ -154,6 +155,18 @@ def test_two_rows_at_once(core: Core) -> None:
         cases += model_cases(converted[0])
     assert all(outcome.right and outcome.stack <= core.most_stack for outcome in run(core, cases))
     assert all(outcome.right for outcome in run(with_listed_parts(core), cases))
+
+
+def test_sums_of_rows(core: Core) -> None:
+    """Compare means of rows with up to as many pixels as an int16 sum holds, and with more."""
+    cases = []
+    for width, channels in ((5, 8), (256, 4), (257, 4), (3, 6)):
+        net = Net(width)
+        y = net.conv2d(net.input((1, 24, width, 2)), channels, kernel=(3, 1))
+        rewritten = tflm_memopt.optimize(net.model(net.mean(y, (1, 2))), target=core.target)
+        assert any("summed rows" in work.kernel for work in rewritten.work)
+        cases += model_cases(rewritten.model)
+    assert all(outcome.right for outcome in run(core, cases))
 
 
 def test_depthwise_rows(core: Core) -> None:
