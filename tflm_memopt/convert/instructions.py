@@ -108,20 +108,21 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 
 
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans of several tile widths. Where the prices of neighbouring plans differ much, plans of least RAM with
-    more pixels at once are tried, then narrow tiles.
+    """Return plans of several tile widths, and those of least RAM with more pixels at once. Narrow tiles are tried if
+    the prices of neighbouring plans differ much.
     """
 
-    def cliffs() -> list[tuple[Costed, Costed]]:
-        """Return neighbouring plans whose prices differ much, the faster one first."""
-        pairs = itertools.pairwise(undominated(found, lambda c: (price(c), c.total)))
-        return [(faster, slower) for faster, slower in pairs if price(slower) > CLIFF * price(faster)]
+    def neighbours() -> list[tuple[Costed, Costed]]:
+        """Return each undominated plan with the next one, which is slower and smaller."""
+        return list(itertools.pairwise(undominated(found, lambda c: (price(c), c.total))))
 
     each, more = forms(conversion), narrow(conversion)
     found = _of_forms(each, [], table, price, planning)
-    for faster, slower in cliffs():
+    for faster, slower in neighbours():
         found += _roomier(each[0], slower.converted.planned.plan, faster.total - slower.total, table)
-    return _of_forms(more, found, table, price, planning) if more and cliffs() else found
+    if more and any(price(slower) > CLIFF * price(faster) for faster, slower in neighbours()):
+        return _of_forms(more, found, table, price, planning)
+    return found
 
 
 def _roomier(form: Conversion, plan: Plan, room: int, table: Table) -> Iterator[Costed]:
