@@ -66,7 +66,17 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
     for name, entry in app.models.items():
         progress(f"{name}: reading", 0, 0)
         data, _, _ = loaded(entry.model, name)
-        asked = request({**app.options, **entry.options, "weights": "flash"})
+        given = {**app.options, **entry.options}
+        weights = given.get("weights", "auto")
+        if weights == "ram" and entry.most is not None:
+            raise UsageError(
+                f"'{name}' has a time limit, which cannot be combined with weights = \"ram\"",
+                code="bad_config",
+                where=f"models.{name}.weights",
+                hint='weights = "flash", or no fps and ms',
+            )
+        # copies that only save time would take bytes of other models
+        asked = request({**given, "weights": "flash" if weights == "auto" else weights})
         conversion = asked.conversion(data)
         original = inspection(
             name, len(data), conversion.source, conversion.original, asked.abi, asked.library,

@@ -14,7 +14,7 @@ from tflm_memopt.options import OPTIONS
 from tflm_memopt.targets import own_board
 
 SUFFIX = ".toml"
-NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter", "weights"})
+NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
 """Options that a model of an application cannot have. `ram` limits all models together; --emit sets the rest."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield", "model_cores")
