@@ -251,13 +251,15 @@ class Net:
         last.opcodeIndex = writer.add_opcode(self.tree, "SUM")
         return y
 
-    def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine) -> int:
-        """Add BATCH_MATMUL. adjoint: the right matrix is transposed. The output's scale is at least the product's."""
-        columns = self.shape(b)[-2 if adjoint else -1]
+    def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
+        """Add BATCH_MATMUL. adjoint, adj_x: whether the right and the left matrix are transposed. The output's scale is
+        at least the product's.
+        """
+        rows, columns = self.shape(a)[-1 if adj_x else -2], self.shape(b)[-2 if adjoint else -1]
         scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # avoids rescaling by 2^31
         wide = self.dtype(a) == "INT16"
-        y = self.tensor((*self.shape(a)[:-1], columns), self.dtype(a), (scale, 0 if wide else out[1]))
-        return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=False, adjY=adjoint))
+        y = self.tensor((*self.shape(a)[:-2], rows, columns), self.dtype(a), (scale, 0 if wide else out[1]))
+        return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=adj_x, adjY=adjoint))
 
     def gather(self, indices: int, rows: int, width: int) -> int:
         """Add GATHER from a table of random int8 rows by int32 indices."""

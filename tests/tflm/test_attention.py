@@ -83,3 +83,19 @@ def test_convolutions_with_groups(dtype: str, channels: int, outputs: int, group
         x_ = rng.integers(-128, 128, (1, 7, 6, channels)).astype(dtype.lower())
         np.testing.assert_array_equal(run(before, [x_], 1)[0], run(after, [x_], 1)[0])
     assert read(made[0]).graph.ops[0].options["custom_code"] == "TMO_REGION"
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "INT16", "FLOAT32"])
+@pytest.mark.parametrize("tokens", [9, 70])
+def test_linear_attention(dtype: str, tokens: int) -> None:
+    """The keys are transposed within the product."""
+    net = Net(2, activations="INT16" if dtype == "INT16" else "INT8")
+    x = net.input((1, 1, tokens, 4))
+    q, k, v = (net.reshape(net.conv2d(x, 8), (1, tokens, 8)) for _ in range(3))
+    context = net.batch_matmul(k, v, adjoint=False, adj_x=True, out=(0.2, 2))
+    data = net.model(net.batch_matmul(q, context, adjoint=False, out=(0.5, 0)))
+    data = in_float(data, 1) if dtype == "FLOAT32" else data
+    made = convert(data, ConversionOptions(seconds=0))
+    assert made is not None
+    assert not [step for step in made[1].plan.steps if isinstance(step, Builtin)]
+    assert_same_bytes(data, made[0])

@@ -17,6 +17,7 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Op, Quantization
 from tflm_memopt.ops import lookup
 from tflm_memopt.ops.elementwise import ARITHMETIC
+from tflm_memopt.plan.plan import Builtin
 
 TABLES = examples(75)
 """Number of random scales and zero points per operator."""
@@ -117,4 +118,25 @@ def test_a_layer_norm_of_tokens_keeps_the_rows_of_the_image() -> None:
     made = convert(data, ConversionOptions(seconds=0))
     assert made is not None
     assert made[1].plan.head < 2000  # the input takes 768 B
+    assert_same_bytes(data, made[0])
+
+
+@pytest.mark.parametrize("groups", [1, 4, 8])
+def test_a_group_norm_keeps_only_its_image_whole(groups: int) -> None:
+    net = Net(1)
+    x = net.conv2d(net.input((1, 24, 24, 1)), 8, kernel=(3, 3))
+    y = net.reshape(x, (1, 24, 24, groups, 8 // groups))
+    mean = net.mean(y, (1, 2, 4))
+    spread = net.binary("SQUARED_DIFFERENCE", y, mean, out=(0.2, -128))
+    scale = net.unary("RSQRT", net.mean(spread, (1, 2, 4), out=(0.05, -128)), out=(0.05, -128))
+    y = net.binary("MUL", net.binary("SUB", y, mean, out=(0.1, 0)), scale, out=(0.05, 0))
+    gamma = net.tensor(
+        (1, 1, 1, *net.shape(y)[3:]), affine=(0.02, 3), data=np.arange(-4, 4).reshape(1, 1, 1, groups, -1)
+    )
+    y = net.reshape(net.binary("MUL", y, gamma, out=(0.05, 0)), (1, 24, 24, 8))
+    data = net.model(net.conv2d(y, 4, kernel=(3, 3), stride=(2, 2)))
+    made = convert(data, ConversionOptions(seconds=0))
+    assert made is not None
+    assert not [step for step in made[1].plan.steps if isinstance(step, Builtin)]
+    assert made[1].plan.head < 1.5 * 24 * 24 * 8
     assert_same_bytes(data, made[0])

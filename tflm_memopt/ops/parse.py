@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.format.codes import FloatFunction, FloatRange, ResizeForm
+from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.kernels.descriptions import rows as of_rows
 from tflm_memopt.kernels.descriptions import windows
 from tflm_memopt.kernels.needs import needs
@@ -156,13 +157,19 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 def transpose_conv(context: OperatorContext) -> RowOp:
     """Parse TRANSPOSE_CONV, whose shape operand is already gone. Weights are as for CONV_2D."""
-    (_, h, w, c), (_, h_out, w_out, c_out) = context.input().shape, context.output.shape
-    kernel_h, kernel_w = context.kernel()
-    window = Window(kernel_h, kernel_w, *context.strides(), 1, 1, *(span.before for span in context.output_spans()))
-    geometry = Geometry(window, Rows(h, w, c), Rows(h_out, w_out, c_out))
-    macs = h * w * c * kernel_h * kernel_w * c_out
-    op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, values(context.input(1)))
-    return replace(op, access=accesses(TRANSPOSED, window.parameters), macs=macs)
+    filter_, window = values(context.input(1)), Window(*context.kernel(), *context.strides(), 1, 1, *_cropped(context))
+    geometry = _along(context, window)
+    if geometry.swapped and -(-geometry.window.kernel_h // geometry.window.stride_h) > MAX_KERNEL_H:
+        geometry = _as_stated(context, window)
+    weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
+    macs = context.input().elements * math.prod(context.kernel()) * context.output.shape[3]
+    op = _weighted(context, Kind.TRANSPOSE_CONV, geometry, weights)
+    return replace(op, access=accesses(TRANSPOSED, geometry.window.parameters), macs=macs)
+
+
+def _cropped(context: OperatorContext) -> tuple[int, int]:
+    vertical, horizontal = context.output_spans()
+    return vertical.before, horizontal.before
 
 
 def batch_matmul(context: OperatorContext) -> RowOp:
@@ -323,17 +330,22 @@ class Geometry(NamedTuple):
 
 
 def slide(context: OperatorContext) -> Geometry:
-    (_, h_in, w_in, c_in), (_, h_out, w_out, c_out) = context.input().shape, context.output.shape
-    swapped = h_in == h_out == 1 and max(w_in, w_out) > 1
     sizes, spans = (*context.kernel(), *context.strides(), *context.dilations()), context.spans()
-    window = Window(*sizes, *(span.before for span in spans))
-    if swapped:
-        w = window
-        window = Window(
-            w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top
-        )
-        return Geometry(window, Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
-    return Geometry(window, Rows(h_in, w_in, c_in), Rows(h_out, w_out, c_out))
+    return _along(context, Window(*sizes, *(span.before for span in spans)))
+
+
+def _along(context: OperatorContext, w: Window) -> Geometry:
+    """Return the geometry of a window, whose axes change if input and output have only one row."""
+    stated = _as_stated(context, w)
+    (h_in, w_in, c_in), (h_out, w_out, c_out) = ((r.h, r.w, r.c) for r in (stated.reads, stated.writes))
+    if not h_in == h_out == 1 or max(w_in, w_out) == 1:
+        return stated
+    window = Window(w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top)
+    return Geometry(window, Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
+
+
+def _as_stated(context: OperatorContext, window: Window) -> Geometry:
+    return Geometry(window, Rows(*context.input().shape[1:]), Rows(*context.output.shape[1:]))
 
 
 def _weighted(context: OperatorContext, kind: Kind, g: Geometry, weights: NDArray[Any]) -> RowOp:
@@ -375,9 +387,10 @@ def _channels(context: OperatorContext, rows: Rows) -> Rows:
 def _reduction(context: OperatorContext) -> Geometry:
     """Return a window as large as the reduced part. To reduce channels, every channel becomes a pixel."""
     run, made = context.run(), _channels(context, context.producer_rows())
-    # all pixels that the producer wrote are reduced
-    if run and run[0] == 1 < made.h and run[1:] == (made.h * made.w, made.c):
-        return Geometry(Window(made.h, made.w, made.h, made.w), made, Rows(1, 1, made.c))
+    # all rows that the producer wrote are reduced
+    if run and run[0] == 1 < made.h and made.c % run[2] == 0:
+        w = made.w * made.c // run[2]
+        return Geometry(Window(made.h, w, made.h, w), Rows(made.h, w, run[2]), Rows(1, 1, run[2]))
     if run is not None and not context.is_image():  # otherwise leading dimensions are rows, and trailing ones channels
         before, along, behind = run
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))

@@ -13,11 +13,13 @@ from tflm_memopt.model.graph import VIEW, Graph, TensorId
 from tflm_memopt.model.reader import describe
 from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rewrite.rules import (
+    apart_axes,
     batched,
     dilated,
     grouped,
     long_product,
     long_window,
+    many_dimensions,
     moves,
     pad,
     padded_pool,
@@ -38,6 +40,8 @@ RULES: tuple[Rule, ...] = (
     padded_pool.RULE,
     long_window.RULE,
     transposed_mean.RULE,
+    apart_axes.RULE,
+    many_dimensions.RULE,
     split.RULE,
     wide_concatenation.RULE,
     long_product.RULE,

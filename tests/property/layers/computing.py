@@ -162,6 +162,9 @@ def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     x = net.reshape(x, (1, h * w, c))
     if layer.other % 2:
         return [in_heads(net, layer, x)]
+    if layer.activation == "RELU6":  # linear attention
+        context = net.batch_matmul(x, x, adjoint=False, adj_x=True, out=(0.5, layer.zero_point))
+        return [net.batch_matmul(x, context, adjoint=layer.flag, out=(0.5, layer.zero_point))]
     scores = net.batch_matmul(x, x, adjoint=True, out=(0.5, layer.zero_point))
     return [scores if layer.flag else net.batch_matmul(scores, x, adjoint=False, out=(0.1, layer.zero_point))]
 

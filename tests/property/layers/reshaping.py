@@ -150,7 +150,23 @@ def transpose_conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Reduce any axes of an image, or one value for each group of channels, which is subtracted from them."""
+    if layer.other > 3:
+        return [grouped(net, layer, image(net, x))]
     kind = ("SUM", "REDUCE_MAX", "MEAN", "REDUCE_MIN")[layer.channels % 4]
     axes = [a for a in (1, 2, 3) if layer.kernel[0] >> (a - 1) & 1] or [3]
     y = moving.reduce(net, kind, image(net, x), axes, keep=layer.flag)
     return [y if kind.startswith("REDUCE") else scaled(net, layer, y)]
+
+
+def grouped(net: Net, layer: Layer, x: int) -> int:
+    """The first steps of a group norm, in five dimensions."""
+    *image_, channels = net.shape(x)
+    groups = math.gcd(layer.channels, channels)
+    x = net.reshape(x, (*image_, groups, channels // groups))
+    kind = ("MEAN", "REDUCE_MAX")[layer.kernel[0] % 2]
+    mean = moving.reduce(net, kind, x, (1, 2, 4) if layer.flag else (2, 4), keep=True)
+    centred = net.binary("SUB", *((x, mean) if layer.source else (mean, x)), out=(0.1, layer.zero_point))
+    gamma = net.tensor((1, 1, 1, groups, 1), affine=(0.02, 3), data=net.rng.integers(-100, 100, (1, 1, 1, groups, 1)))
+    y = net.binary("MUL", centred, gamma, out=(0.1, layer.zero_point))
+    return net.reshape(net.unary("RELU", y, dtype=net.dtype(y), out=net.affine(y)), (*image_, channels))

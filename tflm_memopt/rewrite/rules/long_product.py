@@ -1,5 +1,6 @@
-"""Transposes the right matrix of a BATCH_MATMUL that has more rows than an operator reads at once, as in attention over
-long sequences. The kernel reads a transposed matrix by its columns, in the same order of sums.
+"""Transposes matrices of a BATCH_MATMUL: a left one with adj_x, a right one with more rows than an operator reads at
+once, as in attention over long sequences. The kernel reads a transposed right matrix by its columns. The order of sums
+stays the same.
 """
 
 from __future__ import annotations
@@ -7,17 +8,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
-from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import refusal
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    if op.type != "BATCH_MATMUL" or not has(op, 1):
+    if op.type != "BATCH_MATMUL" or not has(op, 1) or any(len(graph.tensors[t].shape) < 2 for t in op.inputs[:2]):
         return None
-    right = graph.tensors[op.inputs[1]].shape
-    return (op,) if len(right) >= 2 and right[-1] < MAX_KERNEL_H <= right[-2] else None
+    return (op,) if op.options.get("adjX", False) or _is_long(graph.tensors[op.inputs[1]]) else None
+
+
+def _is_long(right: Tensor) -> bool:
+    return right.shape[-1] < MAX_KERNEL_H <= right.shape[-2]
 
 
 def check(graph: Graph, ops: Ops) -> str | None:
@@ -32,15 +36,22 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _transposed(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """Return the graph with the transposed matrix, and the two operators."""
+    """Return the graph with the transposed matrices, and the operators."""
     made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
-    right = graph.tensors[op.inputs[1]]
-    *batch, rows, columns = right.shape
-    order = made.integers([*range(len(batch)), len(batch) + 1, len(batch)])
-    turned = made.add("TRANSPOSE", [right.id, order], made.put(right, (*batch, columns, rows)))
-    options = {**op.options, "adjY": not op.options.get("adjY", False)}
-    product = replace(op, inputs=(op.inputs[0], turned), options=options, sources=op.stands_for)
+    (left, right), options = op.inputs[:2], dict(op.options)
+    if options.get("adjX", False):
+        left, options["adjX"] = _turned(made, left), False
+    if _is_long(graph.tensors[right]):
+        right, options["adjY"] = _turned(made, right), not options.get("adjY", False)
+    product = replace(op, inputs=(left, right), options=options, sources=op.stands_for)
     return replace(graph, tensors=made.tensors), (*made.ops, product)
+
+
+def _turned(made: NewOps, matrix: TensorId) -> TensorId:
+    """Add the TRANSPOSE of a matrix, or of each matrix of a batch."""
+    *batch, rows, columns = made.tensors[matrix].shape
+    order = made.integers([*range(len(batch)), len(batch) + 1, len(batch)])
+    return made.add("TRANSPOSE", [matrix, order], made.put(made.tensors[matrix], (*batch, columns, rows)))
 
 
 RULE = Rule("long-product", match, check, rewrite)

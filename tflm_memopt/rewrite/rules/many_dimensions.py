@@ -1,0 +1,119 @@
+"""Joins dimensions of element-wise operators on more than four of them, as in a group norm.
+
+Adjacent dimensions that an operand has as a whole, or not at all, are one dimension. A value for each group of channels
+is first repeated for its channels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
+from tflm_memopt.ops.context import COMPARISONS, OperatorContext
+from tflm_memopt.ops.opset import refusal
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, replace_ops
+
+MAPPED = frozenset(
+    {
+        "ABS", "CAST", "DEQUANTIZE", "ELU", "EXP", "HARD_SWISH", "LEAKY_RELU", "LOGICAL_NOT", "LOGISTIC", "NEG",
+        "QUANTIZE", "RELU", "RELU6", "RSQRT", "SQRT", "SQUARE", "TANH",
+    }
+)  # fmt: skip
+"""Operators that map each element."""
+BROADCAST = frozenset(
+    {
+        "ADD", "DIV", "LOGICAL_AND", "LOGICAL_OR", "MAXIMUM", "MINIMUM", "MUL", "PRELU", "SELECT_V2",
+        "SQUARED_DIFFERENCE", "SUB", *COMPARISONS,
+    }
+)  # fmt: skip
+"""Operators whose operands may be broadcast."""
+Whole = tuple[bool, ...]
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """Match an operator of more than four dimensions, whose operands all exist."""
+    if op.type not in MAPPED | BROADCAST or len(op.outputs) != 1 or ABSENT in op.inputs:
+        return None
+    return (op,) if len(graph.tensors[op.outputs[0]].shape) > 4 else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    if _shapes(graph, op) is None:
+        return "its dimensions alternate between operands, or the shapes do not fit"
+    extended, made = _rewritten(graph, op)
+    reasons = (refusal(OperatorContext(extended, new)) for new in made if new.type in (op.type, "BROADCAST_TO"))
+    return next((f"it stays builtin: {reason}" for reason in reasons if reason is not None), None)
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    extended, made = _rewritten(graph, ops[0])
+    return replace_ops(extended, {ops[0].index: made})
+
+
+def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None:
+    """Return the shape to which each operand is broadcast first, and the joined shapes of operands and output."""
+    out = graph.tensors[op.outputs[0]].shape
+    padded = [(1,) * (len(out) - len(s)) + s for s in (graph.tensors[t].shape for t in op.inputs)]
+    if any(len(s) != len(out) or any(d not in (1, o) for d, o in zip(s, out, strict=True)) for s in padded):
+        return None
+    padded = [_repeated(shape, out) for shape in padded]
+    sizes: list[int] = []
+    wholes: list[Whole] = []
+    for axis, size in enumerate(out):
+        whole = tuple(shape[axis] == size for shape in padded)
+        if size > 1 and wholes and wholes[-1] == whole:
+            sizes[-1] *= size
+        elif size > 1:
+            sizes, wholes = [*sizes, size], [*wholes, whole]
+    if len(sizes) > 3:
+        return None
+    missing = (1,) * (4 - len(sizes))
+    joined = [
+        missing + tuple(size if whole[k] else 1 for size, whole in zip(sizes, wholes, strict=True))
+        for k in range(len(op.inputs))
+    ]
+    return padded, [*joined, (*missing, *sizes)]
+
+
+def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape with all dimensions after the first one that is neither repeated nor 1.
+
+    >>> _repeated((1, 1, 1, 4, 1), (1, 15, 15, 4, 2)), _repeated((1, 15, 15, 1, 1), (1, 15, 15, 4, 2))
+    ((1, 1, 1, 4, 2), (1, 15, 15, 1, 1))
+    """
+    real = [a for a, d in enumerate(out) if d > 1]
+    there = [a for a in real if shape[a] == out[a]]
+    if not there or there == real[: len(there)]:
+        return tuple(shape)
+    return tuple(d if a < there[0] else out[a] for a, d in enumerate(shape))
+
+
+def _rewritten(graph: Graph, op: Op) -> tuple[Graph, Ops]:
+    """Return the graph with the joined tensors, and the operators."""
+    shapes = _shapes(graph, op)
+    if shapes is None:
+        raise ValueError("this operator keeps its dimensions")
+    made, inputs = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops)), list[TensorId]()
+    repeated, (*joined, output) = shapes
+    for t, whole, shape in zip(op.inputs, repeated, joined, strict=True):
+        x = graph.tensors[t]
+        if x.data is not None:
+            data = np.broadcast_to(np.asarray(x.data), whole).reshape(shape)
+            inputs.append(made.put(x, shape, data=data))
+            continue
+        complete = math.prod(whole) == x.elements
+        source = t if complete else made.add("BROADCAST_TO", [t, made.integers(whole)], made.put(x, whole))
+        inputs.append(made.shaped(source, *shape))
+    y = made.put(graph.tensors[op.outputs[0]], output)
+    made.add(op.type, inputs, y, **op.options)
+    made.add("RESHAPE", [y], op.outputs[0])
+    made.ops[-1] = replace(made.ops[-1], index=op.index)
+    return replace(graph, tensors=made.tensors), tuple(made.ops)
+
+
+RULE = Rule("many-dimensions", match, check, rewrite)
