@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
+from unit.plan.sketch import Actor, rows_kept, simulate
 
 from kernels.families import BINARY_INT8
 from kernels.loops import nested
@@ -37,64 +38,16 @@ class Lowered:
     """The order of all iterations."""
 
 
-@dataclass(frozen=True)
-class Group:
-    """Operators of a network that run on demand of `sinks`. Those of `iterative` process one input row at a time."""
-
-    network: Network
-    members: range
-    sinks: tuple[int, ...]
-    iterative: frozenset[int]
-
-    def iterations(self, i: int) -> int:
-        op = self.network.ops[i]
-        return self.network.shapes[op.inputs[0] if i in self.iterative else op.output][0]
-
-    def rows_read(self, i: int, k: int, iteration: int) -> tuple[int, int]:
-        """Return the half-open range of operand k's rows that an iteration reads."""
-        if i in self.iterative:
-            return iteration, iteration + 1
-        w, height = self.network.ops[i].window, self.network.shapes[self.network.ops[i].inputs[k]][0]
-        if self.network.ops[i].kind in BINARY_INT8:
+def member(network: Network, op: ProgramOp, *, iterative: bool) -> Actor:
+    def window(k: int, iteration: int) -> tuple[int, int]:
+        w, height = op.window, network.shapes[op.inputs[k]][0]
+        if op.kind in BINARY_INT8:
             iteration = min(iteration, height - 1)
         first = iteration * w.stride_h - w.pad_top
         return max(first, 0), min(first + (w.kernel_h - 1) * w.dilation_h + 1, height)
 
-    def order(self) -> Iterator[OperatorRow]:
-        """Yield iterations in the executor's order: sinks from the last operator on, then operands in order."""
-        executed = dict.fromkeys(self.members, 0)
-        for sink in sorted(self.sinks, reverse=True):
-            while executed[sink] < self.iterations(sink):
-                current = sink
-                while (missing := self._missing(current, executed)) is not None:
-                    current = missing
-                yield current, executed[current]
-                executed[current] += 1
-
-    def _missing(self, i: int, executed: dict[int, int]) -> int | None:
-        """Return the first producer of operator i that has not made enough rows for its next iteration."""
-        for k, tensor in enumerate(self.network.ops[i].inputs):
-            producer = tensor - self.network.n_inputs
-            if producer in executed and self._rows(producer, executed) < self.rows_read(i, k, executed[i])[1]:
-                return producer
-        return None
-
-    def _rows(self, i: int, executed: dict[int, int]) -> int:
-        return int(executed[i] == self.iterations(i)) if i in self.iterative else executed[i]
-
-    def rolling_buffer_depth(self, producer: int, order: Sequence[OperatorRow]) -> int:
-        """Return the largest distance between the oldest row that is still needed and the newest one."""
-        if producer in self.iterative:
-            return 1
-        tensor, depth = producer + self.network.n_inputs, 1
-        oldest = self.network.shapes[tensor][0]
-        for i, iteration in reversed(order):
-            for k, t in enumerate(self.network.ops[i].inputs):
-                if t == tensor:
-                    oldest = min(oldest, self.rows_read(i, k, iteration)[0])
-            if i == producer:
-                depth = max(depth, iteration + 1 - oldest)
-        return depth
+    iterations = network.shapes[op.inputs[0] if iterative else op.output][0]
+    return Actor(op.inputs, op.output, range(len(op.inputs)), iterations, window, iterative)
 
 
 class Bump:
@@ -126,15 +79,17 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
     order: list[OperatorRow] = []
     for first, end in itertools.pairwise([0, *cuts, len(network.ops)]):
         sinks = tuple(i for i in range(first, end) if last_reader(network, i) >= end)
-        group = Group(network, range(first, end), sinks, frozenset(iterative))
-        own_order = list(group.order())
+        members = {i: member(network, network.ops[i], iterative=i in iterative) for i in range(first, end)}
+        own_order = simulate(members, sinks[::-1])
         order += own_order
         loops = nested([Iteration(i - first) for i, _ in own_order], rng)
         groups.append(ProgramGroup(first, end - first, bump.place(2 * (end - first), 2), loops))
-        for i in group.members:
-            ops.append(_member(group, i, bump))
+        for i in members:
+            _, w, c = network.shapes[network.ops[i].output]
+            sums = bump.place(4 * w * c // KINDS[network.ops[i].kind].writes, 4) if i in iterative else 0
+            ops.append(dataclasses.replace(network.ops[i], iterative=i in iterative, accumulator=sums))
             if i not in sinks:
-                depths[network.ops[i].output] = group.rolling_buffer_depth(i, own_order)
+                depths[network.ops[i].output] = rows_kept(members, own_order, i)
 
     tensors = []
     for t, (h, w, c) in enumerate(network.shapes):
@@ -169,13 +124,3 @@ def last_reader(network: Network, i: int) -> int:
     """Return the last operator that reads operator i's output. The network's output is read after the end."""
     readers = [r for r, op in enumerate(network.ops) if network.ops[i].output in op.inputs]
     return max(readers, default=len(network.ops))
-
-
-def _member(group: Group, i: int, bump: Bump) -> ProgramOp:
-    op = group.network.ops[i]
-    _, w, c = group.network.shapes[op.output]
-    return dataclasses.replace(
-        op,
-        iterative=i in group.iterative,
-        accumulator=bump.place(4 * w * c // KINDS[op.kind].writes, 4) if i in group.iterative else 0,
-    )

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from models import Net
-from unit.plan.sketch import Actor, simulate
+from unit.plan.sketch import actor, simulate
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
@@ -70,7 +70,7 @@ def test_the_executor_fires_in_the_order_that_was_planned(model) -> None:
     program = program_of(found)
     expected, first = [], 0
     for group in groups(found.plan):
-        actors = {s.op: Actor(found.graph.ops[s.op], s.operands, s.iterative) for s in group.stages}
+        actors = {s.op: actor(found.graph.ops[s.op], s.operands, s.iterative) for s in group.stages}
         numbers = {stage.op: first + i for i, stage in enumerate(group.stages)}
         expected += [(numbers[key], iteration) for key, iteration in simulate(actors, group.sinks)]
         first += len(group.stages)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -128,23 +128,29 @@ def residual(h: int = 32, row: tuple[int, int] = (8, 4)) -> tuple[Sketch, Tensor
 
 @dataclass(frozen=True)
 class Actor:
-    """An operator of a group."""
+    """An operator of a group. An iterative one reads one input row per iteration."""
 
-    op: RowOp
-    operands: tuple[int, ...]
+    inputs: Sequence[int]
+    output: int
+    operands: Sequence[int]
+    """Indices of the inputs in the order of demand."""
+    iterations: int
+    window: Callable[[int, int], tuple[int, int]]
+    """Half-open range of rows of an input that an iteration reads."""
     iterative: bool = False
 
-    @property
-    def iterations(self) -> int:
-        return self.op.reads[0].h if self.iterative else self.op.writes.h
-
     def reads(self, k: int, iteration: int) -> range:
-        return range(iteration, iteration + 1) if self.iterative else range(*self.op.rows_read(k, iteration))
+        return range(iteration, iteration + 1) if self.iterative else range(*self.window(k, iteration))
+
+
+def actor(op: RowOp, operands: Sequence[int], iterative: bool = False) -> Actor:
+    iterations = op.reads[0].h if iterative else op.writes.h
+    return Actor(op.inputs, op.output, operands, iterations, op.rows_read, iterative)
 
 
 def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[int, int]]:
     """Return (operator, iteration) in order of demand, by recursion and counting only."""
-    maker = {a.op.output: key for key, a in actors.items()}
+    maker = {a.output: key for key, a in actors.items()}
     executed = dict.fromkeys(actors, 0)
     order: list[tuple[int, int]] = []
 
@@ -153,11 +159,11 @@ def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[in
 
     def fire(key: int) -> None:
         for other in takewhile(lambda k: k != key, actors if actors[key].iterative else ()):
-            alike = actors[other].iterative and actors[other].op.inputs[0] == actors[key].op.inputs[0]
+            alike = actors[other].iterative and actors[other].inputs[0] == actors[key].inputs[0]
             if alike and executed[other] == executed[key]:  # both add up the same row
                 fire(other)
         for k in actors[key].operands:
-            producer = maker.get(actors[key].op.inputs[k])
+            producer = maker.get(actors[key].inputs[k])
             while producer is not None and made(producer) < actors[key].reads(k, executed[key]).stop:
                 fire(producer)
         order.append((key, executed[key]))
@@ -171,11 +177,11 @@ def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[in
 
 def rows_kept(actors: Mapping[int, Actor], order: Sequence[tuple[int, int]], key: int) -> int:
     """Return the smallest rolling buffer of an output in which no written row overwrites one that is read later."""
-    tensor = actors[key].op.output
+    tensor = actors[key].output
     reads = [
         (at, row)
         for at, (reader, iteration) in enumerate(order)
-        for k, t in enumerate(actors[reader].op.inputs)
+        for k, t in enumerate(actors[reader].inputs)
         if t == tensor
         for row in actors[reader].reads(k, iteration)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.sketch import Actor, Sketch, random_sketch, rows_kept, simulate
+from unit.plan.sketch import Actor, Sketch, actor, random_sketch, rows_kept, simulate
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration.liveness import rolling_buffer_of
@@ -26,7 +26,7 @@ def all_groups(chain: Chain, last: int) -> list[Growing]:
 
 
 def actors(trace: Trace) -> dict[int, Actor]:
-    return {m.key: Actor(m.op, m.stage.operands, m.iterative) for m in trace.members}
+    return {m.key: actor(m.op, m.stage.operands, m.iterative) for m in trace.members}
 
 
 def sinks(trace: Trace, wanted: set[TensorId]) -> list[int]:
