@@ -196,7 +196,7 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
 }
 
 /* Whether an iteration of a tiled group exchanges a whole row, whose bytes are consecutive. */
-static bool has_whole_rows(const tmo_checker *c, const tmo_operation *o) {
+static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   const tmo_tensor *t = o->op->kind == TMO_OP_SEND ? o->in : o->out;
   if (!tmo_is_tiled(o->group)) return true;
   if (o->op->tile < t->width || tmo_channel_groups(o->op) > 1 || tmo_iterative(o->op)) return false;
@@ -208,7 +208,7 @@ static bool has_whole_rows(const tmo_checker *c, const tmo_operation *o) {
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
-  return pointwise(o->op) && same_rows && crosses && has_whole_rows(c, o) && !tmo_in_rolling_buffer(o->in) && !tmo_in_rolling_buffer(o->out) &&
+  return pointwise(o->op) && same_rows && crosses && is_in_whole_rows(c, o) && !tmo_in_rolling_buffer(o->in) && !tmo_in_rolling_buffer(o->out) &&
          !tmo_is_source(c->program, o->in) && o->in->layout == TMO_LAYOUT_HWC && o->out->layout == TMO_LAYOUT_HWC &&
          tmo_has_constant(c, o->op->message, sizeof(tmo_message), 4);
 }
