@@ -244,13 +244,6 @@ class Net:
         y = self.tensor(shape, self.dtype(x), out or self.affine(x))
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
-    def sum(self, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
-        """Add SUM, which is MEAN without the division."""
-        y = self.mean(x, axes, keep=keep, out=out)
-        last = self.graph.operators[-1]
-        last.opcodeIndex = writer.add_opcode(self.tree, "SUM")
-        return y
-
     def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine, adj_x: bool = False) -> int:
         """Add BATCH_MATMUL. adjoint, adj_x: whether the right and the left matrix are transposed. The output's scale is
         at least the product's.

@@ -184,7 +184,7 @@ def reduce(net: Net, kind: str, x: int, axes: Sequence[int], *, keep: bool = Tru
     rank = len(net.shape(x))
     gone = {a % rank for a in axes}
     shape = [1 if a in gone else d for a, d in enumerate(net.shape(x)) if keep or a not in gone]
-    y = net.tensor(shape, affine=out or net.affine(x))
+    y = net.tensor(shape, net.dtype(x), out or net.affine(x))
     return net.op(kind, [x, constant(net, list(axes))], [y], schema.ReducerOptionsT(keepDims=keep))
 
 

@@ -8,6 +8,7 @@ from conftest import examples, thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
+from moving import reduce
 from numpy.typing import NDArray
 
 import tflm_memopt
@@ -27,7 +28,7 @@ def text_model(length: int, rows: int, width: int, reduction: str = "mean", seed
     net = Net(seed)
     x = net.gather(net.input((1, length), None, dtype="INT32"), rows, width)
     out = (net.affine(x)[0] * length**0.5, 3) if reduction == "sum" else None
-    y = net.sum(x, [1], keep=False, out=out) if reduction == "sum" else net.mean(x, [1], keep=False)
+    y = reduce(net, "SUM", x, [1], keep=False, out=out) if reduction == "sum" else net.mean(x, [1], keep=False)
     return net.model(net.softmax(net.fully_connected(y, 4)))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from models import Net
 from moving import transpose_conv
 from tflm.test_elementwise import PARTS, images
-from tflm.test_operators import POOLS, Options, activations, assert_equal, fitting, pools
+from tflm.test_operators import activations, assert_equal
 
 from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.canonicalise import canonicalise
@@ -73,25 +73,6 @@ def test_products_of_matrices(
     left = net.input((*batch, m, k), (a, 0))
     right = net.input((*batch, *((n, k) if adjoint else (k, n))), (b, 0))
     assert_equal(net.model(net.batch_matmul(left, right, adjoint=adjoint, out=(a * b * 2**15 * ratio, 0))))
-
-
-@EXAMPLES
-@given(kind=st.sampled_from(POOLS), shape=images, options=pools, scale=scales)
-def test_pools(kind: str, shape: tuple[int, ...], options: Options, scale: float) -> None:
-    net = Net(activations="INT16")
-    y = net.pool(net.input(shape, (scale, 0)), kind=kind, **fitting((shape[1], shape[2]), options))
-    assert_equal(net.model(y))
-
-
-@EXAMPLES
-@given(shape=images, axes=st.sampled_from([(1, 2), (1,), (2,), (3,), (1, 2, 3)]), keep=st.booleans(),
-       total=st.booleans(), scale=scales, ratio=st.floats(2**-4, 4, width=32))  # fmt: skip
-def test_means(
-    shape: tuple[int, ...], axes: tuple[int, ...], keep: bool, total: bool, scale: float, ratio: float
-) -> None:
-    net = Net(activations="INT16")
-    reduce = net.sum if total else net.mean
-    assert_equal(net.model(reduce(net.input(shape, (scale, 0)), axes, keep=keep, out=(scale * ratio, 0))))
 
 
 @pytest.mark.parametrize("kind", ["CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "DEPTHWISE_CONV_2D"])

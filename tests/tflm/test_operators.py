@@ -43,6 +43,7 @@ activations = st.sampled_from(["NONE", "RELU", "RELU6", "RELU_N1_TO_1"])
 zero_points = st.integers(-128, 127)
 scales = st.floats(2**-10, 0.25, width=32)
 affines = st.tuples(scales, zero_points)
+types = st.sampled_from(["INT8", "INT16"])
 seeds = st.integers(0, 1 << 16)
 
 
@@ -147,20 +148,10 @@ def test_add(shape: tuple[int, ...], activation: str, a: Affine, b: Affine, rati
 
 
 @EXAMPLES
-@given(kind=st.sampled_from(POOLS), size=sizes, c=channels, options=pools, affine=affines)
-def test_pools(kind: str, size: Pair, c: int, options: Options, affine: Affine) -> None:
-    net = Net()
+@given(kind=st.sampled_from(POOLS), size=sizes, c=channels, options=pools, affine=affines, dtype=types)
+def test_pools(kind: str, size: Pair, c: int, options: Options, affine: Affine, dtype: str) -> None:
+    net = Net(activations=dtype)
     assert_equal(net.model(net.pool(net.input((1, *size, c), affine), kind=kind, **fitting(size, options))))
-
-
-@EXAMPLES
-@given(size=sizes, c=channels, axes=st.sampled_from([(1,), (2,), (1, 2), (2, 1)]), keep=st.booleans(), a=affines,
-       ratio=st.floats(2**-5, 64, width=32), zero_point=zero_points)  # fmt: skip
-def test_mean(size: Pair, c: int, axes: tuple[int, ...], keep: bool, a: Affine, ratio: float, zero_point: int) -> None:
-    net = Net()
-    x = net.input((1, *size, c), a)
-    y = net.mean(x, axes, keep=keep, out=(float(np.float32(a[0] * ratio)), zero_point))
-    assert_equal(net.model(y))
 
 
 @EXAMPLES

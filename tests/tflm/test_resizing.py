@@ -7,9 +7,9 @@ import itertools
 from conftest import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from models import Net, Pair
+from models import Affine, Net, Pair
 from moving import reduce, resize, transpose_conv
-from tflm.test_moving import assert_all, image
+from tflm.test_moving import assert_all, image, types
 
 EXAMPLES = settings(max_examples=examples(6))
 shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))
@@ -34,7 +34,7 @@ def test_resize_bilinear(shape: tuple[int, ...], size: Pair, mode: str, streamed
 @given(shape=shapes, channels=st.integers(1, 5), kernel=pairs, stride=pairs, padding=st.sampled_from(["SAME", "VALID"]),
        extra=st.tuples(st.integers(0, 2), st.integers(0, 2)), per_channel=st.booleans(), bias=st.booleans(),
        activation=st.sampled_from(["NONE", "RELU"]), streamed=st.booleans(), seed=st.integers(0, 1 << 16),
-       dtype=st.sampled_from(["INT8", "INT16"]))  # fmt: skip
+       dtype=types)  # fmt: skip
 def test_transpose_conv(
     shape: tuple[int, ...], channels: int, kernel: Pair, stride: Pair, padding: str, extra: Pair, per_channel: bool,
     bias: bool, activation: str, streamed: bool, seed: int, dtype: str,
@@ -52,12 +52,15 @@ AXES = [axes for n in (1, 2, 3) for axes in itertools.combinations((1, 2, 3), n)
 
 @EXAMPLES
 @given(kind=st.sampled_from(REDUCTIONS), shape=shapes, axes=st.sampled_from(AXES),
-       keep=st.booleans(), a=affines, b=affines, streamed=st.booleans())  # fmt: skip
+       keep=st.booleans(), a=affines, b=affines, streamed=st.booleans(), dtype=types)  # fmt: skip
 def test_reductions(
-    kind: str, shape: tuple[int, ...], axes: tuple[int, ...], keep: bool, a: tuple[float, int], b: tuple[float, int],
-    streamed: bool,
+    kind: str, shape: tuple[int, ...], axes: tuple[int, ...], keep: bool, a: Affine, b: Affine, streamed: bool,
+    dtype: str,
 ) -> None:  # fmt: skip
-    net = Net()
+    net = Net(activations=dtype)
+    if dtype == "INT16":
+        assume(not kind.startswith("REDUCE"))
+        a, b = (a[0], 0), (b[0], 0)
     x = net.input(shape, a)
     x = net.conv2d(x, shape[-1], out=a) if streamed else x
     assert_all(net, reduce(net, kind, x, axes, keep=keep, out=None if kind.startswith("REDUCE") else b))
