@@ -20,7 +20,8 @@ def floats(net: Net, values: object) -> int:
 
 def cast(net: Net, x: int, dtype: str) -> int:
     options = schema.CastOptionsT(net.graph.tensors[x].type, getattr(schema.TensorType, dtype))
-    return net.op("CAST", [x], [net.tensor(net.shape(x), dtype, None)], options)
+    affine = None if dtype in ("FLOAT32", "INT32") else (0.05, 0)
+    return net.op("CAST", [x], [net.tensor(net.shape(x), dtype, affine)], options)
 
 
 def two(net: Net, kind: str, a: int, b: int, dtype: str = "") -> int:

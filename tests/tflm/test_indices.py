@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import moving
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
+from moving import arg_max
+from poses import cast
 from tflm.test_moving import assert_all
 
 import tflm_memopt
 
 EXAMPLES = settings(max_examples=examples(6))
 CASTS = [("INT8", "FLOAT32"), ("INT16", "FLOAT32"), ("INT8", "INT16"), ("INT16", "INT8")]
-
-
-def cast(net: Net, x: int, dtype: str) -> int:
-    options = schema.CastOptionsT(net.graph.tensors[x].type, getattr(schema.TensorType, dtype))
-    scale = None if dtype in ("FLOAT32", "INT32") else (0.05, 0)
-    return net.op("CAST", [x], [net.tensor(net.shape(x), dtype, scale)], options)
-
-
-def arg_max(net: Net, x: int, axis: int, shape: Sequence[int], *, smallest: bool = False) -> int:
-    kind, options = ("ARG_MIN", schema.ArgMinOptionsT) if smallest else ("ARG_MAX", schema.ArgMaxOptionsT)
-    axes, y = net.tensor((1,), "INT32", None, data=[axis]), net.tensor(shape, "INT32", None)
-    return net.op(kind, [x, axes], [y], options(outputType=schema.TensorType.INT32))
-
-
-def reshaped(net: Net, x: int, shape: Sequence[int]) -> int:
-    """Reshape int32 indices."""
-    target, y = net.tensor((len(shape),), "INT32", None, data=shape), net.tensor(shape, "INT32", None)
-    return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT(newShape=list(shape)))
 
 
 @EXAMPLES
@@ -53,7 +33,7 @@ def test_masks_of_classes(size: tuple[int, int, int], smallest: bool, dtype: str
     net = Net()
     h, w, classes = size
     x = net.conv2d(net.input((1, h, w, 3)), classes, kernel=(3, 3))
-    y = reshaped(net, moving.arg_max(net, x, smallest=smallest), (1, h, w, 1))
+    y = net.reshape(arg_max(net, x, smallest=smallest), (1, h, w, 1))
     assert_all(net, cast(net, y, dtype))
 
 
@@ -62,13 +42,13 @@ def test_the_place_of_a_maximum(axis: int) -> None:
     """This is pose estimation: the index of a map's highest value in one channel."""
     net = Net()
     heat = net.unary("LOGISTIC", net.conv2d(net.input((1, 9, 7, 3)), 1, kernel=(3, 3)), out=(1 / 256, -128))
-    assert_all(net, arg_max(net, net.reshape(heat, (1, 63, 1)), axis, (1, 1)))
+    assert_all(net, arg_max(net, net.reshape(heat, (1, 63, 1)), axis=axis))
 
 
 def test_a_mask_is_never_an_int32_map() -> None:
     net = Net()
     x = net.conv2d(net.conv2d(net.input((1, 48, 48, 3)), 16, kernel=(3, 3)), 21)
-    data = net.model(cast(net, moving.arg_max(net, x), "INT8"))
+    data = net.model(cast(net, arg_max(net, x), "INT8"))
     result = tflm_memopt.optimize(data, input="stream")
     assert result.report.arena.total < 48 * 48 + 3_000
     assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
@@ -78,7 +58,7 @@ def test_lower_bytes_of_any_index() -> None:
     """Values beyond the range of the smaller type wrap around."""
     net = Net()
     x = net.conv2d(net.input((1, 2, 2, 1)), 300)
-    y = moving.arg_max(net, x)
+    y = arg_max(net, x)
     data = net.model(cast(net, y, "INT8"))
     result = tflm_memopt.optimize(data, if_worthwhile=False)
     assert tflm_memopt.verify(data, result.model, inputs=[np.full((1, 2, 2, 1), 77, np.int8)]).bit_exact
