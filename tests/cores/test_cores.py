@@ -14,7 +14,7 @@ from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import CORES, Core, missing_tools, with_listed_parts
 from cores.draws import DRAWS, converted_cases, program_case
 from models import Net
-from property.oracle import convert
+from property.oracle import rewrite
 
 import tflm_memopt
 from tflm_memopt.convert.pipeline import ConversionOptions
@@ -148,8 +148,7 @@ def test_two_rows_at_once(core: Core) -> None:
         y = net.conv2d(net.depthwise_conv2d(y, kernel=(3, 3)), channels, kernel=(2, 3))
         y = net.depthwise_conv2d(net.conv2d(y, 12, kernel=(1, 1), activation="RELU6"), kernel=(3, 3))
         options = ConversionOptions(target=core.target, tiles=None, wide=True, two_rows=True, reverse=False)
-        converted = convert(net.model(y), options)
-        assert converted is not None
+        converted = rewrite(net.model(y), options)
         (region,) = regions(read(converted[0]))
         assert parts(unpack(region.program)) >> Part.TWO_ROWS & 1
         cases += model_cases(converted[0])

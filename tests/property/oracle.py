@@ -46,6 +46,13 @@ def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | 
     return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options), planned
 
 
+def rewrite(data: bytes, options: ConversionOptions | None = None) -> tuple[bytes, Planned]:
+    """Return the result of convert(). Something can be converted."""
+    found = convert(data, options or ConversionOptions(seconds=0))
+    assert found is not None
+    return found
+
+
 def original(data: bytes, arena: int = ARENA) -> Any:
     """Return TFLM's interpreter. Raises RuntimeError if TFLM refuses, with another message for missing features."""
     return interpreter(runnable(data), arena)
