@@ -127,7 +127,7 @@ def _parameter(op: RowOp | ProgramOp) -> int:
     """Return the parameter without the bits that depend on the order of operands or on the packing."""
     if op.kind is Kind.SELECT:
         return without_rows(op.param)
-    return 0 if op.packing is Packing.DSP_CONV else op.param
+    return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) else op.param
 
 
 def _numbers(**named: Any) -> Numbers:

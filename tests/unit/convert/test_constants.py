@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -29,6 +30,9 @@ from tflm_memopt.runtime.verification import ComparedConstants
 FLIPS = 4
 """Number of flipped bits per constant."""
 RANGES = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
+
+AT_ONCE = (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
+"""Packings whose kernels may compute several pixels at once."""
 
 
 @cache
@@ -89,8 +93,8 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
                 yield f"{n} {op.kind.name} {name}", int(record[name]), values.nbytes
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
-            if name == "left_shift" and op.packing == Packing.DSP_CONV:
-                continue  # these bytes hold wide_tile, which affects scratch but no value
+            if name == "left_shift" and op.packing in AT_ONCE:
+                continue  # these bytes hold at_once, which affects scratch but no value
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:
@@ -112,6 +116,17 @@ def test_every_flipped_bit_is_found(name: str) -> None:
                 if not compare_programs([unpack(one) for one in others], form).different:
                     missed.append(f"{what}, byte {byte}")
     assert missed == []
+
+
+def test_the_number_of_pixels_at_once_changes_no_constant() -> None:
+    original, rewritten = (read(model) for model in converted("cortex-m4"))
+    programs = [unpack(region.program) for region in regions(rewritten)]
+    assert {op.packing for program in programs for op in program.ops}.issuperset(AT_ONCE)
+    joined = [
+        replace(program, ops=tuple(replace(op, param=3) if op.packing in AT_ONCE else op for op in program.ops))
+        for program in programs
+    ]
+    assert compare_programs(joined, nearest_form(programs, original, Changes())).different == ()
 
 
 def test_every_float32_filter_has_its_counterpart() -> None:
