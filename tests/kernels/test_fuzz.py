@@ -29,6 +29,7 @@ from moving import (
     transpose_conv,
 )
 from numpy.typing import NDArray
+from planning import lowered, plan_of
 from poses import float_end, int4_network, pose_network
 from property import two_cores
 from property.floats import FLOAT, in_float
@@ -42,7 +43,6 @@ from kernels import drawn
 from kernels.conftest import THREADS, WATCHED, Build, compiled, sample
 from kernels.frames import external, streamed
 from kernels.pools import in_slow_memory
-from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.emit.kernels import Needs
 from tflm_memopt.format.codes import Part
@@ -50,13 +50,11 @@ from tflm_memopt.format.limits import MAGIC
 from tflm_memopt.lower.program import HEADER
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.graph import Tensor
-from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, family
 from tflm_memopt.plan.effort import LEVELS
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
-from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
@@ -150,9 +148,7 @@ def write_shared(folder: Path) -> list[Path]:
 def planned(data: bytes, options: ConversionOptions) -> Iterator[bytes]:
     """Yield samples of a model's regions."""
     model = read(data)
-    found = pipeline.make_plan(pipeline.annotate(model.graph), options)
-    assert found is not None
-    new = read(pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, options))
+    new = read(lowered(model, plan_of(model.graph, options), options))
     rng = np.random.default_rng(0)
     for region in regions(new):
         inputs = [random_bytes(rng, new.graph.tensors[t]) for t in region.inputs]

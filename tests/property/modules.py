@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from conftest import ROOT
+from planning import make_plan
 from property.oracle import EFFORTS, original
 from property.ports import ported, ports_of
 
@@ -56,11 +57,11 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
         tiles=rng.choice((None, NO_RECOMPUTE)),
         effort=rng.choice(EFFORTS),
     )
-    annotated, planned = pipeline.annotate(border.graph), None
+    planned = None
     for mode in _modes(source.graph.tensors[source.graph.inputs[0]].shape, rng):
         options = replace(options, input=mode)
         try:
-            planned = pipeline.make_plan(annotated, options)
+            planned = make_plan(border.graph, options)
             break
         except UsageError as refusal:
             if mode.where == "arena" or refusal.code not in ELSEWHERE:

@@ -14,15 +14,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from planning import lowered, make_plan
 
-from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.effort import LEVELS, NORMAL
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.stand_in import runnable
 from tflm_memopt.tflm.arena import predict
@@ -40,10 +38,8 @@ LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
 def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:
     """Return the rewritten model, however small its gain, and its checked plan; None if nothing can be converted."""
     source = read(data)
-    planned = pipeline.make_plan(pipeline.annotate(source.graph), options)
-    if planned is None:
-        return None
-    return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options), planned
+    planned = make_plan(source.graph, options)
+    return planned and (lowered(source, planned, options), planned)
 
 
 def rewrite(data: bytes, options: ConversionOptions | None = None) -> tuple[bytes, Planned]:

@@ -6,16 +6,15 @@ import random
 from dataclasses import replace
 
 from cores.cases import Case, model_cases
+from planning import lowered, make_plan
 from property.networks import Recipe, build
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
-from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import EVEN, share_out
 from tflm_memopt.plan.effort import LEVELS
 from tflm_memopt.plan.iteration.planned import Planned
-from tflm_memopt.rewrite.int8_io import Int8Interface
 
 TARGETS = ("generic", "cortex-m4", "cortex-m33")
 """Targets that support two cores."""
@@ -42,11 +41,11 @@ def drawn(seed: int) -> ConversionOptions:
 def planned(data: bytes, options: ConversionOptions) -> tuple[Planned, bytes] | None:
     """Return a model's checked plan for two cores and the rewritten model, or None if no part can be shared."""
     source, options = read(data), replace(options, tiles=None, rematerialisation=False, speeds=options.speeds or EVEN)
-    found = pipeline.make_plan(pipeline.annotate(source.graph), options)
+    found = make_plan(source.graph, options)
     if found is None or any(op.stateful for op in found.graph.ops.values()):
         return None
     shared = pipeline.checked(found.graph, share_out(found, options.speeds or EVEN))
-    return shared, pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), shared, options)
+    return shared, lowered(source, shared, options)
 
 
 def cases(data: bytes, options: ConversionOptions) -> list[Case]:

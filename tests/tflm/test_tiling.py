@@ -8,15 +8,14 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import Net
+from planning import lowered
 from property.oracle import assert_same_bytes, original, rewritten
 from property.oracle import run as inference
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
-from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.planner import plan
-from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.tiling import Tiling, fan_out
 from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.tflm.libraries import REFERENCE
@@ -48,7 +47,7 @@ def in_parts(data: bytes, tiling: Tiling) -> bytes:
     source, options = read(data), ConversionOptions(ops="builtin", seconds=0.05)
     parts = pipeline.in_parts(pipeline.builtin_alone(source.graph), (tiling,), REFERENCE, "ilp32")
     planned = pipeline.checked(parts, plan(parts, options))
-    return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)
+    return lowered(source, planned, options)
 
 
 @pytest.mark.slow

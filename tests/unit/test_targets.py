@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 from models import Net
+from planning import plan_of
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
@@ -34,10 +34,7 @@ def test_a_plan_for_another_target(model: bytes) -> None:
 
 def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
     """Scratch that is too small or that overlaps live data is refused."""
-    planned = pipeline.make_plan(
-        pipeline.annotate(read(model).graph), ConversionOptions(target="cortex-m4", seconds=0.1)
-    )
-    assert planned is not None
+    planned = plan_of(read(model).graph, ConversionOptions(target="cortex-m4", seconds=0.1))
     plan, graph = planned.plan, planned.graph
     index = next(i for i, b in enumerate(plan.buffers) if b.role is Role.SCRATCH)
 

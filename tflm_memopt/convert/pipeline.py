@@ -56,12 +56,6 @@ class ConversionOptions(planner.Options):
     """Operators that tiling may add to a model of builtin operators, besides the model's own kinds."""
 
 
-def make_plan(annotated: AnnotatedGraph, options: ConversionOptions) -> Planned | None:
-    """Return the checked plan of a model, or None if there is nothing to convert."""
-    graph = row_graph(annotated, options)
-    return None if graph is None else checked(graph, planner.plan(graph, options))
-
-
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
     """Return the graph that is planned: regions without dead channels, packed, with the input at its place.
 

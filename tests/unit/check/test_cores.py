@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from conftest import EXAMPLE
+from planning import plan_of
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert.annotation import annotate
-from tflm_memopt.convert.pipeline import ConversionOptions, for_two_cores, make_plan, pack_for
+from tflm_memopt.convert.pipeline import ConversionOptions, for_two_cores, pack_for
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.model.reader import read
@@ -24,10 +24,8 @@ from tflm_memopt.plan.plan import Plan, Role, Sharing
 
 @functools.cache
 def planned() -> Planned:
-    found = make_plan(
-        annotate(read(EXAMPLE.read_bytes()).graph), ConversionOptions(tiles=None, speeds=(1, 1), target="cortex-m33")
-    )
-    assert found is not None
+    options = ConversionOptions(tiles=None, speeds=(1, 1), target="cortex-m33")
+    found = plan_of(read(EXAMPLE.read_bytes()).graph, options)
     return replace(found, plan=share_out(found))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from dataclasses import replace
 from functools import cache, partial
 from unittest import mock
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from conftest import seeds, thinned
 from numpy.lib.stride_tricks import sliding_window_view
+from planning import make_plan
 from property.forced import forced, mobile, random_settings
 from property.networks import build
 from unit.plan.damage import Mutants, wrong_macs
@@ -23,8 +25,6 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.source import RunningGroup, SourceReplay
 from tflm_memopt.check.tiles import TiledReplay
-from tflm_memopt.convert import pipeline
-from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.iteration.planned import Planned
@@ -81,9 +81,7 @@ def _with_inputs(model: Model, seed: int) -> Iterator[Planned]:
     for where in ("arena", "external", "stream:1"):
         with forced(random_settings(random.Random(seed)), seed):
             try:
-                found = pipeline.make_plan(
-                    pipeline.annotate(model.graph), ConversionOptions(seconds=OPTIONS.seconds, input=input_mode(where))
-                )
+                found = make_plan(model.graph, replace(OPTIONS, input=input_mode(where)))
             except UsageError:
                 continue
         if found:

@@ -9,9 +9,9 @@ from typing import Any
 import memories
 import pytest
 import streaming
+from planning import plan_of
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
@@ -25,9 +25,7 @@ QUICK = ConversionOptions(seconds=0, effort=0.1, tiles=None)
 
 @cache
 def planned() -> Planned:
-    done = pipeline.make_plan(pipeline.annotate(read(streaming.mixed()).graph), QUICK)
-    assert done
-    return done
+    return plan_of(read(streaming.mixed()).graph, QUICK)
 
 
 def changed(number: int, **fields: Any) -> Plan:
@@ -106,9 +104,7 @@ def test_cells_in_a_rolling_buffer() -> None:
 
 @cache
 def recurrent() -> Planned:
-    done = pipeline.make_plan(pipeline.annotate(read(memories.lstm_network()).graph), QUICK)
-    assert done
-    return done
+    return plan_of(read(memories.lstm_network()).graph, QUICK)
 
 
 @pytest.mark.parametrize("how", [{"is_reversed": True}, {"stripes": 1}])

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from models import Net
+from planning import plan_of
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
@@ -28,9 +28,7 @@ def planned() -> Planned:
     net = Net()
     x = net.conv2d(net.input((1, 18, 2, 3)), 4, kernel=(3, 1), padding="VALID")
     options = ConversionOptions(seconds=0, effort=0.1, tiles=None, input=InputMode(SLIDING, NEW))
-    done = pipeline.make_plan(pipeline.annotate(read(net.model(net.mean(x, (1, 2)))).graph), options)
-    assert done
-    return done
+    return plan_of(read(net.model(net.mean(x, (1, 2)))).graph, options)
 
 
 @cache

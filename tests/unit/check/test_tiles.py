@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import thinned
 from numpy.typing import NDArray
+from planning import lowered
 from unit.plan.damage import Mutants, missing_stages, with_stage, wrong_iterations, wrong_macs
 from unit.plan.damage_tiles import (
     column_windows_of_other_rows,
@@ -25,12 +26,9 @@ from unit.plan.damage_tiles import (
 from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Group, Plan
-from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host, regions
 
 QUICK_SEEDS = (8, 14, 20)
@@ -50,9 +48,7 @@ def passes(seed: int, mutant: Plan) -> bool:
 def outputs(seed: int, mutant: Plan) -> list[list[NDArray[np.int8]]] | None:
     """Return the host executor's outputs by region, with the plan's buffers, or None if it refuses the program."""
     model, found = planned(seed)
-    new = read(
-        pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), replace(found, plan=mutant), OPTIONS)
-    )
+    new = read(lowered(model, replace(found, plan=mutant), OPTIONS))
     rng, result = np.random.default_rng(seed), []
     for region in regions.regions(new):
         inputs = [rng.integers(-128, 128, new.graph.tensors[t].nbytes, np.int8) for t in region.inputs]

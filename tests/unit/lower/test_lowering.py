@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 from models import Net
+from planning import plan_of
 from unit.plan.sketch import actor, simulate
 
-from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.lower.lowering import CustomOp, lower, workspace
 from tflm_memopt.lower.program import Program
@@ -30,9 +30,7 @@ from tflm_memopt.runtime import host
 def planned(data: bytes, *, op_per_group: bool = False) -> Planned:
     """Plan row-wise groups only; tests/unit/plan/test_tiles.py covers tiled ones."""
     options = ConversionOptions("group" if op_per_group else "region", seconds=0.3, tiles=None)
-    found = pipeline.make_plan(pipeline.annotate(read(data).graph), options)
-    assert found is not None
-    return found
+    return plan_of(read(data).graph, options)
 
 
 def custom(found: Planned) -> CustomOp:

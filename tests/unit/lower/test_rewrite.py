@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from models import Net, as_data
+from planning import lowered, plan_of
 
-from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model import interface
-from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Role
-from tflm_memopt.rewrite.int8_io import Int8Interface
 
 HEADER = 3
 
@@ -26,9 +24,8 @@ HEADER = 3
 @cache
 def rewritten(data: bytes, *, op_per_group: bool = False) -> tuple[Model, Planned]:
     source, options = read(data), ConversionOptions("group" if op_per_group else "region", seconds=0.3)
-    planned = pipeline.make_plan(pipeline.annotate(source.graph), options)
-    assert planned is not None
-    return read(pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)), planned
+    planned = plan_of(source.graph, options)
+    return read(lowered(source, planned, options)), planned
 
 
 def gated() -> bytes:

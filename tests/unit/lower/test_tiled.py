@@ -8,16 +8,14 @@ from functools import cache
 import numpy as np
 import pytest
 from models import Net
+from planning import lowered, plan_of
 from property.forced import forced
 from unit.plan.tiled import OPTIONS
 
-from tflm_memopt.convert import pipeline
-from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host_model
 
 SEEDS = 5
@@ -57,9 +55,7 @@ def planned(tile: int, cached: bool, channel_groups: int, seed: int) -> tuple[Mo
         max_overhead=9.0,
     )  # fmt: skip
     with forced(settings, seed):
-        found = pipeline.make_plan(pipeline.annotate(model.graph), OPTIONS)
-    assert found is not None
-    return model, found
+        return model, plan_of(model.graph, OPTIONS)
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -72,7 +68,7 @@ def test_a_tiled_program_computes_what_its_operators_do(
 ) -> None:
     assert any(shows(planned(tile, cached, channel_groups, other)[1].plan) for other in range(SEEDS))
     model, found = planned(tile, cached, channel_groups, seed)
-    new = read(pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, OPTIONS)).graph
+    new = read(lowered(model, found, OPTIONS)).graph
     inputs = [
         np.random.default_rng(seed).integers(-128, 128, (1, *model.graph.tensors[t].shape), np.int8)
         for t in model.graph.inputs

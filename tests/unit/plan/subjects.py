@@ -8,16 +8,14 @@ from functools import cache
 
 import numpy as np
 from models import Net
+from planning import lowered, plan_of
 
 from tflm_memopt.check.checker import check
-from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.inputs import input_mode
 from tflm_memopt.runtime import host, host_model, regions
 
@@ -99,8 +97,7 @@ class Subject:
 
     def runs_right(self, mutant: Plan) -> bool:
         """Run the program in the host executor, with buffers placed by the mutant."""
-        border = Int8Interface(self.model.graph, Changes(), {}, ())
-        new = read(pipeline.lower(self.model, border, replace(self.planned, plan=mutant), self.options))
+        new = read(lowered(self.model, replace(self.planned, plan=mutant), self.options))
         (region,) = regions.regions(new)
         sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
         got = host.run_guarded(region.program, regions.placement(new, region), self.inputs, sizes)
@@ -113,8 +110,7 @@ class Subject:
 def subject(name: str) -> Subject:
     model = read(MODELS[name]())
     options = replace(OPTIONS, input=input_mode(INPUTS.get(name, "arena")))
-    planned = pipeline.make_plan(pipeline.annotate(model.graph), options)
-    assert planned is not None
+    planned = plan_of(model.graph, options)
     rng = np.random.default_rng(9)
     inputs = [rng.integers(-128, 128, model.graph.tensors[t].shape, np.int8) for t in model.graph.inputs]
     expected = host_model.run_model(model.graph, [values[None] for values in inputs], 1)

@@ -9,6 +9,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from models import Net
+from planning import plan_of
 from property.forced import forced, mobile
 from property.networks import build
 from unit.plan.sketch import Sketch
@@ -30,9 +31,7 @@ OPTIONS = ConversionOptions(seconds=0, target="cortex-m4", reorder=False, tiles=
 
 
 def planned(model: bytes, options: ConversionOptions = OPTIONS) -> Planned:
-    found = pipeline.make_plan(pipeline.annotate(read(model).graph), options)
-    assert found is not None
-    return found
+    return plan_of(read(model).graph, options)
 
 
 def at_once(plan: Plan) -> list[int]:

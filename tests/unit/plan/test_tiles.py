@@ -6,17 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 from conftest import seeds
+from planning import lowered
 from unit.plan.tiled import OPTIONS, chains, planned, settings_of, trace_of
 
-from tflm_memopt.convert import pipeline
-from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.iteration.liveness import live_ranges, most_alive
 from tflm_memopt.plan.plan import Group
 from tflm_memopt.plan.search.groups import Candidate, Chain, border, executed_macs, rebuild
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host, regions
 
 UNLIMITED = 1 << 40
@@ -25,8 +23,7 @@ UNLIMITED = 1 << 40
 def test_the_executor_fires_in_the_order_of_the_trace() -> None:
     for seed in seeds(8):
         model, found = planned(seed)
-        border_ = Int8Interface(model.graph, Changes(), {}, ())
-        new = read(pipeline.lower(model, border_, found, OPTIONS))
+        new = read(lowered(model, found, OPTIONS))
         groups = [step for step in found.plan.steps if isinstance(step, Group)]
         regions_ = regions.regions(new)
         numbers = list(dict.fromkeys(group.region for group in groups))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
+from planning import plan_of
 from property.forced import forced, mobile, random_settings
 from property.networks import build
 
@@ -31,9 +32,7 @@ def planned(seed: int) -> tuple[Model, Planned]:
     """Plan a random network in random groups, most of them tiled. The plan is checked."""
     model = read(build(mobile(seed, most=4)))
     with forced(random_settings(random.Random(seed)), seed):
-        found = pipeline.make_plan(pipeline.annotate(model.graph), OPTIONS)
-    assert found is not None
-    return model, found
+        return model, plan_of(model.graph, OPTIONS)
 
 
 def chains(seed: int) -> Iterator[Chain]:

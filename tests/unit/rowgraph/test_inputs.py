@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from planning import plan_of
 
 import tflm_memopt
-from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
@@ -113,10 +113,7 @@ def test_all_readers_of_a_stream_are_in_the_first_group() -> None:
     net = Net(9)
     x = net.input((1, 16, 6, 4))
     data = net.model(net.add(net.conv2d(net.conv2d(x, 4, kernel=(3, 3)), 4, kernel=(5, 5)), x))
-    planned = pipeline.make_plan(
-        pipeline.annotate(read(data).graph), ConversionOptions(seconds=SECONDS, input=InputMode("stream", 2))
-    )
-    assert planned is not None
+    planned = plan_of(read(data).graph, ConversionOptions(seconds=SECONDS, input=InputMode("stream", 2)))
     first = planned.plan.steps[0]
     assert isinstance(first, Group)
     assert {stage.op for stage in first.stages} >= {i for i, op in planned.graph.ops.items() if 0 in op.inputs}

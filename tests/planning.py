@@ -1,0 +1,30 @@
+"""Plans models and lowers their plans, without the commands around them."""
+
+from __future__ import annotations
+
+from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.pipeline import ConversionOptions
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import Model
+from tflm_memopt.plan import planner
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.rewrite.int8_io import Int8Interface
+
+
+def make_plan(graph: Graph, options: ConversionOptions) -> Planned | None:
+    """Return the checked plan of a model, or None if there is nothing to convert."""
+    rows = pipeline.row_graph(pipeline.annotate(graph), options)
+    return None if rows is None else pipeline.checked(rows, planner.plan(rows, options))
+
+
+def plan_of(graph: Graph, options: ConversionOptions) -> Planned:
+    """Return the checked plan of a model in which something can be converted."""
+    found = make_plan(graph, options)
+    assert found is not None
+    return found
+
+
+def lowered(model: Model, found: Planned, options: ConversionOptions) -> bytes:
+    """Return the rewritten model."""
+    return pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, options)
