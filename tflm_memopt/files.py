@@ -210,14 +210,6 @@ def for_reports(path: Path) -> Path:
     return printable(Path(path.name) if path.is_absolute() else path)
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write `path` atomically: a reader sees the old file or the new one, and a failure leaves nothing.
-
-    Missing folders are created. Raises UsageError if the path is not writable.
-    """
-    write_files({path: data})
-
-
 def write_files(contents: Mapping[Path, bytes]) -> None:
     """Write several files, all or none. All are complete as temporary files before the first one is renamed.
 

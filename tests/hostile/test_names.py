@@ -13,7 +13,7 @@ import tflm_memopt
 from tflm_memopt import App, AppModel
 from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import UsageError
-from tflm_memopt.files import name_fault, paths_below, read_model, write_file
+from tflm_memopt.files import name_fault, paths_below, read_model, write_files
 
 BAD = {
     "above": "../../evil",
@@ -75,7 +75,7 @@ def test_a_model_file_of_any_name(name: str, kind: str, tmp_path: Path) -> None:
 
 
 def test_a_nul_character_in_a_path(tmp_path: Path) -> None:
-    for use in (read_model, lambda path: write_file(path, b"")):
+    for use in (read_model, lambda path: write_files({path: b""})):
         with pytest.raises(UsageError, match="cannot contain a NUL"):
             use(tmp_path / "a\0b")
     (tmp_path / "app.toml").write_text('[models.a]\nfile = "a\\u0000b.tflite"\n')

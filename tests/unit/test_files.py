@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.files import read_file, write_file
+from tflm_memopt.files import read_file, write_files
 
 
 def test_written_whole(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "model.tflite"
-    write_file(path, b"one")
-    write_file(path, b"two")
+    write_files({path: b"one"})
+    write_files({path: b"two"})
     assert read_file(path) == b"two"
     assert [p.name for p in path.parent.iterdir()] == ["model.tflite"]
 
@@ -21,5 +21,5 @@ def test_written_whole(tmp_path: Path) -> None:
 def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(UsageError, match=r"cannot write .*taken: .*\n  try: choose another folder"):
-        write_file(tmp_path / "taken", b"data")
+        write_files({tmp_path / "taken": b"data"})
     assert [p.name for p in tmp_path.iterdir()] == ["taken"]
