@@ -1,4 +1,4 @@
-"""Time limits hold at the upper end of the range of cycles, or are refused with the closest alternative."""
+"""Limits of instructions and of time hold, the latter at the upper end of the range of cycles, or are refused."""
 
 from __future__ import annotations
 
@@ -26,6 +26,40 @@ M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
 @pytest.fixture(scope="module")
 def frontier() -> Exploration:
     return tflm_memopt.explore(wide(), cost="instructions", **M4)
+
+
+def deep() -> bytes:
+    """Return a model whose convolutions have more values than a usual tile of four pixels."""
+    net = Net(5)
+    x = net.input((1, 24, 16, 32))
+    y = net.conv2d(x, 32, kernel=(3, 3), activation="RELU")
+    return net.model(net.conv2d(y, 32, kernel=(3, 3)))
+
+
+def test_wide_tiles_take_fewer_instructions_and_more_ram() -> None:
+    points = tflm_memopt.explore(deep(), cost="instructions", **M4).points
+    fast = tflm_memopt.optimize(deep(), max_instructions=points[0].instructions, **M4)
+    least = tflm_memopt.optimize(deep(), max_instructions=points[-1].instructions, **M4)
+    assert fast.plan is not None
+    assert fast.plan.wide
+    assert fast.report.arena.total > least.report.arena.total
+    assert tflm_memopt.verify(deep(), fast.model, runs=1).bit_exact
+    again = tflm_memopt.optimize(deep(), plan=fast.plan.to_json(), target="cortex-m4")
+    assert again.model == fast.model
+
+
+@pytest.mark.slow
+def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None:
+    limit, most = frontier.points[1].arena.total, frontier.points[-1].instructions
+    done = tflm_memopt.optimize(wide(), max_instructions=most, ram_limit=limit, **M4)
+    assert done.report.instructions == {"cortex-m4": frontier.points[1].instructions}
+    with pytest.raises(DoesNotFit, match="limit is") as no:
+        tflm_memopt.optimize(wide(), max_instructions=frontier.points[0].instructions, ram_limit=limit, **M4)
+    assert no.value.code == "does_not_fit"
+    assert "group" in no.value.where
+    enough = int(no.value.hint.split()[1])
+    done = tflm_memopt.optimize(wide(), max_instructions=enough, ram_limit=limit, **M4)
+    assert done.report.arena.total <= limit
 
 
 def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
