@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
@@ -13,6 +14,7 @@ from typed import Base, bases, retyped, runs
 from unit.analysis.arena_zoo import ZOO
 
 import tflm_memopt
+from tflm_memopt.cli import main as cli
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model.reader import CUSTOM, read
 from tflm_memopt.tflm.accepted import FORMS, Form, Operand, accepts
@@ -148,7 +150,7 @@ def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
 
 
 @pytest.mark.parametrize("left", [True, False])
-def test_a_refused_model_is_an_error(left: bool) -> None:
+def test_a_refused_model_is_an_error(left: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Conversion fails even if a part could be converted, but inspect still shows the model."""
     net = Net()
     x = net.input((1, 64))
@@ -162,3 +164,6 @@ def test_a_refused_model_is_an_error(left: bool) -> None:
         tflm_memopt.optimize(data)
     assert (refused.value.code, refused.value.hint) == ("tflm_refuses", "give it output_type=tf.int32")
     assert "its ARG_MAX does not take int8" in tflm_memopt.inspect(data).refused
+    (tmp_path / "refused.tflite").write_bytes(data)
+    assert cli.main(["inspect", str(tmp_path / "refused.tflite")]) == cli.DONE
+    assert "its ARG_MAX does not take int8" in capsys.readouterr().out.splitlines()[1]

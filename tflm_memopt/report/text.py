@@ -120,14 +120,15 @@ def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
 
 def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
     """Return the answer of `inspect`."""
-    refused = [
+    kept = [
         KeptBuiltin(op.index, op.operator, op.code, op.reason, op.hint) for op in result.operators if not op.supported
     ]
+    refused = [Padding(Text(printable(result.refused), "red"), (0, 0, 0, INDENT))] if result.refused else []
+    answer = (*refused, _diagnosis(result.diagnosis), _facts(facts.of_inspection(result)))
     return page(
-        Group(Text(printable(result.model), "bold"), _diagnosis(result.diagnosis), _facts(facts.of_inspection(result))),
-        Text(printable(result.refused), "red") if result.refused else None,
+        Group(Text(printable(result.model), "bold"), *answer),
         _operators(result),
-        section("Operators that would stay builtin", _kept(refused)) if refused else None,
+        section("Operators that would stay builtin", _kept(kept)) if kept else None,
         section("Written", lines(written)) if (written := list(files)) else None,
     )
 
