@@ -17,7 +17,7 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.packing import GENERIC
+from tflm_memopt.ops.packing import GENERIC, family
 from tflm_memopt.options import Weights, complete
 from tflm_memopt.plan.choices import BUILTIN, MOVES, PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT
@@ -26,7 +26,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
-from tflm_memopt.targets.boards import Board
+from tflm_memopt.targets.boards import Board, runs
 from tflm_memopt.targets.own_board import board as board_named
 from tflm_memopt.tflm.libraries import Library, whose_kernels
 from tflm_memopt.tflm.refused import refuse
@@ -222,12 +222,15 @@ def _only_builtin(target: str, where: InputMode, weights: Weights) -> None:
 
 
 def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, Abi]:
-    """Return the board and its settings. Explicit options override the board's."""
+    """Return the board and its settings. Explicit options override the board's. Raises UsageError for another target."""
     target, core = said["target"], said["core"]
     if said["board"] is None:
         return None, target or GENERIC, core, said["abi"]
     on = board_named(said["board"])
     target = target or on.target
+    if not runs(on, {family(target)}):
+        what = f"{on.id} cannot run programs for --target {target}"
+        raise UsageError(what, hint=f"omit --target: {on.id} implies {on.target}, or use another --board")
     return on, target, core or (on.measured_core if costs.runs(on.measured_core, target) else None), on.abi
 
 

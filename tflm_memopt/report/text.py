@@ -123,10 +123,10 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
     kept = [
         KeptBuiltin(op.index, op.operator, op.code, op.reason, op.hint) for op in result.operators if not op.supported
     ]
-    refused = [Padding(Text(printable(result.refused), "red"), (0, 0, 0, INDENT))] if result.refused else []
-    answer = (*refused, _diagnosis(result.diagnosis), _facts(facts.of_inspection(result)))
+    answer = Group(_diagnosis(result.diagnosis), _facts(facts.of_inspection(result)))
+    refused = Padding(Text(printable(result.refused), "red"), (0, 0, 0, INDENT))
     return page(
-        Group(Text(printable(result.model), "bold"), *answer),
+        Group(Text(printable(result.model), "bold"), *([refused, answer] if result.refused else [answer])),
         _operators(result),
         section("Operators that would stay builtin", _kept(kept)) if kept else None,
         section("Written", lines(written)) if (written := list(files)) else None,

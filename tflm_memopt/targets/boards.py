@@ -175,8 +175,12 @@ def board(name: str) -> Board:
 
 
 def runs(on: Board, packed: Collection[Family]) -> bool:
-    """Return whether the board's core can run programs packed for these families."""
-    return set(packed) <= set(TARGETS[on.target].runs)
+    """Return whether the board's core can run programs packed for these families.
+
+    All of Espressif's chips run programs for ESP-NN, those without its vector kernels in C (TMO_RUNS_ESP).
+    """
+    own = {Family.ESP} if on.chip.startswith("ESP32") else set()
+    return set(packed) <= own | set(TARGETS[on.target].runs)
 
 
 def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:

@@ -71,6 +71,8 @@ def looking_back() -> bytes:
         (narrowing, {"ram_limit": 2400, "max_macs": 1.0}, "does_not_fit", "limit is 2,400 B", "--max-macs "),
         (narrowing, {"max_macs": 2.0, "without": ["recompute"]}, "bad_option", "recompute", "--max-macs 1"),
         (narrowing, {"max_macs": 2.0, "plan": {}}, "bad_option", "--plan cannot", "--plan alone"),
+        (narrowing, {"board": "esp32s3", "target": "cortex-m4"}, "bad_option", "esp32s3 cannot run", "omit --target"),
+        (narrowing, {"board": "pico", "target": "cortex-m4"}, "bad_option", "pico cannot run", "omit --target"),
         (narrowing, {"without": ["magic"]}, "bad_option", "magic", "stripes"),
         (looking_back, {"input": "stream"}, "unsupported_input", "row by row together", "--input external"),
         (plain, {"ram_limit": 100}, "does_not_fit", "limit is 100 B", "smaller model"),

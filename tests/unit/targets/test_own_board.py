@@ -9,7 +9,8 @@ from conftest import RESNET
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
-from tflm_memopt.targets.boards import stack
+from tflm_memopt.ops.packing import Family
+from tflm_memopt.targets.boards import boards, runs, stack
 
 BOARD = 'core = "Cortex-M7"\nclock = "480MHz"\nram = "128kB"\nflash = "1MB"\n'
 
@@ -29,6 +30,13 @@ def test_a_chip_has_the_times_of_known_boards(tmp_path: Path) -> None:
     own, known = (tflm_memopt.optimize(RESNET, board=board).report for board in (str(path), "esp32s3"))
     assert own.time and known.time
     assert (own.target, own.time.rewritten) == (known.target, known.time.rewritten)
+
+
+def test_all_espressif_chips_run_programs_for_esp_nn() -> None:
+    """Those without its vector kernels run them in C, as TMO_RUNS_ESP in build.h has it."""
+    packed = [name for name, on in boards().items() if runs(on, {Family.ESP})]
+    assert packed == [name for name, on in boards().items() if on.chip.startswith("ESP32")]
+    assert {"esp32s3", "esp32c3"} <= set(packed)
 
 
 @pytest.mark.parametrize(
