@@ -222,7 +222,7 @@ def _only_builtin(target: str, where: InputMode, weights: Weights) -> None:
 
 
 def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, Abi]:
-    """Return the board and its settings. Explicit options override the board's. Raises UsageError for another target."""
+    """Return the board and its settings, which explicit options override. Raises UsageError for another's target."""
     target, core = said["target"], said["core"]
     if said["board"] is None:
         return None, target or GENERIC, core, said["abi"]

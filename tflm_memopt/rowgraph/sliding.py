@@ -101,9 +101,9 @@ class _Sliding(Edges):
         rows = self._input_rows()
         if not 0 < n < rows.h:
             raise UsageError(
-                f"the input is a window of {rows.h} rows: it cannot slide by {n}",
+                f"the input is a window of {rows.h} {'row' if rows.h == 1 else 'rows'}: it cannot slide by {n}",
                 code="unsupported_input",
-                hint=f"--input sliding:ROWS with 1 to {rows.h - 1}",
+                hint=f"--input sliding:ROWS with 1 to {rows.h - 1}" if rows.h > 1 else "--input arena",
             )
         self.height = rows.h
         self.becomes(tensor, Slid(rows, n))

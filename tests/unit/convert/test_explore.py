@@ -24,6 +24,11 @@ def plain() -> bytes:
     return net.model(net.normalized(net.input((1, 4, 4, 2))))
 
 
+def one_row() -> bytes:
+    net = Net()
+    return net.model(net.fully_connected(net.input((1, 16)), 4))
+
+
 @pytest.fixture(scope="module")
 def frontier() -> Exploration:
     return tflm_memopt.explore(narrowing(), name="narrowing")
@@ -74,6 +79,7 @@ def looking_back() -> bytes:
         (narrowing, {"board": "esp32s3", "target": "cortex-m4"}, "bad_option", "esp32s3 cannot run", "omit --target"),
         (narrowing, {"board": "pico", "target": "cortex-m4"}, "bad_option", "pico cannot run", "omit --target"),
         (narrowing, {"without": ["magic"]}, "bad_option", "magic", "stripes"),
+        (one_row, {"input": "sliding:2"}, "unsupported_input", "a window of 1 row: it cannot", "--input arena"),
         (looking_back, {"input": "stream"}, "unsupported_input", "row by row together", "--input external"),
         (plain, {"ram_limit": 100}, "does_not_fit", "limit is 100 B", "smaller model"),
     ],
