@@ -22,6 +22,8 @@ INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float"
 
 HEAD = """# Operators
 
+Operators keep rows or pixels, which vMCU calls segments, in [rolling buffers](glossary.md), which are circular.
+
 These operators run row by row, with the same output bytes as in TFLM:
 
 """
