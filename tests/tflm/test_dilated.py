@@ -57,11 +57,21 @@ def test_causal_units(steps: int, block: int) -> None:
     data = gated(steps, block)
     found = canonicalise(read(data).graph)
     assert not found.refusals
-    assert not {"SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND"} & {op.type for op in found.graph.ops}
+    assert not {"SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "PAD"} & {op.type for op in found.graph.ops}
     assert_same_bytes(data, converted(data))
     wide = in_float(data, 1)
     result = tflm_memopt.optimize(wide, if_worthwhile=False, effort="low")
     assert tflm_memopt.verify(wide, result.model, runs=2).bit_exact
+
+
+def test_padded_steps_that_are_an_output_stay() -> None:
+    net = Net(3)
+    padded = net.pad(net.input((1, 12, 4)), [(0, 0), (2, 0), (0, 0)])
+    row = net.reshape(padded, (1, 1, 14, 4))
+    data = net.model(net.conv2d(row, 3, kernel=(1, 3), padding="VALID"), row)
+    (refusal,) = [r for r in canonicalise(read(data).graph).refusals if r.rule == "pad-in-time"]
+    assert refusal.reason == "the padded steps are an output of the model"
+    assert_same_bytes(data, converted(data))
 
 
 @pytest.mark.parametrize("crops", [[(0, 0), (0, 1)], [(1, 0), (0, 0)]])

@@ -66,9 +66,14 @@ def depthwise(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def padded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A PAD that can be merged into its convolution, or a PAD of channels, which cannot."""
+    """A PAD that can be merged into its convolution, or a PAD of channels, which cannot. Some pad steps."""
     x = image(net, x)
     (top, left), (bottom, right) = layer.dilation, layer.stride
+    if layer.other > 4:
+        _, h, w, c = net.shape(x)
+        y = net.pad(net.reshape(x, (1, h * w, c)), [(0, 0), (top, right), (0, 0)])
+        y = net.reshape(y, (1, *net.shape(y)))
+        return conv(net, layer, y, y)
     y = net.pad(
         x,
         [(0, 0), (top - 1, bottom), (left, right - 1), (0, 0 if layer.flag else 1)],

@@ -1,0 +1,52 @@
+"""Gives PAD of three dimensions the four of the convolutions behind it, which then take it in (pad.py).
+
+Converters write causal convolutions in this way: a PAD of steps, then a RESHAPE to one row of steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tflm_memopt.model.graph import VIEW, Graph, Op
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """Match a PAD of [1, steps, channels] and all its readers, if they are changes of shape to one row of steps."""
+    if op.type not in ("PAD", "PADV2") or not has(op, 1) or graph.tensors[op.inputs[1]].data is None:
+        return None
+    shape, readers = graph.tensors[op.outputs[0]].shape, graph.consumers(op.outputs[0])
+    if len(shape) != 3 or shape[0] != 1 or op.outputs[0] in graph.outputs or not readers:
+        return None
+    alike = all(
+        r.type in ("RESHAPE", VIEW) and r.outputs and graph.tensors[r.outputs[0]].shape == (1, *shape) for r in readers
+    )
+    return (op, *readers) if alike else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    pad, *readers = ops
+    if any(r.outputs[0] in graph.outputs for r in readers):
+        return "the padded steps are an output of the model"
+    return None if np.asarray(graph.tensors[pad.inputs[1]].data).shape == (3, 2) else "its paddings are not three pairs"
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    """Change the shape before the PAD, and let the readers' readers read the padded row."""
+    pad, *readers = ops
+    made = NewOps(pad, dict(graph.tensors), max(o.index for o in graph.ops))
+    x, y = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
+    row = made.shaped(x.id, 1, *x.shape)
+    amounts = made.integers([(0, 0), *np.asarray(graph.tensors[pad.inputs[1]].data).tolist()])
+    padded = made.put(y, (1, *y.shape))
+    new = replace(pad, inputs=(row, amounts, *pad.inputs[2:]), outputs=(padded,), sources=pad.stands_for)
+    graph = replace_ops(replace(graph, tensors=made.tensors), {pad.index: (*made.ops, new)})
+    graph = replace_ops(graph, {reader.index: () for reader in readers})
+    views = {reader.outputs[0] for reader in readers}
+    read = {o.index: (replace(o, inputs=tuple(padded if t in views else t for t in o.inputs)),) for o in graph.ops}
+    return replace_ops(graph, read)
+
+
+RULE = Rule("pad-in-time", match, check, rewrite)
