@@ -14,9 +14,10 @@ void tmo_leaky_relu_s16(const tmo_kernel *k, const tmo_window *window, int8_t *o
                 shift_negative = k->shifts[1];
   for (uint32_t i = 0; i < n; ++i) {
     int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (i))]), r2 = (r1 < 0), r3 = (r2 ? (int32_t)(scale_negative) : (int32_t)(scale_positive)),
-            r4 = (r2 ? (int32_t)(shift_negative) : (int32_t)(shift_positive)), r5 = tmo_rescale(r1, r3, r4),
-            r6 = (r5 > -32768 ? r5 : -32768), r7 = (r6 < 32767 ? r6 : 32767), r8 = r7;
-    tmo_put_int16(&y[(int32_t)(2 * (i))], r8);
+            r4 = (r2 ? (int32_t)(shift_negative) : (int32_t)(shift_positive)), r5 = (r3 < 0), r6 = (int32_t)((uint32_t)0 - (uint32_t)r1),
+            r7 = (r5 ? r6 : r1), r8 = (int32_t)((uint32_t)0 - (uint32_t)r3), r9 = (r5 ? r8 : r3), r10 = tmo_rescale(r7, r9, r4),
+            r11 = (r10 > -32768 ? r10 : -32768), r12 = (r11 < 32767 ? r11 : 32767), r13 = r12;
+    tmo_put_int16(&y[(int32_t)(2 * (i))], r13);
   }
 }
 

@@ -217,11 +217,15 @@ def _mapped(b: Builder, source: Type, to: Type, make: Callable[[Reg], Reg]) -> N
         b.ram_store(y, make(b.ram_load(x, i)), i)
 
 
-@kernel("y = requantise(x), with another scale below zero")
+@kernel("y = requantise(x), with another scale below zero, which may be negative")
 def leaky_relu_s16(b: Builder) -> None:
     def make(x: Reg) -> Reg:
-        scaled = b.rescale(x, *_by_sign(b, b.compute("less", INT32, x, Index.of(0))))
-        return b.clamp(scaled, _range(Type.INT16), Type.INT16)
+        multiplier, shift = _by_sign(b, b.compute("less", INT32, x, Index.of(0)))
+        turned = b.compute("less", INT32, multiplier, Index.of(0))  # rescaling needs a multiplier of at least 0
+        x, multiplier = (
+            b.compute("select", INT32, turned, b.compute("sub", INT32, Index.of(0), v), v) for v in (x, multiplier)
+        )
+        return b.clamp(b.rescale(x, multiplier, shift), _range(Type.INT16), Type.INT16)
 
     _mapped(b, Type.INT16, Type.INT16, make)
 
