@@ -16,7 +16,7 @@ static const uint8_t kAddresses[][6] = {{0x24, 0x6F, 0x28, 0x00, 0x00, 0x00}, {0
 static const uint8_t kDevices = 2;
 static const uint32_t kPatience = 1000; /* ms after which a silent peer counts as lost */
 
-static uint8_t ring[16384]; /* a power of two, at least room_for_all in shapes_int8.report.json */
+static uint8_t ring[32768]; /* a power of two, at least room_for_all in shapes_int8.report.json */
 static tmo_datagram_line lines[kDevices];
 static tmo_datagrams datagrams;
 static tmo_transport transport;

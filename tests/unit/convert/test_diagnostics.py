@@ -12,7 +12,7 @@ from unit.command import Run
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
-from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH
+from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH, SLOWER
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.targets.boards import board
 
@@ -46,7 +46,8 @@ def test_a_board_too_small_for_a_float_interface_is_told_of_int8_io() -> None:
         done = tflm_memopt.optimize(
             camera(), board="mkr_wifi_1010", int8_io="int8" in flags, input="stream" if "stream" in flags else "arena"
         )
-        assert f"{done.report.arena.total:,}" == total
+        least = int(total.replace(",", ""))
+        assert least <= done.report.arena.total <= SLOWER * least  # a faster plan may take more
         assert done.report.board
         assert done.report.board.fits
     assert "--board " in no.value.hint
