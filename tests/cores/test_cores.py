@@ -184,6 +184,16 @@ def test_depthwise_rows(core: Core) -> None:
     assert all(outcome.right and outcome.stack <= core.most_stack for outcome in outcomes)
 
 
+def test_int16_abs(core: Core) -> None:
+    """ABS rescales by a negative multiplier below zero, which some instructions would take for a positive one."""
+    net = Net(activations="INT16")
+    x = net.conv2d(net.input((1, 9, 5, 2), (0.001, 0)), 4, kernel=(3, 1))
+    y = net.unary("ABS", x, dtype="INT16", out=(0.001, 0))
+    rewritten = tflm_memopt.optimize(net.model(y), target=core.target)
+    assert any(work.kernel.startswith("LEAKY_RELU_S16") for work in rewritten.work)
+    assert all(outcome.right for outcome in run(core, model_cases(rewritten.model)))
+
+
 def test_a_wrong_byte_is_seen(core: Core) -> None:
     case = next(case for seed in range(9) if (case := program_case(DRAWS[0], seed, Family.GENERIC)))
     flipped = case.expected[0].copy()
