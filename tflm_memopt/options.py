@@ -43,7 +43,7 @@ def names(given: str | Collection[str]) -> tuple[str, ...]:
     """Read names that are separated by commas, or given one by one.
 
     >>> names("stripes, tiles"), names(["reverse"])
-    (('stripes', 'tiles'), ('turn',))
+    (('stripes', 'tiles'), ('reverse',))
     """
     parts = given.split(",") if isinstance(given, str) else given
     return tuple(name.strip() for name in parts if name.strip())

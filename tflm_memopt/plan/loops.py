@@ -88,8 +88,8 @@ def loops_of(stages: Ints, skips: Ints) -> Loops:
 
     stages, skips: `Iteration.stage` and `Iteration.skips` of each iteration, in order.
 
-    >>> loops_of(np.array([0, 0, 1, 0, 1, 0, 1, 1]), np.zeros(8, dtype=np.int64))[1:]
-    (Repeat(times=3, body=(Iteration(stage=0, skips=0), Iteration(stage=1, skips=0))), Iteration(stage=1, skips=0))
+    >>> loops_of(np.array([0, *[0, 1] * 4, 1]), np.zeros(10, dtype=np.int64))[1:]
+    (Repeat(times=4, body=(Iteration(stage=0, skips=0), Iteration(stage=1, skips=0))), Iteration(stage=1, skips=0))
     """
     finder = _Finder()
     codes, of = np.unique(stages << 32 | skips, return_inverse=True)
