@@ -40,7 +40,7 @@ def test_the_wheel(detector: tuple[bytes, tflm_memopt.Optimized]) -> None:
 
 @pytest.mark.slow
 def test_separate_buffers_under_sanitizers(detector: tuple[bytes, tflm_memopt.Optimized], tmp_path: Path) -> None:
-    """fuzz.c first runs the program as it is, with TFLM's outputs, in buffers that are exactly as long as needed."""
+    """fuzz.c runs the undamaged program first: in buffers without spare bytes, it must give TFLM's outputs."""
     data, made = detector
     tflm, values = (
         wheel.interpreter(data, 1 << 20),

@@ -1,4 +1,4 @@
-"""Moves the axes that a reduction keeps behind those that it reduces, where they alternate, as in a group norm."""
+"""Transposes a reduction's input where kept and reduced axes alternate, as in a group norm. Kept axes come last."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import AXES, OperatorContext
-from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
 
 REDUCTIONS = frozenset({"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"})
 
@@ -23,8 +22,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 def check(graph: Graph, ops: Ops) -> str | None:
     extended, made = _rewritten(graph, ops[0])
-    reasons = (refusal(OperatorContext(extended, op)) for op in made)
-    return next((f"it stays builtin: {reason}" for reason in reasons if reason is not None), None)
+    return reason_to_stay(extended, made)
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:

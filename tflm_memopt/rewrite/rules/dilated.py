@@ -12,9 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
@@ -48,8 +46,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
     if _shapes(graph, ops) is None:
         return "the shapes between are not those of one convolution"
     extended, made = _rewritten(graph, ops)
-    reasons = (refusal(OperatorContext(extended, op)) for op in made if op.type in CONVOLUTIONS)
-    return next((f"with a dilation it stays builtin: {reason}" for reason in reasons if reason is not None), None)
+    return reason_to_stay(extended, (op for op in made if op.type in CONVOLUTIONS), "with a dilation it")
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:

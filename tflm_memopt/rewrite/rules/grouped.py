@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
-from tflm_memopt.ops.context import PIECE, OperatorContext
-from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+from tflm_memopt.ops.context import PIECE
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
 
 MAX_GROUPS = 64
 """Limit of the number of groups that become convolutions, since each has its own operators in the program."""
@@ -31,8 +30,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 def check(graph: Graph, ops: Ops) -> str | None:
     extended, made = _rewritten(graph, ops[0])
-    reasons = (refusal(OperatorContext(extended, op)) for op in made if op.type.endswith("CONV_2D"))
-    return next((f"without groups it stays builtin: {reason}" for reason in reasons if reason is not None), None)
+    return reason_to_stay(extended, (op for op in made if op.type.endswith("CONV_2D")), "without groups it")
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:

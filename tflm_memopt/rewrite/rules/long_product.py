@@ -9,9 +9,7 @@ from dataclasses import replace
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
-from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -26,8 +24,7 @@ def _is_long(right: Tensor) -> bool:
 
 def check(graph: Graph, ops: Ops) -> str | None:
     extended, made = _transposed(graph, ops[0])
-    reasons = (refusal(OperatorContext(extended, op)) for op in made)
-    return next((f"it stays builtin: {reason}" for reason in reasons if reason is not None), None)
+    return reason_to_stay(extended, made)
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:

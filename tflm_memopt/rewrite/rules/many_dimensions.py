@@ -13,9 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
-from tflm_memopt.ops.context import COMPARISONS, OperatorContext
-from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, replace_ops
+from tflm_memopt.ops.context import COMPARISONS
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, reason_to_stay, replace_ops
 
 MAPPED = frozenset(
     {
@@ -46,8 +45,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
     if _shapes(graph, op) is None:
         return "its dimensions alternate between operands, or the shapes do not fit"
     extended, made = _rewritten(graph, op)
-    reasons = (refusal(OperatorContext(extended, new)) for new in made if new.type in (op.type, "BROADCAST_TO"))
-    return next((f"it stays builtin: {reason}" for reason in reasons if reason is not None), None)
+    return reason_to_stay(extended, (new for new in made if new.type in (op.type, "BROADCAST_TO")))
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:

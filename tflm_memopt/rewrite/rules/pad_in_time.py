@@ -1,4 +1,4 @@
-"""Gives PAD of three dimensions the four of the convolutions behind it, which then take it in (pad.py).
+"""Rewrites a PAD of three dimensions with four, so that the convolutions that read it can do the padding (pad.py).
 
 Converters write causal convolutions in this way: a PAD of steps, then a RESHAPE to one row of steps.
 """

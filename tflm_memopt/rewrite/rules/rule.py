@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
+from tflm_memopt.ops.context import OperatorContext
+from tflm_memopt.ops.opset import refusal
 
 Ops = tuple[Op, ...]
 
@@ -55,6 +57,12 @@ class NewOps:
         """Return the first elements of a tensor along each axis."""
         begin, size = self.integers([0] * len(shape)), self.integers(shape)
         return self.add("SLICE", [x, begin, size], self.put(self.tensors[x], shape))
+
+
+def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
+    """Return why one of these new operators would stay builtin, or None. who: how the reason calls it."""
+    reasons = (refusal(OperatorContext(graph, op)) for op in ops)
+    return next((f"{who} stays builtin: {reason}" for reason in reasons if reason is not None), None)
 
 
 def has(op: Op, k: int) -> bool:
