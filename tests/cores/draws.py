@@ -19,7 +19,7 @@ from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
 """Maximum bytes of an arena that fits every machine."""
-DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.deep, drawn.depthwise)
+DRAWS = (drawn.by_row, drawn.tiled, drawn.pixels, drawn.deep, drawn.depthwise, drawn.two_rows)
 
 
 @functools.lru_cache(512)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 from property import oracle
-from property.forced import expanding, forced, mobile, random_settings
+from property.forced import expanding, forced, mobile, random_settings, separable
 from property.networks import build
 
 from kernels import networks
@@ -20,6 +20,8 @@ from kernels.networks import Int8, Network
 from kernels.packings import packed
 from kernels.programs import Lowered, can_iterate, computed, lower
 from tflm_memopt.convert.pipeline import ConversionOptions
+from tflm_memopt.format.codes import Part
+from tflm_memopt.lower.parts import parts
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
@@ -86,7 +88,7 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
     """Draw a network in tiled groups that no planner would choose. by_pixel: iterations make single pixels."""
-    target = next((name for name, other in TARGETS.items() if other is family), "generic")
+    target = _target(family)
     for attempt in itertools.count():
         rng = random.Random(f"{seed} {attempt}")
         data = build(expanding(seed + attempt) if seed % 3 == 0 else mobile(rng.randrange(1 << 16), most=3))
@@ -97,20 +99,46 @@ def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False)
             settings = replace(settings, group_channels=rng.choice((1, 2, 3, 5)))
         with forced(settings, seed):
             converted = oracle.convert(data, ConversionOptions(seconds=0, target=target, reorder=False))
-        if converted is None:
-            continue
-        model = read(converted[0])
-        found = regions.regions(model)
-        if len(found) != 1 or len(model.graph.ops) != 1 or len(model.graph.outputs) != 1:
-            continue
-        program = unpack(found[0].program)
-        if not any(group.stripes for group in program.groups):
-            continue
-        inputs = oracle.inputs_of(model.graph, seed)[rng.choice((0, 0, 0, 4))]
-        (expected,) = oracle.run(oracle.original(data), inputs, 1)
-        flat = [np.ascontiguousarray(values).view(np.int8).ravel() for values in (*inputs, expected)]
-        return Drawn(program, regions.placement(model, found[0]), flat[:-1], flat[-1])
+        if (
+            converted
+            and (found := _whole(data, converted[0], seed, rng))
+            and any(g.stripes for g in found.program.groups)
+        ):
+            return found
     raise AssertionError
+
+
+@functools.lru_cache(512)
+def two_rows(seed: int, family: Family = Family.GENERIC) -> Drawn:
+    """Draw a network whose kernels for the DSP extension compute two rows at once."""
+    target = _target(family)
+    options = ConversionOptions(
+        seconds=0, target=target, reorder=False, tiles=None, wide=family is Family.DSP, two_rows=True, reverse=False
+    )
+    for attempt in itertools.count():
+        rng = random.Random(f"{seed} {attempt}")
+        data = build(separable(rng.randrange(1 << 16)))
+        converted = oracle.convert(data, options)
+        found = converted and _whole(data, converted[0], seed, rng)
+        if found and (family is not Family.DSP or parts(found.program) >> Part.TWO_ROWS & 1):
+            return found
+    raise AssertionError
+
+
+def _target(family: Family) -> str:
+    return next((name for name, other in TARGETS.items() if other is family), "generic")
+
+
+def _whole(data: bytes, rewritten: bytes, seed: int, rng: random.Random) -> Drawn | None:
+    """Return a rewritten model's program and TFLM's output of the original, if the program is the whole model."""
+    model = read(rewritten)
+    found = regions.regions(model)
+    if len(found) != 1 or len(model.graph.ops) != 1 or len(model.graph.outputs) != 1:
+        return None
+    inputs = oracle.inputs_of(model.graph, seed)[rng.choice((0, 0, 0, 4))]
+    (expected,) = oracle.run(oracle.original(data), inputs, 1)
+    flat = [np.ascontiguousarray(values).view(np.int8).ravel() for values in (*inputs, expected)]
+    return Drawn(unpack(found[0].program), regions.placement(model, found[0]), flat[:-1], flat[-1])
 
 
 def pixels(seed: int, family: Family = Family.GENERIC) -> Drawn:

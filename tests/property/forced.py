@@ -96,6 +96,18 @@ def expanding(seed: int) -> Recipe:
     return Recipe((shape,), tuple(_inverted(rng)), seed=seed & 0xFFFF)
 
 
+def separable(seed: int) -> Recipe:
+    """Depthwise convolutions of 3x3 taps between pointwise ones, mostly in rows of five pixels (DS-CNN)."""
+    rng = random.Random(seed)
+    window = {"kernel": (3, 3), "stride": (1, 1), "dilation": (1, 1), "channels": 3, "padding": "SAME"}
+    layers = [_pointwise(rng, rng.randint(4, 16))]
+    for _ in range(rng.randint(1, 3)):
+        middle = rng.choice((_layer("depthwise", rng, **window), _layer("conv", rng, stride=(1, 1), dilation=(1, 1))))
+        layers += [middle, _pointwise(rng, rng.randint(2, 16))]
+    shape = (1, rng.randint(3, 14), rng.choice((5, 5, rng.randint(4, 20))), rng.randint(1, 4))
+    return Recipe((shape,), tuple(layers), seed=seed & 0xFFFF)
+
+
 BORDERS = ("INT8", "INT8", "FLOAT32", "UINT8", "INT16")
 """Types of the inputs and outputs of bordered()."""
 

@@ -58,6 +58,7 @@ def running(data: bytes) -> Any:
 def drawn(seed: int) -> ConversionOptions:
     """Draw random settings of a conversion."""
     rng = random.Random(seed)
+    rows = random.Random(f"rows {seed}").random() < 0.2
     return ConversionOptions(
         ops="group" if rng.random() < 0.5 else "region",
         seconds=rng.choice((0, SECONDS)),
@@ -65,7 +66,9 @@ def drawn(seed: int) -> ConversionOptions:
         overlap=rng.random() < 0.8,
         reorder=rng.random() < 0.5,
         target=rng.choice(sorted(TARGETS)),
-        reverse=rng.random() < 0.8,
+        reverse=rng.random() < 0.8 and not rows,
+        wide=rows,
+        two_rows=rows,
         tiles=rng.choice((None, NO_RECOMPUTE)),
         effort=rng.choice(EFFORTS),
     )
