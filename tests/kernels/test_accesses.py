@@ -16,7 +16,8 @@ from compiling import objects
 from conftest import seeds
 from property import two_cores
 from property.forced import forced, mobile, random_settings, squeezed
-from property.networks import build
+from property.layers import Layer
+from property.networks import Recipe, build
 from property.oracle import convert
 
 from kernels.conftest import LIBRARY, ROOT, SOURCES
@@ -52,9 +53,20 @@ def executor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "touches"
 
 
+SPLIT_INTO_ROWS = Recipe(
+    ((1, 46, 3, 1),),
+    (
+        Layer("conv", channels=1, kernel=(1, 1)),
+        Layer("reshape", channels=2, kernel=(1, 1)),
+        Layer("padded", other=1, channels=6, kernel=(3, 1), flag=True, zero_point=3),
+    ),
+)
+"""A network whose counters lie in bytes of a row that the group's SPLITs do not read."""
+
+
 def test_two_cores(executor: Path) -> None:
-    for seed in seeds(8):
-        found = two_cores.planned(build(mobile(seed)), two_cores.drawn(seed))
+    for seed, recipe in enumerate((SPLIT_INTO_ROWS, *map(mobile, seeds(8)))):
+        found = two_cores.planned(build(recipe), two_cores.drawn(seed))
         assert found
         assert not surprises(by_executor(executor, *found, 2), by_two_cores(found[0]))
 

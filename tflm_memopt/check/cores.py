@@ -19,6 +19,7 @@ import numpy as np
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.in_place import accumulators
 from tflm_memopt.check.packed import kernel_scratch
+from tflm_memopt.check.windows import moved
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.codes import Sharding
 from tflm_memopt.ops.packing import Packing
@@ -82,17 +83,30 @@ class CoresReplay:
             return
         op, stage = self.ops[share.op], self.stages[share.op]
         x0, x1, c0, c1 = _own(share, core, op)
-        for k, window in enumerate(rows):
-            seen = op.reads[k]
-            left, right = _columns(op, k, x0, x1, stage.iterative)
-            low, high = (c0, c1) if share.how is Sharding.CHANNELS and op.is_depthwise else (0, seen.c)
-            for row in window:
-                at = self.arena.span(op.inputs[k], row, seen.row_bytes)
-                yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
+        if op.moves is not None and not op.scatters:
+            for operand, row, part in moved(op, y):
+                if operand < len(op.inputs):  # the last one may be constant
+                    at = self.arena.span(op.inputs[operand], row, op.reads[operand].row_bytes)
+                    yield self.read, (at + part.start, 1, len(part), len(part))
+        else:
+            yield from self._windows(op, share, (x0, x1, c0, c1), rows)
         at = self.arena.span(op.output, 0 if stage.iterative else y, op.writes.row_bytes)
         yield self.written, (at + x0 * op.writes.c + c0, x1 - x0, c1 - c0, op.writes.c)
         for private in self._private(core, share.op):
             yield self.written, private
+
+    def _windows(
+        self, op: RowOp, share: Share, own: tuple[int, int, int, int], windows: Sequence[range]
+    ) -> Iterator[tuple[Ints, Bytes]]:
+        """Yield what a core reads of the rows of each input for its columns and channels of the output."""
+        x0, x1, c0, c1 = own
+        for k, window in enumerate(windows):
+            seen = op.reads[k]
+            left, right = _columns(op, k, x0, x1, self.stages[share.op].iterative)
+            low, high = (c0, c1) if share.how is Sharding.CHANNELS and op.is_depthwise else (0, seen.c)
+            for row in window:
+                at = self.arena.span(op.inputs[k], row, seen.row_bytes)
+                yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
 
     def _private(self, core: int, key: int) -> Iterator[Bytes]:
         """Yield the bytes of sums and scratch."""

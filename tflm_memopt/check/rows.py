@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.check.nest import StageNest
 from tflm_memopt.check.replay import NO_OUTPUT, GroupReplay, Output
 from tflm_memopt.check.source import RunningGroup
 from tflm_memopt.check.states import StateReplay
-from tflm_memopt.check.windows import first_row
+from tflm_memopt.check.windows import moved
 from tflm_memopt.errors import PlanError
 
 
@@ -70,18 +68,11 @@ class RowReplay(GroupReplay):
 
     def _read_moved(self, step: StageNest) -> None:
         """Read what COPY moves. It may already have overwritten other bytes of the same rows."""
-        op, y = step.op, np.array([step.done])
-        for move in op.moves.moves if op.moves else ():
-            tensor = op.inputs[move.operand] if move.operand < len(op.inputs) else None  # the last one may be constant
-            if tensor is None or self.states.is_state(tensor) or self.source.is_source(tensor):
-                continue
-            rows, access = op.reads[move.operand], op.access[move.operand]
-            row = int(first_row(access, y, rows.h)[0]) + move.tap
-            if 0 <= row < rows.h and move.tap < access.extent:
-                source = move.source + (step.done + move.shift) % move.period * move.phase_step
-                ends = source, source + (move.count - 1) * move.source_step
-                nbytes = max(ends) - min(ends) + move.nbytes
-                self.arena.read_part(tensor, row, rows.row_bytes, range(min(ends), min(ends) + nbytes), step)
+        op = step.op
+        for operand, row, part in moved(op, step.done):
+            tensor = op.inputs[operand] if operand < len(op.inputs) else None  # the last one may be constant
+            if tensor is not None and not self.states.is_state(tensor) and not self.source.is_source(tensor):
+                self.arena.read_part(tensor, row, op.reads[operand].row_bytes, part, step)
 
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
         """Return the converted bytes of all rows under a window (see the base class)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,17 @@ def first_row(access: Access, y: Ints, height: int) -> Ints:
         return (y * access.mul + access.add) // access.div
     rows = np.array(access.table, np.int64)[y]
     return np.where(rows == NO_ROW, height, rows)
+
+
+def moved(op: RowOp, y: int) -> Iterator[tuple[int, int, range]]:
+    """Yield operand, row and bytes of the row for each move of iteration y of COPY, from the first run to the last."""
+    for move in op.moves.moves if op.moves else ():
+        access, height = op.access[move.operand], op.operands[move.operand].h
+        row = int(first_row(access, np.array([y]), height)[0]) + move.tap
+        if 0 <= row < height and move.tap < access.extent:
+            first = move.source + (y + move.shift) % move.period * move.phase_step
+            last = first + (move.count - 1) * move.source_step
+            yield move.operand, row, range(min(first, last), max(first, last) + move.nbytes)
 
 
 def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> UnitWindows:

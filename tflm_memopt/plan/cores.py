@@ -148,11 +148,14 @@ class _Group:
     ) -> Iterator[Patch]:
         op, rows, at = member.op, member.op.reads[k], np.array([y], np.int64)
         first, end = (int(edge[0]) for edge in member.rows(k, at))
+        first_byte = int(member.first_bytes[k][y])
         left, right = (0, rows.w) if member.iterative else columns_under(op, k, columns)
         span = channels or (0, rows.c)
         for row in range(first, end):
-            if right > left:
-                start = self.row(op.inputs[k], rows, row)
+            start, unread = self.row(op.inputs[k], rows, row), max(0, first_byte - row * rows.row_bytes)
+            if unread:  # COPY may begin within a row
+                yield Patch(start, 1, rows.row_bytes, min(unread, rows.row_bytes), rows.row_bytes)
+            elif right > left:
                 yield Patch(start + left * rows.c, right - left, rows.c, *span)
 
 
