@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 
-from tflm_memopt.devices.network import Network, cut, in_rows, layer, pipeline, switch_of, with_fan_in
+from tflm_memopt.devices.network import Network, cut, in_rows, layer, pipeline, switch_of, where_possible, with_fan_in
 from tflm_memopt.devices.shares import MOST_DEVICES, DeviceSharding
 from tflm_memopt.devices.stages import CUTS, TRIED, SplitCost, arranged, cost_of, planned_cuts
 from tflm_memopt.emit.firmware import firmware
@@ -78,13 +78,14 @@ def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
     """Yield splits whose switch from rows to channels is moved on, as long as each costs less than the one before."""
-    while 0 <= switch + step <= in_rows(network.graph):
-        switch += step
-        one = shared_layers(network, len(before.models), switch, front)
-        if _cost(network, one) >= _cost(network, before):
-            return
-        before = one
-        yield one
+    with where_possible():
+        while 0 <= switch + step <= in_rows(network.graph):
+            switch += step
+            one = shared_layers(network, len(before.models), switch, front)
+            if _cost(network, one) >= _cost(network, before):
+                return
+            before = one
+            yield one
 
 
 def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
@@ -245,7 +246,8 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
         candidates += [shardings] if other == shardings else [shardings, other]
     for number, shardings in enumerate(candidates):
         planning(number, len(candidates))
-        yield network.converted(shardings, devices)
+        with where_possible():
+            yield network.converted(shardings, devices)
     planning(len(candidates), len(candidates))
 
 

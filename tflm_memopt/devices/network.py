@@ -11,7 +11,8 @@ import math
 import time
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -35,7 +36,7 @@ from tflm_memopt.devices.shares import (
     share,
 )
 from tflm_memopt.devices.switch import SplitLayer, least_memory
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.graph import Graph, Op, Tensor, without_dead
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.message import MOST_ROW_BYTES, rows_of
@@ -59,6 +60,8 @@ from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 from tflm_memopt.tflm.refused import refuse
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
+"""Codes of errors that concern one way to split a network."""
 KINDS = ("cpp", "tflite")
 """Kinds of files for a device. Whole programs are left out, as they would need its links."""
 
@@ -82,6 +85,16 @@ def checked_count(devices: int, asked: Request) -> int:
     if asked.saved is not None:
         raise UsageError("--plan cannot be combined with --devices", hint="no --plan")
     return devices
+
+
+@contextmanager
+def where_possible() -> Iterator[None]:
+    """Leave out a split if a device cannot send a tensor, run an operator, or keep the limit of instructions."""
+    try:
+        yield
+    except (UsageError, DoesNotFit) as error:
+        if error.code not in IMPOSSIBLE:
+            raise
 
 
 class Alone(NamedTuple):
@@ -163,7 +176,7 @@ class Network:
         """
         started = time.monotonic()
         shared = self.shared(shardings, devices, portions, at)
-        _demand_work(shared)
+        _demand_possible(shared)
         names = [f"device{n}/{self.name}" for n in range(devices)]
         made = [self.optimize(*one, True) for one in zip(device_models(self.source, shared), names, strict=True)]
         plans = [_demand_whole(one, planned) for one, planned in made]
@@ -208,8 +221,16 @@ def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> t
     return tuple(begins) if len(begins) > 1 else ()
 
 
-def _demand_work(shared: DeviceGraphs) -> None:
-    """Raise UsageError if a device has no operator."""
+def _demand_possible(shared: DeviceGraphs) -> None:
+    """Raise UsageError if a device has no operator, or has to send rows that are too long."""
+    for crosses in shared.messages:
+        if rows_of(crosses.tensor).row_bytes > MOST_ROW_BYTES:
+            raise UsageError(
+                f"rows of {rows_of(crosses.tensor).row_bytes:,} B are too long to be sent",
+                code="cannot_share",
+                where=f"tensor {crosses.tensor.name!r}",
+                hint=f"another split; a row may have {MOST_ROW_BYTES:,} B",
+            )
     devices, idle = len(shared.graphs), sum(not graph.ops for graph in shared.graphs)
     if idle:
         what = f"{idle} of {devices} devices would have nothing to do"

@@ -137,7 +137,7 @@ def share(
     """Return the graphs of the devices. shardings: split of each operator by Op.index. identity: Message.identity.
     portions: as for bounds(). at: device of each WHOLE operator that does not run on the first one, by Op.index.
 
-    Raises UsageError for an operator that cannot be split in this way, and for tensors that cannot be sent.
+    Raises UsageError for an operator that cannot be split in this way.
     """
     return _Sharer(graph, shardings, devices, identity, portions, at).shared()
 

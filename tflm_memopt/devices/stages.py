@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from tflm_memopt.devices.network import Network, filter_bytes, message_bytes, pipeline
+from tflm_memopt.devices.network import Network, filter_bytes, message_bytes, pipeline, where_possible
 from tflm_memopt.devices.shares import DeviceSharding, possible_shardings
-from tflm_memopt.errors import MemoptError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.results import DevicesReport, OptimizedDevices
 
@@ -111,7 +109,7 @@ def planned_cuts(network: Network, devices: int) -> Iterator[PlannedCut]:
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
         stages = Stages(shardings, pipeline(graph, [graph.ops[position].index], 2))
-        with suppress(MemoptError):  # a tensor at this cut cannot be sent
+        with where_possible():
             yield PlannedCut(position, network.converted(shardings, 2, at=stages.at))
 
 
@@ -146,7 +144,7 @@ def arranged(
         least = min(promising, key=_order if by_ram else None)
         tried.add(least.ends)
         stages = _stages(graph, [cuts[end].position for end in least.ends], frozenset() if by_ram else heavy)
-        with suppress(MemoptError):  # a tensor of this arrangement cannot be sent
+        with where_possible():
             made = network.converted(stages.shardings, devices, at=stages.at)
             for ends, device in zip(pairwise(least.ends), made.report.devices[1:], strict=True):
                 problem.known[ends] = device.arena.total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,20 @@ from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
+from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
-from tflm_memopt.devices.network import with_fan_in
+from tflm_memopt.devices.network import Network, with_fan_in
 from tflm_memopt.devices.shares import DeviceSharding
-from tflm_memopt.errors import MemoptError, PlanError, UsageError
+from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, RuntimeUnavailable, UsageError
 from tflm_memopt.lower.program import ProgramOp, ProgramTensor
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.plan.plan import Group, Role
+from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.runtime import host
 
 SHAPES = EXAMPLE
@@ -269,6 +272,59 @@ def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> Non
     with pytest.raises(MemoptError, match="stay builtin") as caught:
         tflm_memopt.optimize_devices(net.model(net.conv2d(y, 4)), 2, cut=[1])
     assert (caught.value.code, str(caught.value.where)[:14]) == ("unsupported_operator", "operator 1 DIV")
+
+
+def long_rows() -> bytes:
+    """Return a dense layer that reads more bytes than a message can have."""
+    net = Net()
+    x = net.conv2d(net.input((1, 32, 32, 2)), 65, kernel=(3, 3))
+    return net.model(net.fully_connected(net.reshape(x, (1, 32 * 32 * 65)), 2))
+
+
+def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
+    made = tflm_memopt.optimize_devices(long_rows(), 2, effort="low")
+    assert all(said.sent < 32 * 32 * 65 + 33 * HEAD_BYTES for said in made.report.devices)
+    with pytest.raises(UsageError, match="rows of 66,560 B are too long to be sent") as caught:
+        tflm_memopt.optimize_devices(long_rows(), 2, cut=[2], effort="low")
+    assert caught.value.code == "cannot_share"
+
+
+@pytest.mark.parametrize(
+    ("error", "left_out"),
+    [
+        (UsageError("a tensor cannot be sent", code="cannot_share"), True),
+        (UsageError("an operator stays builtin", code="unsupported_operator"), True),
+        (DoesNotFit("a device is too slow", code="too_slow"), True),
+        (UsageError("an option is invalid"), False),
+        (PlanError("the checker rejected a plan"), False),
+        (RuntimeUnavailable("TFLM is not installed", code="not_installed"), False),
+    ],
+)
+def test_only_impossible_splits_are_left_out(
+    error: MemoptError, left_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any other error of a stage's conversion ends the command."""
+    before = Network.converted
+
+    def converted(self: Network, *args: Any, **at: Any) -> OptimizedDevices:
+        if at:
+            raise error
+        return before(self, *args)
+
+    monkeypatch.setattr(Network, "converted", converted)
+    with nullcontext() if left_out else pytest.raises(type(error), match=error.what):
+        assert not tflm_memopt.optimize_devices(dense(), 2, effort="low").report.stages
+
+
+def test_splits_that_are_too_slow_are_left_out() -> None:
+    """Without exchange, or with layers on the first device alone, a device would exceed the limit."""
+    net = Net()
+    x = net.conv2d(net.input((1, 12, 24, 3)), 8, kernel=(3, 3))
+    model = net.model(net.conv2d(net.conv2d(x, 24, kernel=(3, 3)), 4, kernel=(3, 3)))
+    options: dict[str, Any] = {"effort": "low", "core": "cortex-m3"}
+    limit = int(0.7 * tflm_memopt.optimize(model, **options).report.instructions["cortex-m3"])
+    made = tflm_memopt.optimize_devices(model, 2, memory="100kB", max_instructions=limit, **options)
+    assert all(one.report.instructions["cortex-m3"] <= limit for one in made.models)
 
 
 def test_the_answer_says_when_sharing_costs_ram() -> None:
