@@ -151,6 +151,16 @@ class MemoriesReport:
 
 
 @dataclass(frozen=True, slots=True)
+class FasterPlan:
+    """A plan that takes more RAM but less time than the chosen one."""
+
+    flag: str
+    """Flag of `optimize` that yields it, or one that takes less RAM in the same time."""
+    arena: int
+    """Bytes of the whole arena."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The contents of NAME.report.json. Sizes are in bytes; both arenas are for the ABI `arena.abi`."""
 
@@ -207,6 +217,8 @@ class Report:
     """Accuracy on the user's test data, if there is any."""
     time: Time | None = None
     """Estimated time of an inference before and after."""
+    faster: FasterPlan | None = None
+    """For a model that is slower on `--board`: the nearest plan that is not or, if there is none, the fastest one."""
     flash_limit: int | None = None
     """Limit of the flash for the model, the C library and TFLM, in bytes."""
     packed: PackedEstimate | None = None

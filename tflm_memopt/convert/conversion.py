@@ -134,8 +134,12 @@ class Conversion:
             raise TypeError("there is nothing to convert")
         return self.rows
 
-    def within(self, tiles: Settings | None) -> Conversion:
-        """Return this conversion with other limits of tiled groups."""
+    @cached_property
+    def within(self) -> Callable[[Settings | None], Conversion]:
+        """Function that returns this conversion with other limits of tiled groups."""
+        return cache(self._within)
+
+    def _within(self, tiles: Settings | None) -> Conversion:
         if tiles == self.options.tiles:
             return self
         return replace(self, options=replace(self.options, tiles=tiles), known=self.plans if self.rows else None)

@@ -64,6 +64,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         flash_limit=made.limits.flash.nbytes if made.limits.flash else None,
         in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
         original_refused=original.refused,
+        faster=made.faster,
         time=speed.time(conversion, chosen, done, asked.table, asked.clock),
         interpreter=needs.interpreter,
         footprint=Footprints(original.firmware.on(core), needs.on(core)),

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tflm_memopt.analysis.flash import Firmware, kernels
+from tflm_memopt.analysis.timing import Time
 from tflm_memopt.convert import annotation, in_time, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.diagnostics import original_too_large, too_large
 from tflm_memopt.convert.frontier import roomy
+from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.request import Request
 from tflm_memopt.convert.weights import with_copies
 from tflm_memopt.errors import UsageError
-from tflm_memopt.ops.packing import Family, family
+from tflm_memopt.ops.packing import GENERIC, Family, family
+from tflm_memopt.plan.choices import BUILTIN
 from tflm_memopt.plan.search.groups import UNLIMITED
-from tflm_memopt.results import Balance, Inspection
+from tflm_memopt.results import Balance, FasterPlan, Inspection
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.refused import refusals, refuse
 
@@ -34,7 +37,7 @@ ROOM = 4_000
 SHARE = 1.2
 """Share of the least arena that a plan for ESP-NN may take in addition, since its kernels are faster than C code."""
 SLOWER = 1.3
-"""Multiple of the least arena that a plan may take if all plans are slower than the original."""
+"""Multiple of the generic program's least arena that a plan may take if all plans are slower than the original."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Decision:
     why: str
     balance: Balance | None
     """Balance of RAM saved and flash added by the rewrite, even if it is not used. None if there is no rewrite."""
+    faster: FasterPlan | None = None
+    """For a chosen plan that is slower than the original: a faster plan that takes more RAM, if one was found."""
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: Callable[[int, int], None]) -> Decision:
@@ -57,7 +62,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     limits = speed.less_builtin(asked.limits, conversion)
     today = speed.cycles_today(conversion.source.graph, limits.time.clock if limits.time else None)
     slow = not in_time.holds(limits.time, today)
-    plan = None if conversion.rows is None else _plan(asked, conversion, limits, planning)
+    plan, faster = (None, None) if conversion.rows is None else _plan(asked, conversion, limits, planning)
     if plan is None:
         whole = annotation.left_whole(conversion.source, conversion.options.ops)
         why, weighed = str(whole or NOTHING_SUPPORTED), None
@@ -75,7 +80,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
             why = NO_BALANCE
     refuse(refusals(plan.read) if plan is not None and not why else conversion.refused, f", and {why}" if why else "")
     if plan is not None and not why:
-        return Decision(conversion, limits, plan, why, weighed)
+        return Decision(conversion, limits, plan, why, weighed, faster)
     if not limits.fit(original.arena, original.firmware):
         raise original_too_large(limits, original.arena, original.firmware, why)
     if limits.time and slow:
@@ -93,13 +98,15 @@ def _known(limits: Limits, arena: Arena) -> None:
         )
 
 
-def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Callable[[int, int], None]) -> Converted:
+def _plan(
+    asked: Request, conversion: Conversion, limits: Limits, planning: Callable[[int, int], None]
+) -> tuple[Converted, FasterPlan | None]:
     if asked.saved is not None:
-        return conversion.saved(asked.saved)
+        return conversion.saved(asked.saved), None
     choose = in_time.choose if limits.time else by_instructions.choose
     plan = choose(conversion, limits, asked.table, planning)
     unlimited = limits == Limits(board=limits.board, slow=limits.slow)
-    return _no_slower(asked, conversion, plan, planning) if limits.board and unlimited else plan
+    return _on_board(asked, conversion, plan, planning) if limits.board and unlimited else (plan, None)
 
 
 def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
@@ -118,30 +125,78 @@ def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: C
     return found if limits.admit(found.arena) and not limits.flash_missing(found.firmware) else plan
 
 
-def _no_slower(
-    asked: Request, conversion: Conversion, least: Converted, planning: by_instructions.Planning
-) -> Converted:
-    """Return `least` or, if it is slower than the original, a faster plan without recompute, if there is one.
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A plan and its time on the board."""
 
-    The plan must not be slower than the original, and must save at least half as much RAM as `least`. If there is none,
-    it must take at most SLOWER times the least arena. The smallest product of arena and time decides.
+    plan: Costed
+    time: Time
+
+    @property
+    def taken(self) -> float:
+        """Most milliseconds of an inference or, if they are unknown, its instructions."""
+        there = self.time.rewritten
+        if there is None:
+            return math.inf
+        return there.milliseconds[1] if there.milliseconds else there.instructions or math.inf
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether the plan may be slower than the original."""
+        return self.time.change is not None and self.time.change[1] > 0
+
+    @property
+    def product(self) -> float:
+        return self.plan.total * self.taken
+
+
+def _on_board(
+    asked: Request, conversion: Conversion, least: Converted, planning: by_instructions.Planning
+) -> tuple[Converted, FasterPlan | None]:
+    """Return the plan without recompute that has the smallest product of arena and time, and a faster one.
+
+    The plan must not be slower than the original, and must save at least half as much RAM as `least`. `least` and the
+    plan of whole rows are tried first. If neither is such a plan, all plans of explore() are tried. If there is none,
+    the plan must take at most SLOWER times the arena of the generic program, which is the least of all programs.
     """
 
-    def slower(plan: by_instructions.Costed) -> bool:
-        change = speed.time(conversion, plan.converted, plan.work, asked.table, asked.clock).change
-        return change is not None and change[1] > 0
+    def timed(plan: Costed) -> _Timed:
+        return _Timed(plan, speed.time(conversion, plan.converted, plan.work, asked.table, asked.clock))
 
-    start = by_instructions.costed(least, asked.table)
-    if not slower(start):
-        return least
-    price = by_instructions.price(asked.cost, asked.clock)
-    found = by_instructions.within_macs(conversion.within(asked.tiles(1.0)), asked.limits, asked.table, price, planning)
+    start = timed(by_instructions.costed(least, asked.table))
+    if start.time.change is None:
+        return least, None
     original = predict(conversion.source, asked.abi, library=conversion.library).total
     most = (original + least.arena.total) / 2
-    small = [c for c in found if c.total <= most and asked.limits.admit(c.converted.arena)]
-    quick = [c for c in small if not slower(c)]
-    near = SLOWER * min((c.total for c in found), default=0)
-    return min(quick or [start, *(c for c in small if c.total <= near)], key=lambda c: c.total * price(c)).converted
+
+    def best(tried: Iterable[_Timed]) -> _Timed | None:
+        small = (t for t in tried if t.plan.total <= most and asked.limits.admit(t.plan.converted.arena))
+        return min((t for t in small if not t.is_slower), key=lambda t: t.product, default=None)
+
+    rows = () if asked.op_per == BUILTIN else (conversion.within(roomy(asked.tiles(1.0))).once,)
+    if quick := best((start, *(timed(by_instructions.costed(plan, asked.table)) for plan in rows))):
+        return quick.plan.converted, None
+    price = by_instructions.price(asked.cost, asked.clock)
+    found = by_instructions.within_macs(conversion.within(asked.tiles(1.0)), asked.limits, asked.table, price, planning)
+    admitted = [timed(c) for c in found if asked.limits.admit(c.converted.arena)]
+    if quick := best(admitted):
+        return quick.plan.converted, None
+    generic = conversion if conversion.options.target == GENERIC else conversion.packed_for(GENERIC)
+    near = SLOWER * generic.within(asked.tiles(1.0)).once.arena.total
+    chosen = min((start, *(t for t in admitted if t.plan.total <= min(near, most))), key=lambda t: t.product)
+    return chosen.plan.converted, _faster(chosen, admitted)
+
+
+def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
+    """Return the plan of least RAM that is not slower than the original or, if all are, the fastest plan."""
+    quick = min((t for t in admitted if not t.is_slower), key=lambda t: t.plan.total, default=None)
+    there = quick or min(admitted, key=lambda t: t.taken, default=chosen)
+    if there.taken >= chosen.taken:
+        return None
+    flag = f"--max-instructions {there.plan.instructions}"
+    if there.time.rewritten and there.time.rewritten.milliseconds:
+        flag = f"--time-limit {math.ceil(10 * there.taken + 0.01) / 10:g}ms"
+    return FasterPlan(flag, there.plan.total)
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:

@@ -53,11 +53,13 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return the first line: whether the model was rewritten and, if it takes longer, by how much."""
+    """Return the first line: whether the model was rewritten and, if it takes longer, by how much and a faster plan."""
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
-    slower = _slower(report.time)
-    return f"rewritten, {slower}" if slower else "rewritten"
+    slower, faster = _slower(report.time), report.faster
+    if not slower:
+        return "rewritten"
+    return f"rewritten, {slower}" + (f"; {faster.flag} takes at most {faster.arena:,} B" if faster else "")
 
 
 def _slower(time: Time | None) -> str:
