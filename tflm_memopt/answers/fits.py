@@ -63,6 +63,12 @@ class Fits:
         """Number of boards on which the original fits."""
         return sum(row.original.fits for row in self.boards)
 
+    @property
+    def other_target(self) -> str:
+        """Return how many boards cannot run the rewritten program because it is packed for another target, or ""."""
+        number = sum(not row.rewritten.runs for row in self.boards)
+        return f"{number} have another target" if number else ""
+
     def nearest(self, number: int) -> tuple[BoardReport, ...]:
         """Return the `number` boards whose RAM and flash are closest to the rewritten model's needs."""
         nearest = sorted(self.boards, key=lambda row: row.distance)[:number]

@@ -12,7 +12,7 @@ from tflm_memopt.plan.choices import PER_REGION, Ops
 from tflm_memopt.plan.cores import CORES, EVEN, fraction
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import BarriersReport, CoreReport
-from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
+from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
 """Instructions of two cores besides the kernels': to reach an iteration, which each core does for all iterations; to
@@ -27,15 +27,18 @@ LEAST_SHARE = 0.2
 
 
 def speeds(
-    cores: int, share: str | Collection[float] | None, target: str, where: InputMode, ops: Ops
+    cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the part of each core's time that the model gets; None for one core. Raises UsageError for conflicts."""
+    """Return the part of each core's time that the model gets; None for one core. where: value of --input.
+
+    Raises UsageError for conflicts.
+    """
     if cores == 1:
         if share is not None:
             raise UsageError("--share is for two cores", hint="--cores 2")
         return None
     barred = {
-        f"--input {where}": where != IN_ARENA,
+        f"--input {where}": where != ARENA,
         f"--target {target}": family(target) not in (Family.GENERIC, Family.DSP, Family.ESP),
         f"--ops {ops}": ops != PER_REGION,
     }

@@ -25,7 +25,7 @@ from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
-from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
+from tflm_memopt.rowgraph.inputs import ARENA, input_mode
 from tflm_memopt.targets.boards import Board, runs
 from tflm_memopt.targets.own_board import board as board_named
 from tflm_memopt.tflm.libraries import Library, whose_kernels
@@ -122,7 +122,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     seconds, where = said["seconds"], input_mode(said["input"])
     core_target = target  # kernels are built for the target although no operator is packed for it
     if ops == BUILTIN:
-        _only_builtin(said["target"] or GENERIC, where, said["weights"])
+        _only_builtin(said["target"] or GENERIC, said["input"], said["weights"])
         target = GENERIC
     options = ConversionOptions(
         seconds=EXACT * effort if seconds is None else seconds,
@@ -134,7 +134,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
         reverse="reverse" not in without,
         rematerialisation="rematerialisation" not in without and said["cores"] == 1,
         ops=ops,
-        speeds=cores.speeds(said["cores"], said["share"], target, where, ops),
+        speeds=cores.speeds(said["cores"], said["share"], target, said["input"], ops),
         kernels=said["kernels"] or ANY,
         allow_ops=_allowed(said["allow_ops"], ops),
         input=where,
@@ -208,13 +208,9 @@ def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
     return wanted
 
 
-def _only_builtin(target: str, where: InputMode, weights: Weights) -> None:
+def _only_builtin(target: str, where: str, weights: Weights) -> None:
     """Raise UsageError for options that need custom operators."""
-    allowed = {
-        "--target": (target, [GENERIC]),
-        "--input": (str(where), [str(IN_ARENA)]),
-        "--weights": (weights, ["auto", "flash"]),
-    }
+    allowed = {"--target": (target, [GENERIC]), "--input": (where, [ARENA]), "--weights": (weights, ["auto", "flash"])}
     for flag, (wanted, values) in allowed.items():
         if wanted not in values:
             hint = f"--ops region, or {flag} {values[0]}"

@@ -25,6 +25,7 @@ from tflm_memopt.emit.stm32cube import stm32cube
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.metadata import read_metadata
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.plan.choices import BUILTIN, PER_REGION
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration, Optimized, Sample
 from tflm_memopt.runtime.regions import regions
@@ -57,6 +58,9 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extra
     """Return all files of a model by name, the model itself first. kinds: names of EMITTERS. Raises UsageError for a
     model that an emitter cannot write, and for labels that do not match the output.
     """
+    if result.report.op_per == BUILTIN and MODULE in kinds:
+        hint = f"--ops {PER_REGION}, or --emit cpp"
+        raise UsageError(f"--ops {BUILTIN} cannot be combined with --emit {MODULE}", code="cannot_emit", hint=hint)
     if result.report.cores and (alone := next((kind for kind in kinds if kind in ONE_CORE), None)):
         hint = f"--emit cpp, {', '.join(kind for kind in PROJECTS if kind not in ONE_CORE)}; or --cores 1"
         raise UsageError(f"--emit {alone} supports one core only", code="cannot_emit", hint=hint)

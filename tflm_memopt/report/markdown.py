@@ -21,6 +21,8 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> str:
     arena = f"arena {after.figure(after.total)} B instead of {before.figure(before.total)} B"
     flash = f"`.tflite` {result.flash.rewritten:,} B instead of {result.flash.original:,} B"
     notes = [result.convention, *times.rest_on(row.time for row in shown if row.time)]
+    if result.other_target:
+        notes.append(f"of all boards, {result.other_target}")
     if len(shown) < asked:
         notes.append(f"these boards are the closest to its needs, --all shows all {asked}")
     return f"""\

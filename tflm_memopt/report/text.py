@@ -156,8 +156,8 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
     notes += times.rest_on(times_known)
     if len(shown) < len(result.boards):
         notes.append(f"the boards closest to its needs; --all shows all {len(result.boards)}")
-    counts = (("rewritten", result.fitting), ("original", result.original_fitting))
-    fitting = _facts((which, f"fits on {number} of {len(result.boards)} boards", "") for which, number in counts)
+    counts = (("rewritten", result.fitting, result.other_target), ("original", result.original_fitting, ""))
+    fitting = _facts((which, f"fits on {n} of {len(result.boards)} boards", remark) for which, n, remark in counts)
     return page(Group(title, fitting), Group(table, Text("\n".join(f"  {note}" for note in notes), "dim")))
 
 

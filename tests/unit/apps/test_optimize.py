@@ -14,7 +14,9 @@ from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
 from tflm_memopt.apps.rates import MEASURED
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.plan import Plan
+from tflm_memopt.targets.boards import boards, runs
 
 LOW: dict[str, Any] = {"effort": "low", "seconds": 0.2}
 
@@ -181,6 +183,15 @@ def test_figures_of_c_modules(stream: bool) -> None:
     assert (row.flash.tflm, row.ram_needed) == (0, report.arena.total)
     under_tflm = optimize(application(stream=stream))
     assert fit(under_tflm, ["bluepill"]).boards[0].rewritten.flash.total > row.flash.total + 20_000
+
+
+@pytest.mark.parametrize("form", [(), ("--markdown",)])
+def test_fit_counts_boards_of_another_target(folder: Path, run: Run, form: tuple[str, ...]) -> None:
+    (folder / "app.toml").write_text('target = "cortex-m4"\n[models.one]\nfile = "small.tflite"\n')
+    others = sum(not runs(board, {Family.DSP}) for board in boards().values())
+    assert others
+    assert f"{others} have another target" in run("fit", "app.toml", *form).out
+    assert "another target" not in run("fit", "small.tflite", *form).out
 
 
 @pytest.mark.parametrize(

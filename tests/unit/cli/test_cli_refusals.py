@@ -69,6 +69,11 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         ("optimize", "small.tflite", "--max-macs", "1.2", "--without", "stripes,recompute"),
         "without recompute",
     ),
+    "streamed input on two cores": (
+        ("optimize", "small.tflite", "--cores", "2", "--input", "stream"),
+        "stream, or use",
+    ),
+    "module of builtin operators": (("optimize", "small.tflite", "--ops", "builtin", "--emit", "c"), "with --emit c"),
     "missing plan": (("optimize", "small.tflite", "--plan", "nothing.json"), "cannot read nothing.json"),
     "plan that is no JSON": (("optimize", "small.tflite", "--plan", "small.tflite"), "not a JSON document"),
     "plan and limit": (
