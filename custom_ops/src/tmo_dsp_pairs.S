@@ -51,8 +51,8 @@
     smlad r1, \word, \second, r1
 .endm
 
-/* Two values of four pixels. */
-.macro FOUR_PIXELS values_on, weights_on, second, third, first=0, weights=0
+/* Two values of four pixels. With `end`, compares the next values with the end of the tile: another load takes least where r11 is free. */
+.macro FOUR_PIXELS values_on, weights_on, second, third, first=0, weights=0, end
   .if \values_on
     ldr.w r8, [lr], #\values_on
     ldr.w r10, [r12], #\weights_on
@@ -61,6 +61,10 @@
     ldr.w r10, [r12, #\weights]
   .endif
     ldr.w r9, [lr, #\second]
+  .ifnb \end
+    ldr.w r11, [sp, #\end]
+    cmp.w lr, r11
+  .endif
     sxtb16 r11, r10
     PIXEL r8, r10, r0, r4
     PIXEL r9, r10, r1, r5
@@ -70,7 +74,7 @@
 .endm
 
 /* Eight values of all pixels: as many loads at once as registers are left. The first loads move the addresses on. Single loads are pipelined. */
-.macro EIGHT_OF pixels
+.macro EIGHT_OF pixels, end
   .if \pixels == 1
     ldmia r12!, {r1, r2, r5, r10}
     ldmia lr!, {r6-r9}
@@ -108,7 +112,7 @@
     FOUR_PIXELS 64, 16, -60, -56
     FOUR_PIXELS 0, 0, -44, -40, -48, -12
     FOUR_PIXELS 0, 0, -28, -24, -32, -8
-    FOUR_PIXELS 0, 0, -12, -8, -16, -4
+    FOUR_PIXELS 0, 0, -12, -8, -16, -4, \end
   .endif
 .endm
 
@@ -158,7 +162,9 @@
   .if \first
     ldr   lr, [sp, #TILE]
   .endif
-  .if \pixels < 4
+  .if \eights == 1
+    ldr.w r3, [sp, #\end]     /* wide, here and below: the loop is aligned without a NOP */
+  .elseif \pixels < 4
     ldr   r3, [sp, #\end]
   .endif
   .if \pixels == 1
@@ -175,16 +181,17 @@
   .else
     ldr   r8, [sp, #VALUES]
     tst   r8, #8
-    bne   3f                  /* an odd number of eights */
+   .if \pixels == 4
+    bne.w 3f                  /* an odd number of eights */
+   .else
+    bne   3f
+   .endif
     .balign 4                 /* loads that straddle two words of code are not pipelined */
 2:  EIGHT_OF \pixels
-3:  EIGHT_OF \pixels
+3:  EIGHT_OF \pixels, \end
   .endif
   .if \pixels < 4
     cmp   lr, r3
-  .else
-    ldr   r11, [sp, #\end]
-    cmp   lr, r11
   .endif
     bne   2b
     ldr   r8, [sp, #SCALES]
@@ -212,10 +219,19 @@
   .endif
 .endm
 
-/* Outputs of a pair for `pixels` pixels, of which `before` pixels were computed before by the same weights. `more` pixels follow. `end` has the end of
- * the tile. */
-.macro GROUP pixels, before, more, end
-  .if \before
+/* Stores the outputs of four pixels, the first one at `first`. r4: the same address. r5: the distance of pixels. */
+.macro STORE_FOUR first:vararg
+    strh  r1, [r4, r5]
+    add   r9, r4, r5, lsl #1
+    strh  r0, \first
+    strh  r2, [r9]
+    strh  r3, [r9, r5]
+.endm
+
+/* Outputs of a pair for `pixels` pixels. If `second`, these are the last two of five, and the first three were computed by the same weights. `more`:
+ * whether they follow. `end` has the end of the tile. */
+.macro GROUP pixels, second, more, end
+  .if \second
     ldr   r7, [sp, #VALUES]
     ldr   r8, [sp, #SCALES]
     ldr   lr, [sp, #END]
@@ -225,7 +241,7 @@
     ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
     str   r8, [sp, #SCALES]
   .endif
-    OUTPUTS_OF \pixels, (\before == 0), \end
+    OUTPUTS_OF \pixels, (\second == 0), \end
     ldr   r4, [sp, #OUT]
   .if \pixels > 1
     ldr   r5, [sp, #STEP]
@@ -233,23 +249,15 @@
   .if \more == 0
     ldr   r6, [sp, #WEIGHTS_END]
   .endif
-  .if \before == 3
+  .if \second
     add   r7, r5, r5, lsl #1
     adds  r7, r4, r7
-  .elseif \before == 4
-    add   r7, r4, r5, lsl #2
-  .endif
-  .if \before
     strh  r0, [r7]
     strh  r1, [r7, r5]
-   .if \pixels > 2
-    strh  r2, [r7, r5, lsl #1]
-   .endif
-   .if \pixels > 3
-    add   r7, r7, r5
-    strh  r3, [r7, r5, lsl #1]
-   .endif
     adds  r4, #2
+    str   r4, [sp, #OUT]
+  .elseif \pixels == 4
+    STORE_FOUR [r4], #2
     str   r4, [sp, #OUT]
   .else
    .if \pixels > 1
@@ -257,10 +265,6 @@
    .endif
    .if \pixels > 2
     strh  r2, [r4, r5, lsl #1]
-   .endif
-   .if \pixels > 3
-    add   r5, r5, r5, lsl #1
-    strh  r3, [r4, r5]
    .endif
    .if \more
     strh  r0, [r4]
@@ -307,7 +311,7 @@
   .endif
 1:  GROUP \pixels, 0, \more, END
   .if \more
-    GROUP \more, \pixels, 0, SECOND_END
+    GROUP \more, 1, 0, SECOND_END
   .endif
     cmp   r12, r6
     bne   1b
@@ -340,23 +344,21 @@ tmo_dsp_pairs_rows:
     strd  r5, r6, [sp, #END]
     add   r6, r6, r4, lsl #2
     str   r6, [sp, #LAST_END]
+    .balign 4
 1:  ldmia r8!, {r0, r4}       /* r8: the pair's biases, then its scales */
-    str   r8, [sp, #SCALES]
     ldr   lr, [sp, #TILE]
+    str   r8, [sp, #SCALES]
 6:  OUTPUTS_OF 4, 0, END
     ldr   r4, [sp, #OUT]
     ldr   r5, [sp, #STEP]
-    ldrd  r6, r7, [sp, #END]
-    strh  r0, [r4]
-    strh  r1, [r4, r5]
-    strh  r2, [r4, r5, lsl #1]
-    add   r5, r5, r5, lsl #1
-    strh  r3, [r4, r5]
+    ldr   r6, [sp, #END]
+    ldr   r7, [sp, #SECOND_END]
+    STORE_FOUR [r4]
+    cmp   r6, r7
     ldr   r8, [sp, #SCALES]
     ldr   r2, [sp, #VALUES]
     ldr   r3, [sp, #APART]
     sub   r12, r12, r2, lsl #1
-    cmp   r6, r7
     beq   5f
     str   r7, [sp, #END]      /* the second row, by the same weights */
     add   r4, r4, r3
@@ -365,21 +367,21 @@ tmo_dsp_pairs_rows:
     ldrd  r0, r4, [r8, #-8]
     b     6b
 5:  ldr   r5, [sp, #FIRST_END]
-    str   r5, [sp, #END]
-    sub   r4, r4, r3
-    adds  r4, #2
-    str   r4, [sp, #OUT]
     mov   lr, r7
+    str   r5, [sp, #END]
     ldrd  r0, r4, [r8, #-8]
     OUTPUTS_OF 2, 0, LAST_END, 1
-    ldr   r4, [sp, #OUT]
+    ldr   r4, [sp, #OUT]      /* in the second row */
     ldr   r5, [sp, #STEP]
     ldr   r6, [sp, #APART]
     ldr   r7, [sp, #PAIRS]
-    subs  r4, #2
+    subs  r6, r4, r6
     add   r4, r4, r5, lsl #2
-    strh  r0, [r4]
-    strh  r1, [r4, r6]
+    add   r5, r6, r5, lsl #2
+    strh  r1, [r4]
+    strh  r0, [r5]
+    adds  r6, #2
+    str   r6, [sp, #OUT]
     subs  r7, #1
     str   r7, [sp, #PAIRS]
     bne   1b
