@@ -7,7 +7,7 @@ also tried with recompute. So the number of conversions is small for any model.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tflm_memopt.analysis.flash import Firmware
@@ -38,6 +38,18 @@ MOST_NAMED = 4
 """Maximum number of buffers that a message names."""
 
 
+Choose = Callable[[Conversion], Converted | None]
+"""Function that returns the plan that the user gets with other flags, or None if no plan keeps the limits."""
+
+
+class TooLarge(Exception):
+    """The plan with the least RAM of all that were tried, `best`, exceeds the limits of RAM or flash."""
+
+    def __init__(self, conversion: Conversion, limits: Limits, best: Converted) -> None:
+        self.conversion, self.limits, self.best = conversion, limits, best
+        super().__init__()
+
+
 @dataclass(frozen=True, slots=True)
 class _Alternative:
     """Additional flags, the conversion with them, and its plan without recompute."""
@@ -47,10 +59,11 @@ class _Alternative:
     once: Converted
 
 
-def too_large(conversion: Conversion, limits: Limits, best: Converted) -> DoesNotFit:
+def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> DoesNotFit:
     """Return the error for `best`, the plan with the least RAM of all that were tried."""
     if limits.admit(best.arena):
-        return too_little_flash(limits, best.firmware, ", or ".join([*_for_flash(conversion, limits, best), SMALLER]))
+        ways = _for_flash(conversion, limits, best, choose)
+        return too_little_flash(limits, best.firmware, ", or ".join([*ways, SMALLER]))
     if limits.spills and (least := conversion.least_spilled(limits)):
         return DoesNotFit(
             f"needs more fast memory than {limits.ram:,} B: {least.arena.total:,} B are enough",
@@ -60,7 +73,7 @@ def too_large(conversion: Conversion, limits: Limits, best: Converted) -> DoesNo
     what = f"needs {best.arena.total:,} B {_recompute(conversion, best)}, limit is {limits.ram:,} B"
     if missing := limits.flash_missing(best.firmware):
         what += f"; and {missing:,} B of flash are missing"
-    return DoesNotFit(what, where=binding(best), hint=", or ".join(_for_ram(conversion, limits, best)))
+    return DoesNotFit(what, where=binding(best), hint=", or ".join(_for_ram(conversion, limits, best, choose)))
 
 
 def original_too_large(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
@@ -85,7 +98,7 @@ def too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
     return DoesNotFit(what, code="flash_too_small", where=parts, hint=hint)
 
 
-def _for_ram(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
+def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> Iterator[str]:
     """Yield options that fit the RAM limit, then boards that fit. If there are none, yield a limit that can be kept."""
     found = False
     for way in _more_compute(conversion, limits, best):
@@ -93,18 +106,15 @@ def _for_ram(conversion: Conversion, limits: Limits, best: Converted) -> Iterato
         yield way
     others = list(_others(conversion, limits))
     fitting = [other for other in others if limits.admit(other.once.arena)]
-    for other in fitting:
-        yield _said(other.flags, other.once, limits)
     if not found and not fitting and others:
-        most_likely = min(others, key=lambda other: other.once.arena.total)
-        there, _ = most_likely.conversion.least(limits)
-        if there is not None:
-            overhead = most_likely.conversion.overhead(there.planned.plan.macs)
-            yield _said(most_likely.flags, there, limits, f", F = {overhead:.2f}")
-            fitting = [most_likely]
+        fitting = [min(others, key=lambda other: other.once.arena.total)]
+    for other in fitting:
+        if there := choose(other.conversion):
+            found, overhead = True, other.conversion.overhead(there.planned.plan.macs)
+            yield _said(other.flags, there, limits, f", F = {overhead:.2f}" if overhead > 1 else "")
     if limits.board is not None:
         yield from _elsewhere(limits, best, others)
-    elif not found and not fitting:
+    elif not found:
         lowest = _lowest(conversion, limits, best)
         yield f"--ram-limit {lowest.arena.total} ({_recompute(conversion, lowest)})"
     else:
@@ -174,11 +184,11 @@ def _boards(arena: Arena, needs: Firmware) -> Iterator[str]:
         yield f"--board {', '.join(names[:MOST_BOARDS])}"
 
 
-def _for_flash(conversion: Conversion, limits: Limits, best: Converted) -> Iterator[str]:
+def _for_flash(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> Iterator[str]:
     """Suggest plain kernels, which take less flash than packed ones, and another board or limit."""
     room = limits.flash_room
     if conversion.options.target != GENERIC:
-        there, _ = conversion.packed_for(GENERIC).least(limits)
+        there = choose(conversion.packed_for(GENERIC))
         if there and room and limits.fit(there.arena, there.firmware):
             flash = there.firmware.on(room.core).total
             yield f"--target {GENERIC} (fits in {there.arena.total:,} B and {flash:,} B of flash)"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.analysis.costs import Cost, Table, Work
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.diagnostics import SMALLER, binding, too_large, up
+from tflm_memopt.convert.diagnostics import SMALLER, TooLarge, binding, up
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.limits import Limits, SlowMemory
 from tflm_memopt.errors import DoesNotFit, UsageError
@@ -223,7 +223,7 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:
     """Return the least RAM within a compute budget (msf-CNN's P1) or the least compute in a RAM limit (P2).
 
-    Raises DoesNotFit when no plan keeps the limits.
+    Raises TooLarge when no plan keeps the RAM limit, DoesNotFit when none keeps the budget.
     """
     plans = conversion.plans
     budget = conversion.macs(1.0 if limits.overhead is None else limits.overhead)
@@ -243,7 +243,7 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
         both = [plan for plan in (found, spilled) if plan]
         found = min(both, key=lambda plan: _most_cycles(plan, slow.clock), default=None)
     if found is None:
-        raise too_large(conversion, limits, best)
+        raise TooLarge(conversion, limits, best)
     if limits.slow and found.planned.plan.slow_bytes > limits.slow.nbytes:
         raise DoesNotFit(
             f"needs {found.planned.plan.slow_bytes:,} B of slow memory, limit is {limits.slow.nbytes:,} B",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tflm_memopt.analysis.flash import Firmware, kernels
@@ -12,18 +13,18 @@ from tflm_memopt.analysis.timing import Time
 from tflm_memopt.convert import annotation, in_time, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.diagnostics import original_too_large, too_large
+from tflm_memopt.convert.diagnostics import TooLarge, original_too_large, too_large
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.limits import Limits
 from tflm_memopt.convert.request import Request
 from tflm_memopt.convert.weights import with_copies
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.ops.packing import GENERIC, Family, family
 from tflm_memopt.plan.choices import BUILTIN
 from tflm_memopt.plan.search.groups import UNLIMITED
 from tflm_memopt.results import Balance, FasterPlan, Inspection
-from tflm_memopt.tflm.arena import Arena, predict
+from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.refused import refusals, refuse
 
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
@@ -55,26 +56,34 @@ class Decision:
     """For a chosen plan that is slower than the original: a faster plan that takes more RAM, if one was found."""
 
 
-def decide(asked: Request, start: Conversion, original: Inspection, planning: Callable[[int, int], None]) -> Decision:
+def decide(asked: Request, start: Conversion, original: Inspection, planning: by_instructions.Planning) -> Decision:
     """Choose the plan. Raises UsageError for limits that no plan can keep, DoesNotFit when no plan found does."""
+    try:
+        return _decide(asked, start, original, planning)
+    except TooLarge as no:
+        choose = partial(_chosen, asked, no.limits, original.arena.total, planning)
+        raise too_large(no.conversion, no.limits, no.best, choose) from None
+
+
+def _decide(asked: Request, start: Conversion, original: Inspection, planning: by_instructions.Planning) -> Decision:
     _known(asked.limits, original.arena)
     conversion = _best_state_variant(start, asked)
     limits = speed.less_builtin(asked.limits, conversion)
     today = speed.cycles_today(conversion.source.graph, limits.time.clock if limits.time else None)
     slow = not in_time.holds(limits.time, today)
-    plan, faster = (None, None) if conversion.rows is None else _plan(asked, conversion, limits, planning)
+    before, plan, faster = original.arena.total, None, None
+    if conversion.rows is not None:
+        plan, faster = _plan(asked, conversion, limits, before, planning)
     if plan is None:
         whole = annotation.left_whole(conversion.source, conversion.options.ops)
         why, weighed = str(whole or NOTHING_SUPPORTED), None
         if asked.saved is not None:
             raise UsageError("there is nothing to plan in this model", code="bad_plan", where=why, hint="no --plan")
     else:
-        plan = _with_copies(asked, conversion, limits, plan, original.arena.total)
         parts = plan.planned.graph
         wanted = bool(conversion.border.replaced or parts.source or parts.window or conversion.refused)
         wanted = wanted or slow or asked.weights == "ram"
-        arenas, needs = (original.arena.total, plan.arena.total), plan.firmware
-        weighed = balance(arenas, original.firmware, needs, asked.table.core)
+        weighed = balance((before, plan.arena.total), original.firmware, plan.firmware, asked.table.core)
         why = _why_left(conversion, limits, original, plan, wanted=wanted)
         if not why and asked.if_worthwhile and not (weighed.worthwhile or wanted or asked.only_rewritten):
             why = NO_BALANCE
@@ -99,23 +108,38 @@ def _known(limits: Limits, arena: Arena) -> None:
 
 
 def _plan(
-    asked: Request, conversion: Conversion, limits: Limits, planning: Callable[[int, int], None]
+    asked: Request, conversion: Conversion, limits: Limits, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
+    """Return the plan that the user gets, and a faster one if it is slower than the original.
+
+    original: bytes of the original's arena. Raises TooLarge or DoesNotFit when no plan keeps the limits.
+    """
     if asked.saved is not None:
         return conversion.saved(asked.saved), None
     choose = in_time.choose if limits.time else by_instructions.choose
-    plan = choose(conversion, limits, asked.table, planning)
-    unlimited = limits == Limits(board=limits.board, slow=limits.slow)
-    return _on_board(asked, conversion, plan, planning) if limits.board and unlimited else (plan, None)
+    plan, faster = choose(conversion, limits, asked.table, planning), None
+    if limits.board and limits == Limits(board=limits.board, slow=limits.slow):
+        plan, faster = _on_board(asked, conversion, plan, original, planning)
+    return _with_copies(asked, conversion, limits, plan, original), faster
+
+
+def _chosen(
+    asked: Request, limits: Limits, original: int, planning: by_instructions.Planning, other: Conversion
+) -> Converted | None:
+    """Return the plan that the user gets for another conversion of the model, or None if none keeps the limits."""
+    try:
+        return _plan(asked, _best_state_variant(other, asked), limits, original, planning)[0]
+    except (TooLarge, DoesNotFit):
+        return None
 
 
 def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
-    """Return the plan with the copies of weights that `--weights` selects. A saved plan has its own.
+    """Return the plan with the copies of weights that `--weights` selects.
 
     original: bytes of the original's arena. Copies that only save time take less than that.
     """
     waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
-    if asked.saved is not None or asked.weights == "flash" or not (in_ram or waits):
+    if asked.weights == "flash" or not (in_ram or waits):
         return plan
     if in_ram:
         found = with_copies(conversion, plan, UNLIMITED if limits.ram is None else limits.ram, None)
@@ -151,7 +175,7 @@ class _Timed:
 
 
 def _on_board(
-    asked: Request, conversion: Conversion, least: Converted, planning: by_instructions.Planning
+    asked: Request, conversion: Conversion, least: Converted, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
     """Return the plan without recompute that has the smallest product of arena and time, and a faster one.
 
@@ -166,7 +190,6 @@ def _on_board(
     start = timed(by_instructions.costed(least, asked.table))
     if start.time.change is None:
         return least, None
-    original = predict(conversion.source, asked.abi, library=conversion.library).total
     most = (original + least.arena.total) / 2
 
     def best(tried: Iterable[_Timed]) -> _Timed | None:
@@ -267,14 +290,17 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
 
 
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
-    """Return why a plan is not used, or "". wanted: the rewritten model is required. Raises DoesNotFit."""
+    """Return why a plan is not used, or "". wanted: the rewritten model is required.
+
+    Raises TooLarge if too little flash is left for the plan.
+    """
     if plan.arena.total >= original.arena.total and not wanted:
         return NO_GAIN
     if not limits.flash_missing(plan.firmware):
         return ""
     if limits.fit(original.arena, original.firmware) and not wanted:
         return NO_FLASH
-    raise too_large(conversion, limits, plan)
+    raise TooLarge(conversion, limits, plan)
 
 
 def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:

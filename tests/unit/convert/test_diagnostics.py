@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
@@ -12,7 +13,7 @@ from unit.command import Run
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
-from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH, SLOWER
+from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.targets.boards import board
 
@@ -36,22 +37,22 @@ def mostly_builtin() -> bytes:
     return net.model(net.fully_connected(net.mean(x, (1, 2)), 4))
 
 
-def test_a_board_too_small_for_a_float_interface_is_told_of_int8_io() -> None:
+@pytest.mark.parametrize("limits", [{"board": "mkr_wifi_1010"}, {"target": "cortex-m4", "ram_limit": 30_000}])
+def test_a_limit_too_small_for_a_float_interface_names_int8_io(limits: dict[str, Any]) -> None:
+    """Each figure of a hint is the arena that its flags give."""
     with pytest.raises(DoesNotFit) as no:
-        tflm_memopt.optimize(camera(), board="mkr_wifi_1010")
+        tflm_memopt.optimize(camera(), **limits)
     assert no.value.code == "does_not_fit"
     ways = dict(re.findall(r"(--[\w -]+?) \(fits in ([\d,]+) B", no.value.hint))
     assert set(ways) >= {"--int8-io", "--int8-io --input stream"}
     for flags, total in ways.items():
         done = tflm_memopt.optimize(
-            camera(), board="mkr_wifi_1010", int8_io="int8" in flags, input="stream" if "stream" in flags else "arena"
+            camera(), **limits, int8_io="int8" in flags, input="stream" if "stream" in flags else "arena"
         )
-        least = int(total.replace(",", ""))
-        assert least <= done.report.arena.total <= SLOWER * least  # a faster plan may take more
-        assert done.report.board
-        assert done.report.board.fits
-    assert "--board " in no.value.hint
-    assert "--ram-limit" not in no.value.hint
+        assert f"{done.report.arena.total:,}" == total
+        assert not done.report.board or done.report.board.fits
+    other = "--board " if "board" in limits else "--ram-limit "
+    assert [flag for flag in ("--board ", "--ram-limit ") if flag in no.value.hint] == [other]
 
 
 def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
