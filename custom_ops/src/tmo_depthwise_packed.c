@@ -259,8 +259,12 @@ TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *ro
     const uint32_t r = ky - rows->first_row, step = ky < 2 ? 2 : 1;
     const bool there = r < rows->count;
     const int8_t *const row = there ? rows->pixels[r] : zero, **column = run->columns + tmo_dsp_column(ky, 0), **const end = column + step * COLUMNS;
-    const uint32_t width = there ? k->in_width : 0;
-    for (uint32_t x = start, offset = start * channels; column != end; ++x, offset += channels, column += step) *column = x < width ? row + offset : zero;
+    const uint32_t bytes = there ? k->in_width * channels : 0;
+    for (uint32_t offset = start * channels; column != end; column += 2 * step, offset += 2 * channels) {
+      const uint32_t after = offset + channels;
+      column[0] = offset < bytes ? row + offset : zero;
+      column[step] = after < bytes ? row + after : zero;
+    }
   }
 }
 

@@ -33,8 +33,18 @@
 
     .equ COLUMNS_BYTES, 96        /* 24 addresses */
 
-/* Two columns of four channels, or two rows of one column, in two registers, into the records. */
-.macro TWO_COLUMNS first, second, at
+/* The next four columns, of four channels each. */
+.macro LOAD_FOUR
+    ldmia lr!, {r0-r3}
+    ldr   r0, [r0, r10]
+    ldr   r1, [r1, r10]
+    ldr   r2, [r2, r10]
+    ldr   r3, [r3, r10]
+.endm
+
+/* Two columns of four channels, or two rows of one column, in two registers, into the records. With `more`, loads the next columns before it stores the
+ * last words, since a load waits behind a store. */
+.macro TWO_COLUMNS first, second, at, more=0
     pkhbt r4, \first, \second, lsl #16
     pkhtb r5, \second, \first, asr #16
     sxtb16 r6, r4
@@ -43,18 +53,11 @@
     str   r7, [r11, #2 * RECORD + \at]
     sxtb16 r4, r4, ror #8
     sxtb16 r5, r5, ror #8
+  .if \more
+    LOAD_FOUR
+  .endif
     str   r4, [r11, #RECORD + \at]
     str   r5, [r11, #3 * RECORD + \at]
-.endm
-
-.macro FOUR_COLUMNS at
-    ldmia lr!, {r0-r3}
-    ldr   r0, [r0, r10]
-    ldr   r1, [r1, r10]
-    ldr   r2, [r2, r10]
-    ldr   r3, [r3, r10]
-    TWO_COLUMNS r0, r1, \at
-    TWO_COLUMNS r2, r3, \at + 4
 .endm
 
 /* Adds the third row to two adjacent outputs: r5 = w0, w1; r6 = w1, w2. */
@@ -166,17 +169,19 @@ tmo_dsp_3x3:
     str   r0, [sp, #BLOCKS]
     strd  r5, r7, [sp, #ENTRY]
     str   r8, [sp, #LAST]
+    .balign 4
 3:  strd  lr, r10, [sp, #LIST] /* the next block */
     add   r11, sp, #VALUES
     add   r9, sp, #THIRD
-    .balign 4
-6:  FOUR_COLUMNS 0
-    FOUR_COLUMNS 8
+6:  LOAD_FOUR
+    TWO_COLUMNS r0, r1, 0
+    TWO_COLUMNS r2, r3, 4, 1
+    TWO_COLUMNS r0, r1, 8
+    TWO_COLUMNS r2, r3, 12
     adds  r11, r11, #16
     cmp   r11, r9
     bne   6b
-    mov   r12, sp
-    .balign 4
+    mov.w r12, sp             /* wide, so that the loop is aligned */
 4:  ldmia r12!, {r0-r7}       /* the next channel: bias, weights, and columns 0 to 3 */
     COLUMNS r8, r4, r5, r6
     COLUMNS r9, r5, r6, r7
