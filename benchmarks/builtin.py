@@ -78,9 +78,8 @@ CASES: Mapping[str, tuple[Case, ...]] = {
 
 def two_convolutions() -> bytes:
     net = Builder()
-    x = net.conv(net.input((1, 32, 32, 3)), 32, (3, 3), (1, 1), (1, 1), (32, 32), depthwise=False, same=True)
-    x = net.conv(x, 16, (3, 3), (2, 2), (0, 0), (16, 16), depthwise=False, same=True)
-    return net.model(net.dense(net.average_pool(x, (16, 16)), 10))
+    x = net.same(net.same(net.input((1, 32, 32, 3)), 32, 3), 16, 3, 2)
+    return net.model(net.dense(net.pool(x, 16, 16, average=True, same=False), 10))
 
 
 def rows(table: str, models: Path) -> Iterator[Row]:

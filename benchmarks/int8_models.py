@@ -1,24 +1,18 @@
 """Make int8 .tflite models of a given geometry, with random weights whose scales keep the spread of the activations.
 
-    python benchmarks/int8_models.py ../shared/models/paper_nets/mbv2-w035_residual_tail.json model.tflite
-
 Nothing is clamped to a constant: no channel is dead, so that a model computes exactly what its layer list says. A layer
 is as in benchmarks/papers/msf_cnn/nets.py; where a convolution's padding is not TFLite's SAME, a PAD goes before it.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tflm_memopt.model import writer
 
@@ -97,41 +91,15 @@ class Builder:
     def add(self, a: int, b: int) -> int:
         return self._op("ADD", [a, b], self._activation(self.shape(a), 1.2 * self._scale(a)), schema.AddOptionsT())
 
-    def average_pool(self, x: int, kernel: Pair) -> int:
-        """Add a pool over adjacent windows."""
-        _, h, w, channels = self.shape(x)
-        sides = {"filterHeight": kernel[0], "filterWidth": kernel[1], "strideH": kernel[0], "strideW": kernel[1]}
-        y = self._activation((1, h // kernel[0], w // kernel[1], channels), self._scale(x), self._zero_point(x))
-        return self._op("AVERAGE_POOL_2D", [x], y, schema.Pool2DOptionsT(padding=schema.Padding.VALID, **sides))
-
-    def max_pool(self, x: int, kernel: Pair) -> int:
-        """Add a pool over adjacent windows. The remaining rows and columns are ignored."""
-        _, h, w, channels = self.shape(x)
-        sides = {"filterHeight": kernel[0], "filterWidth": kernel[1], "strideH": kernel[0], "strideW": kernel[1]}
-        y = self._activation((1, h // kernel[0], w // kernel[1], channels), self._scale(x), self._zero_point(x))
-        return self._op("MAX_POOL_2D", [x], y, schema.Pool2DOptionsT(padding=schema.Padding.VALID, **sides))
-
-    def fan_out(self, x: int, channels: int, spans: Sequence[Pair]) -> Iterator[int]:
-        """Add the result of conv() with a 1x1 kernel in parts, each with output channels [first, end)."""
-        _, h, w, deep = self.shape(x)
-        whole = [*self._weights(x, (channels, 1, 1, deep), 0, deep), self._activation((1, h, w, channels))]
-        filter_, bias, output = (self.graph.tensors[t] for t in whole)
-        del self.graph.tensors[whole[0] :]
-        for first, end in spans:
-            constants = [
-                self._constant(
-                    (end - first, *t.shape[1:]),
-                    dtype,
-                    self._values(t, dtype)[first:end],
-                    t.quantization.scale[first:end],
-                )
-                for t, dtype in ((filter_, "INT8"), (bias, "INT32"))
-            ]
-            y = self._activation((1, h, w, end - first), output.quantization.scale[0], output.quantization.zeroPoint[0])
-            options = schema.Conv2DOptionsT(
-                padding=schema.Padding.VALID, strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1
-            )
-            yield self._op("CONV_2D", [x, *constants], y, options)
+    def same(
+        self, x: int, channels: int, kernel: int | Pair = 1, stride: int | Pair = 1, *, depthwise: bool = False
+    ) -> int:
+        """Add a convolution with TFLite's SAME padding."""
+        size, kernel, stride = self.shape(x)[1:3], *(_pair(one) for one in (kernel, stride))
+        out = [-(-n // s) for n, s in zip(size, stride, strict=True)]
+        each = zip(size, kernel, stride, out, strict=True)
+        pad = [max(0, (o - 1) * s + k - n) // 2 for n, k, s, o in each]
+        return self.conv(x, channels, kernel, stride, pad, out, depthwise=depthwise, same=True)
 
     def concatenation(self, parts: Sequence[int]) -> int:
         """Concatenate along the channels."""
@@ -145,12 +113,13 @@ class Builder:
         y = self._activation((1, h // block, w // block, channels * block**2), self._scale(x), self._zero_point(x))
         return self._op("SPACE_TO_DEPTH", [x], y, schema.SpaceToDepthOptionsT(blockSize=block))
 
-    def pool(self, x: int, kernel: int, stride: int, *, average: bool, same: bool = True) -> int:
+    def pool(self, x: int, kernel: int | Pair, stride: int | Pair, *, average: bool, same: bool = True) -> int:
         """Add MAX_POOL_2D or AVERAGE_POOL_2D with SAME or VALID padding."""
-        _, h, w, channels = self.shape(x)
-        sides = {"filterHeight": kernel, "filterWidth": kernel, "strideH": stride, "strideW": stride}
-        less = 0 if same else kernel - 1
-        shape = (1, -(-(h - less) // stride), -(-(w - less) // stride), channels)
+        _, *size, channels = self.shape(x)
+        (high, wide), (down, right) = kernel, stride = _pair(kernel), _pair(stride)
+        sides = {"filterHeight": high, "filterWidth": wide, "strideH": down, "strideW": right}
+        less = (0, 0) if same else (high - 1, wide - 1)
+        shape = (1, *(-(-(n - one) // s) for n, one, s in zip(size, less, stride, strict=True)), channels)
         y = self._activation(shape, self._scale(x), self._zero_point(x))
         kind = "AVERAGE_POOL_2D" if average else "MAX_POOL_2D"
         padding = schema.Padding.SAME if same else schema.Padding.VALID
@@ -226,15 +195,16 @@ class Builder:
         )
         return output
 
-    def _values(self, tensor: Any, dtype: str) -> NDArray[Any]:
-        values: NDArray[Any] = np.frombuffer(bytes(self.tree.buffers[tensor.buffer].data), dtype.lower())
-        return values.reshape(tuple(tensor.shape))
-
     def _scale(self, tensor: int) -> float:
         return float(self.graph.tensors[tensor].quantization.scale[0])
 
     def _zero_point(self, tensor: int) -> int:
         return int(self.graph.tensors[tensor].quantization.zeroPoint[0])
+
+
+def _pair(sizes: int | Pair) -> Pair:
+    """Return height and width, which are equal if only one size is given."""
+    return (sizes, sizes) if isinstance(sizes, int) else sizes
 
 
 def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
@@ -268,21 +238,7 @@ def _layer(net: Builder, layer: Mapping[str, Any], read: Sequence[int]) -> int:
         case "gap":
             return net.mean(x)
         case "avgpool":
-            return net.average_pool(x, layer["k"])
+            return net.pool(x, layer["k"], layer["k"], average=True, same=False)
         case "fc":
             return net.dense(x, layer["cout"])
     raise ValueError(f"layer '{layer['name']}' has the unknown type '{layer['type']}'")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("layers", type=Path, metavar="NET.json")
-    parser.add_argument("model", type=Path, metavar="MODEL.tflite")
-    parser.add_argument("--seed", type=int, default=0, help="of the weights (default: 0)")
-    args = parser.parse_args(arguments)
-    args.model.write_bytes(from_layers(json.loads(args.layers.read_text(encoding="utf-8")), args.seed))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -159,10 +159,6 @@ TABLES = (
         Table("docs/builtin.md", f"builtin-{name}", f"builtin.py --models {{models}} --only {name}")
         for name in ("offsets", "states", "parts")
     ),
-    *(
-        Table("docs/tiling.md", f"tiling-{name}",
-              f"papers/fused_tiling/tiling_tables.py --models {{models}} --table {name}", of=tilings)
-        for name in tiling_tables.TABLES
-    ),
+    Table("docs/tiling.md", "tiling-totals", "papers/fused_tiling/tiling_tables.py --models {models}", of=tilings),
     Table("docs/order-and-layout.md", "schedules", "papers/fused_tiling/schedules.py", of=orders),
 )  # fmt: skip

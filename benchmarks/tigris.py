@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import tables
-from int8_models import Builder, Pair
+from int8_models import Builder
+from papers.joint_memory import classifiers
 
 import tflm_memopt
 
@@ -78,9 +79,9 @@ def _row(published: Published, model: bytes) -> list[str]:
 def networks() -> Iterator[bytes]:
     """Yield the networks in the order of PUBLISHED."""
     net = Builder()
-    x = _conv(net, net.input((1, 49, 10, 1)), 64, (10, 4), (2, 2))
+    x = net.same(net.input((1, 49, 10, 1)), 64, (10, 4), (2, 2))
     for _ in range(4):
-        x = _conv(net, _conv(net, x, 64, (3, 3), depthwise=True), 64)
+        x = net.same(net.same(x, 64, (3, 3), depthwise=True), 64)
     yield net.model(net.dense(net.mean(x), 12))
 
     net = Builder()
@@ -92,7 +93,7 @@ def networks() -> Iterator[bytes]:
     net = Builder()
     x = net.input((1, 64, 1, 8))
     for channels in (16, 32, 32):
-        x = _conv(net, x, channels, (3, 1), (2, 1))
+        x = net.same(x, channels, (3, 1), (2, 1))
     yield net.model(net.dense(net.mean(x), 10))
     yield from [mobilenet_v2()] * 2
 
@@ -100,28 +101,11 @@ def networks() -> Iterator[bytes]:
 def mobilenet_v2() -> bytes:
     """Return Keras' MobileNetV2 of width 0.35 for 224x224 pixels with 10 classes and no softmax."""
     net = Builder()
-    x = _conv(net, net.input((1, 224, 224, 3)), 16, (3, 3), (2, 2))
-    blocks = ((1, 8, 1, 1), (6, 8, 2, 2), (6, 16, 3, 2), (6, 24, 4, 2), (6, 32, 3, 1), (6, 56, 3, 2), (6, 112, 1, 1))
-    for expansion, channels, count, first in blocks:
-        for stride in (first, *[1] * (count - 1)):
-            y, deep = x, net.shape(x)[-1]
-            if expansion > 1:
-                y = _conv(net, y, expansion * deep)
-            y = _conv(net, y, expansion * deep, (3, 3), (stride, stride), depthwise=True)
-            y = _conv(net, y, channels)
-            x = net.add(y, x) if stride == 1 and channels == deep else y
-    return net.model(net.dense(net.mean(_conv(net, x, 1280)), 10))
-
-
-def _conv(
-    net: Builder, x: int, channels: int, kernel: Pair = (1, 1), stride: Pair = (1, 1), *, depthwise: bool = False
-) -> int:
-    """Add a convolution with SAME padding."""
-    _, h, w, _ = net.shape(x)
-    out = [-(-size // step) for size, step in zip((h, w), stride, strict=True)]
-    sides = zip(out, stride, kernel, (h, w), strict=True)
-    pad = [max(0, (n - 1) * step + taps - size) // 2 for n, step, taps, size in sides]
-    return net.conv(x, channels, kernel, stride, pad, out, depthwise=depthwise, same=True)
+    x = net.input((1, 224, 224, 3))
+    *stages, _ = classifiers.mobilenet_v2(0.35)
+    for stage in stages:
+        x = stage(net, x)
+    return net.model(net.dense(net.mean(x), 10))
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 import driver_registers
 import int8_models
-from papers.fused_tiling import devices, int8_networks, split_networks, tiled_paths, tiling_tables, weight_partition
-from papers.joint_memory import classifiers, joint
+from papers.fused_tiling import devices, examples, int8_networks, split_networks, tiling_tables, weight_partition
+from papers.joint_memory import joint
 from papers.msf_cnn import frontier
 from papers.msf_cnn import nets as layers
 from papers.vmcu import inverted_bottleneck, vmcu
@@ -156,21 +156,17 @@ def measured_ram(limit: float) -> Callable[[Folders], str]:
 
 
 def running_example(_: Folders) -> str:
-    found = tiled_paths.figures()
-    best = found["best"]
-    return f"{found['untiled']:,} B in float32, {best['bytes']:,} B with {best['path']} in {best['N']} parts"
-
-
-def discovered(_: Folders) -> str:
-    counts = [len(found) for found in tiled_paths.figures()["candidates"].values()]
-    return f"{' + '.join(map(str, counts))} candidates"
+    before, after = examples.THESIS
+    made = examples.row("running example", examples.running_example(), examples.THESIS)
+    require(made.bit_exact and made.head <= after, "the tiled example needs more than in the thesis")
+    return f"{made.head_before:,} -> {made.head:,} B of activations in int8 (thesis {before:,} -> {after:,})"
 
 
 def swapped(height: int, width: int) -> tuple[int, int]:
     """Return the arena of two convolutions under TFLM today and with tiles."""
     net = int8_models.Builder()
-    x = classifiers.same(net, net.input((1, height, width, 3)), 32, 3)
-    report = tflm_memopt.optimize(net.model(classifiers.same(net, x, 16, 3, 2)), **PARTS, max_macs=1.5).report
+    x = net.same(net.input((1, height, width, 3)), 32, 3)
+    report = tflm_memopt.optimize(net.model(net.same(x, 16, 3, 2)), **PARTS, max_macs=1.5).report
     return report.original_arena.total, report.arena.total
 
 
@@ -196,23 +192,22 @@ def tiled(folders: Folders) -> str:
 
 def four_layers(_: Folders) -> str:
     found = devices.example()
-    fan_out, fan_in = (found["C on two"][name] for name in ("FDTO", "FDTI"))
-    least = found["least"]["C"]
-    return f"messages of four layers on two devices: {fan_out} with fan-out, {fan_in} with fan-in, {least} at best"
+    return (
+        f"messages of four layers on two devices: {found['FDTO']} with fan-out, {found['FDTI']} with fan-in, "
+        f"{found['least']} at best"
+    )
 
 
 def best_partition(_: Folders) -> str:
     rows = weight_partition.rows()
-    require(all(row["bit_exact"] for row in rows), "an output byte differs")
-    return f"processes exchange {', '.join(str(row['executed']) for row in rows)} bytes"
+    require(all(row.bit_exact for row in rows), "an output byte differs")
+    require(all(row.planned == row.executed for row in rows), "the devices do not send what was planned")
+    return f"processes exchange {', '.join(str(row.executed) for row in rows)} bytes"
 
 
 def table_5_1(_: Folders) -> str:
-    each = []
-    for name in devices.NETWORKS:
-        found = devices.table(name)
-        each.append(f"{name} {found['single']:,.1f} -> {found['full']:,.1f} MB")
-    return "one device and ten: " + ", ".join(each)
+    each = ((name, *devices.table(name)) for name in devices.NETWORKS)
+    return "one device and ten: " + ", ".join(f"{name} {one:,.1f} -> {ten:,.1f} MB" for name, one, ten in each)
 
 
 def in_int8(name: str, *, execute: bool = False) -> Callable[[Folders], str]:
@@ -283,17 +278,16 @@ def example_on_devices(_: Folders) -> str:
 def joint_example(_: Folders) -> str:
     found = joint.example()
     return (
-        f"{found['reused']['tokens']:,} tokens by Algorithm 8, {found['by parts']['tokens']:,} by parts; the best of "
-        f"{found['search']['of']} chromosomes {found['search']['tokens']:,}, by offsets {found['its offsets'][0]:,}"
+        f"{found['reused']:,} tokens by Algorithm 8, {found['by parts']:,} by parts; the best of "
+        f"{found['chromosomes']} chromosomes {found['search']:,}, by offsets {found['its offsets']:,}"
     )
 
 
 def application(number: int) -> Callable[[Folders], str]:
     def figure(_: Folders) -> str:
-        found = joint.application(number)
-        ours, paper = found["MB"], found["paper's MB"]
+        (head, ours), paper = joint.application(number), joint.APPLICATIONS[number].paper
         require(ours <= paper, f"application {number} needs more than in the paper")
-        return f"{ours:.2f} MB with float32 weights (paper {paper:g}); int8 activations {found['ours']:,} B"
+        return f"{ours:.2f} MB with float32 weights (paper {paper:g}); int8 activations {head:,} B"
 
     return figure
 
@@ -342,8 +336,7 @@ ITEMS = (
     Item(MSF, "Table 1", "predicted", "msf_cnn/frontier.py", msf_table, "nets"),
     Item(MSF, "Table 2, least RAM", "product", "items.py", measured_ram(float("inf")), "nets"),
     Item(MSF, "result.json of its repository, F ≤ 1.1", "product", "items.py", measured_ram(1.1), "nets"),
-    Item(TILING, "running example (Figures 4.4 to 4.13)", "benchmark", "fused_tiling/tiled_paths.py", running_example),
-    Item(TILING, "path discovery (Figure 4.11)", "benchmark", "fused_tiling/paths.py", discovered),
+    Item(TILING, "running example (Figures 4.4 to 4.13)", "product", "fused_tiling/examples.py", running_example),
     Item(TILING, "path discovery, axes swapped", "product", "items.py", wide_as_tall),
     Item(TILING, "Table 4.1, AWW and RAD", "product", "fused_tiling/tiling_tables.py", tiled, "models"),
     Item(TILING, "Figures 5.2 to 5.7", "predicted", "fused_tiling/devices.py", four_layers),

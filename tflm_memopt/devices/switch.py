@@ -1,21 +1,12 @@
-"""Chooses the layer at which devices switch from splitting feature maps to splitting weights. This is the first integer
-program of the fused tiling thesis (Stahl, chapter 5). Sizes may have any unit. The layers are assumed to divide evenly.
+"""Chooses the layer at which devices switch from splitting feature maps to splitting weights (Stahl's fused tiling
+thesis, chapter 5). Sizes may have any unit. The layers are assumed to divide evenly.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
-
-from tflm_memopt.plan import cp_sat
-
-if TYPE_CHECKING:
-    from ortools.sat.python import cp_model
-
-SEED = 1
+from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,30 +18,18 @@ class SplitLayer:
     weights: int = 0
 
 
-def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
-    """Return how many leading layers should split feature maps for the least memory per device.
-
-    The memory is the largest pair of input and output plus all weights (Eq. 5.12-5.15).
+def footprint(layers: Sequence[SplitLayer], switch: int, devices: int) -> Fraction:
+    """Return the memory of a device if layers[:switch] split feature maps and the others weights: the largest pair of
+    input and output, and all its weights (Eq. 5.12 and 5.13).
     """
-    cp_sat.load()
-    from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
-
-    model = cp_model.CpModel()
-    weighted = [model.new_bool_var(f"b{i}") for i in range(len(layers))]
-    most = devices * max((a.reads + a.makes for a in layers), default=0)
-    maps = model.new_int_var(0, most, "c")  # all sizes are multiplied by the number of devices to avoid fractions
-    for before, behind in pairwise(weighted):
-        model.add(before <= behind)
-    for a, b in zip(layers, weighted, strict=True):
-        model.add(maps >= (a.reads + a.makes) * (1 + (devices - 1) * b))
-    kept = [a.weights * (devices - (devices - 1) * b) for a, b in zip(layers, weighted, strict=True)]
-    model.minimize(maps + sum(kept))
-    solver = solved(model)
-    return sum(not solver.boolean_value(b) for b in weighted)
+    shares = [devices if i < switch else 1 for i in range(len(layers))]
+    maps = max((Fraction(a.reads + a.makes, n) for a, n in zip(layers, shares, strict=True)), default=Fraction(0))
+    return maps + sum(Fraction(a.weights * n, devices) for a, n in zip(layers, shares, strict=True))
 
 
-def solved(model: cp_model.CpModel) -> cp_model.CpSolver:
-    """Solve a program to optimality. No time limit is needed, because each layer depends only on its neighbours."""
-    solver = cp_sat.solver(math.inf, SEED)
-    solver.solve(model)
-    return solver
+def least_memory(layers: Sequence[SplitLayer], devices: int) -> int:
+    """Return how many leading layers should split feature maps for the least memory per device (Eq. 5.14 and 5.15).
+
+    The thesis solves this as an integer program. There are only as many choices as layers, so all are tried.
+    """
+    return min(reversed(range(len(layers) + 1)), key=lambda switch: footprint(layers, switch, devices))

@@ -1,7 +1,5 @@
 """Inference split over devices (Stahl, chapter 5): its example and Table 5.1.
 
-    python benchmarks/papers/fused_tiling/devices.py
-
 Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. It reproduces the thesis' figures if weights of dense
 layers do not count, inputs and outputs count only for convolutions and dense layers, and layers are numbered from 1,
 with darknet's [crop] before VGG-16. No choice of layers that was tried reproduces Table 5.2, so it is missing here.
@@ -12,14 +10,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from papers.fused_tiling.splits import LayerSplit, SplitLayer, footprint, least_memory, least_sent, possible, sent
+from papers.fused_tiling.splits import LayerSplit, SplitLayer, plans, sent
+
+from tflm_memopt.devices.switch import footprint, least_memory
 
 FDTO, FDTI, FDT1, FDT2 = LayerSplit
 FLOAT, MB = 4, 1e6
@@ -34,39 +32,9 @@ PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
 """Splits on two devices. OWP is that of Figure 5.6."""
 
 
-def all_plans(layers: Sequence[SplitLayer], devices: int) -> list[tuple[Fraction, tuple[LayerSplit, ...]]]:
-    """Return all plans, in order of the bytes that they send."""
-    found = [(sent(layers, p, devices), p) for p in product(LayerSplit, repeat=len(layers)) if possible(p)]
-    return sorted(found, key=lambda f: f[0])
-
-
-def in_bytes(sum_size: int) -> tuple[SplitLayer, ...]:
-    """Return the example in int8 with partial sums of this many bytes."""
-    return tuple(replace(layer, sum_size=sum_size) for layer in EXAMPLE)
-
-
-def example() -> dict[str, Any]:
-    weights = [layer.weights for layer in EXAMPLE]
-    every = all_plans(EXAMPLE, 2)
-    least = every[0][0]
-    return {
-        "F on one": sum(weights),
-        "pipeline of two": {"F": [sum(weights[:2]), sum(weights[2:])], "C": EXAMPLE[1].makes},
-        "F on two": sum(weights) // 2,
-        "C on two": {name: int(sent(EXAMPLE, plan, 2)) for name, plan in PLANS.items()},
-        "least": {
-            "C": int(least),
-            "plans": [named(plan) for cost, plan in every if cost == least],
-            "runner-up": int(next(cost for cost, _ in every if cost > least)),
-            "by the program": named(least_sent(EXAMPLE, 2)),
-        },
-        "least on N": {n: str(sent(EXAMPLE, least_sent(EXAMPLE, n), n)) for n in (2, 3, 4, 6)},
-        "bytes of OWP, by bytes of a partial sum": {n: int(sent(in_bytes(n), PLANS["OWP"], 2)) for n in (4, 3, 2)},
-    }
-
-
-def named(plan: Sequence[LayerSplit]) -> str:
-    return " ".join(split.value for split in plan)
+def example() -> dict[str, int]:
+    """Return the bytes that two devices send with each plan, and the least of all plans."""
+    return {name: int(sent(EXAMPLE, plan, 2)) for name, plan in PLANS.items()} | {"least": int(plans(EXAMPLE, 2)[0][0])}
 
 
 # ---- the networks of Table 5.1 ----
@@ -132,22 +100,17 @@ class Network:
     lines: Sequence[Line]
     side: int
     single: float
-    """Table 5.1 in MB: on one device, on ten, and the largest layer alone."""
+    """Table 5.1 in MB: on one device, and on ten."""
     full: float
-    sequential: float
-    first: int
-    """Number of the first layer that splits weights, from 1."""
 
 
 NETWORKS: Mapping[str, Network] = {
-    "YOLOv2": Network(YOLO, 608, 256, 28.4, 51.8, 13),
-    "AlexNet": Network(ALEX, 227, 16.8, 2.65, 5.82, 3),
-    "VGG-16": Network(VGG, 224, 84.5, 13.2, 25.8, 8),
-    "GoogLeNet": Network(GOOGLE, 224, 97.5, 12.2, 20.1, 5),
+    "YOLOv2": Network(YOLO, 608, 256, 28.4),
+    "AlexNet": Network(ALEX, 227, 16.8, 2.65),
+    "VGG-16": Network(VGG, 224, 84.5, 13.2),
+    "GoogLeNet": Network(GOOGLE, 224, 97.5, 12.2),
 }
 DEVICES = 10
-BY_HAND = 17
-"""Layer at which YOLOv2 was switched by hand."""
 
 
 def layers(network: Network) -> tuple[SplitLayer, ...]:
@@ -181,29 +144,7 @@ def megabytes(elements: Fraction | int) -> float:
     return round(FLOAT * float(elements) / MB, 4)
 
 
-def first_split(of: Sequence[SplitLayer], switch: int) -> int:
-    """Return the number, from 1, of the first layer with buffers that splits its weights."""
-    return next(i for i in range(switch, len(of)) if of[i].makes) + 1
-
-
-def table(name: str) -> dict[str, Any]:
-    """Print a row of Table 5.1 with the figure of the thesis."""
-    network = NETWORKS[name]
-    of = layers(network)
-    switch = least_memory(of, DEVICES)
-    found: dict[str, Any] = {
-        "layers": len(of),
-        "first": first_split(of, switch),
-        "single": megabytes(footprint(of, 0, 1)),
-        "full": megabytes(footprint(of, switch, DEVICES)),
-        "sequential": megabytes(max(a.reads + a.makes + a.weights for a in of)),
-        "thesis": [network.single, network.full, network.sequential],
-    }
-    if name == "YOLOv2":
-        found["switched by hand"] = megabytes(footprint(of, BY_HAND - 1, DEVICES))
-    return found
-
-
-if __name__ == "__main__":
-    for part in (example(), {name: table(name) for name in NETWORKS}):
-        print("\n".join(f"{name}: {value}" for name, value in part.items()))
+def table(name: str) -> tuple[float, float]:
+    """Return a row of Table 5.1: megabytes on one device, and on each of ten."""
+    of = layers(NETWORKS[name])
+    return megabytes(footprint(of, 0, 1)), megabytes(footprint(of, least_memory(of, DEVICES), DEVICES))

@@ -1,7 +1,5 @@
 """Plan the networks of Table 5.1 as int8 models on ten devices, or execute them at a lower resolution.
 
-    python benchmarks/papers/fused_tiling/int8_networks.py [NETWORK...] [--execute]
-
 Layers are those of devices.py, with random weights. The first layers are split by rows and the others by channels; the
 thesis' integer program chooses the switch. Figures are arena plus model of a device, in MB, of int8; a float32 value of
 the thesis takes four bytes. Unlike the thesis' figures they include the weights of dense layers.
@@ -9,8 +7,6 @@ the thesis takes four bytes. Unlike the thesis' figures they include the weights
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,22 +69,5 @@ def row(name: str, *, execute: bool = False) -> dict[str, Any]:
     report, alone = shared.report, network.alone.report
     original = report.original_arena.total + report.original_flash
     largest = max(d.arena.total + d.flash for d in report.devices)
-    found = {"network": name, "side": side, "TFLM": original, "one": alone.arena.total + alone.flash, "ten": largest}
-    return found | {"sent": report.sent} | (verified(data, shared, 1) if execute else {})
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", metavar="NETWORK", help=", ".join(SIDES))
-    parser.add_argument("--execute", action="store_true", help="run at a lower resolution, and compare all outputs")
-    args = parser.parse_args(arguments)
-    wrong = 0
-    for name in args.networks or SIDES:
-        found = row(name, execute=args.execute)
-        wrong += not found.get("bit_exact", True)
-        print(json.dumps(found), flush=True)
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    found = {"TFLM": original, "one": alone.arena.total + alone.flash, "ten": largest}
+    return found | (verified(data, shared) if execute else {})

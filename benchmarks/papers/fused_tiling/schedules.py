@@ -1,11 +1,10 @@
-"""Orders of least peak on irregular graphs, beside the thesis' program for them in CP-SAT.
+"""Orders of least peak on irregular graphs.
 
-    python benchmarks/papers/fused_tiling/schedules.py [--json] [--update docs/order-and-layout.md]
+    python benchmarks/papers/fused_tiling/schedules.py [--update docs/order-and-layout.md]
 
 The graphs are RandWire's (Watts-Strogatz, tensors of 4 units), and networks like SwiftNet: 62 operators in cells of 21,
 19 and 22, with edges drawn from seeds: the network itself is not at hand. "one cell" has as many operators without a
-place to cut. The last are random networks of this repository. Seconds are processor time, all steps counted; the
-program (Stahl, Eq. 4.1-4.9, as intervals) has a limit, and is given each piece alone where a graph can be cut.
+place to cut. The last are random networks of this repository. Seconds are processor time.
 """
 
 from __future__ import annotations
@@ -24,14 +23,11 @@ import random_networks
 from tables import markdown, page_parser, publish
 
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan import cp_sat
 from tflm_memopt.plan.schedule.least_peak import Schedule, schedule
-from tflm_memopt.plan.schedule.problem import OrderProblem, Task, bits, peak
+from tflm_memopt.plan.schedule.problem import OrderProblem, Task, peak
 
 LIMIT = 20.0
 """Effort for an order (effort.py)."""
-PROGRAM_LIMIT = 3.0
-"""Limit of the program in CP-SAT's deterministic time."""
 UNIT = 4
 CELLS = (21, 19, 22)
 NETWORKS = (171, 222, 297)
@@ -51,16 +47,12 @@ class Row:
     peak: int
     lower_bound: int
     seconds: float
-    program_peak: int
-    """Peak that the program found within its limit, and its bound."""
-    program_bound: int
-    program_seconds: float
     published: str = ""
     """Time of the program that a paper states for such a graph."""
 
 
 COLUMNS = (
-    "graph", "operators", "own order", "peak", "proven", "s", "program", "proven", "s", "published",
+    "graph", "operators", "own order", "peak", "proven", "s", "published",
 )  # fmt: skip
 
 
@@ -131,73 +123,10 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
         yield f"random network {seed}", whole_model(random_networks.network(seed, 4 + seed % 25, kinds))
 
 
-def by_program(problem: OrderProblem, hint: Sequence[int], bound: int, seconds: float) -> tuple[tuple[int, ...], int]:
-    """Return the result of the thesis' program: CP-SAT's best order, at worst the hint, and its lower bound."""
-    cp_sat.load()
-    from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
-
-    count, model = len(problem.tasks), cp_model.CpModel()
-    followers = [sum(tasks >> i & 1 for tasks in problem.before) for i in range(count)]
-    at = [model.new_int_var(problem.before[i].bit_count(), count - 1 - followers[i], "") for i in range(count)]
-    model.add_all_different(at)
-    for i, tasks in enumerate(problem.before):
-        for j in range(count):
-            if tasks >> j & 1:
-                model.add(at[j] < at[i])
-    top = model.new_int_var(bound, max(bound, peak(problem, hint)), "")
-    alive, nbytes = [], []
-    for t in (*problem.given, *problem.made):
-        maker, readers = problem.made.get(t), problem.readers.get(t, ())
-        start = model.new_constant(0) if maker is None else at[maker]
-        end = model.new_int_var(1, count, "") if t not in problem.outputs else model.new_constant(count)
-        if t not in problem.outputs:
-            model.add_max_equality(end, [at[i] + 1 for i in readers or (maker,) if i is not None])
-        alive.append(model.new_interval_var(start, model.new_int_var(1, count, ""), end, ""))
-        nbytes.append(problem.nbytes[t])
-    model.add_cumulative(alive, nbytes, top - problem.across)
-    model.minimize(top)
-    for position, i in enumerate(hint):
-        model.add_hint(at[i], position)
-    solver = cp_sat.solver(seconds, 1)
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return tuple(hint), bound
-    return tuple(sorted(range(count), key=lambda i: int(solver.value(at[i])))), int(solver.best_objective_bound)
-
-
-def program(problem: OrderProblem) -> tuple[int, int]:
-    """Return peak and bound with the program instead of the product's search."""
-    parts = list(pieces(problem))
-    quick = [schedule(part, seconds=0) for part in parts]
-    peaks, bound = [s.peak for s in quick], max(s.lower_bound for s in quick)
-    for i, part in enumerate(parts):
-        if quick[i].peak > max(s.lower_bound for s in quick):
-            order, proven = by_program(part, quick[i].order, bound, PROGRAM_LIMIT)
-            peaks[i], bound = peak(part, order), max(bound, proven)
-    return max(peaks), bound
-
-
-def pieces(problem: OrderProblem) -> Iterator[OrderProblem]:
-    """Yield the problems of sets of tasks that must run one after the other."""
-    either: nx.Graph[int] = nx.Graph()
-    either.add_nodes_from(range(len(problem.tasks)))
-    for i, before in enumerate(problem.before):
-        either.add_edges_from((i, j) for j in bits((1 << i) - 1 & ~before))
-    there = {*problem.given}
-    for tasks in map(sorted, nx.connected_components(either)):
-        own = [problem.tasks[i] for i in tasks]
-        later = {t for task in problem.tasks[tasks[-1] + 1 :] for t in task.inputs} | problem.outputs
-        touched = {t for task in own for t in (*task.inputs, *task.outputs)}
-        through = problem.across + sum(problem.nbytes[t] for t in there - touched)
-        yield OrderProblem(problem.nbytes, tuple(own), frozenset(touched & later), across=through)
-        there = (there | {t for task in own for t in task.outputs}) & later
-
-
 def row(graph: str, problem: OrderProblem) -> Row:
     before = time.process_time()
     found = schedule(problem, seconds=LIMIT)
     after = time.process_time()
-    program_peak, program_bound = program(problem)
     return Row(
         graph=graph,
         operators=len(problem.tasks),
@@ -205,9 +134,6 @@ def row(graph: str, problem: OrderProblem) -> Row:
         peak=found.peak,
         lower_bound=found.lower_bound,
         seconds=round(after - before, 3),
-        program_peak=program_peak,
-        program_bound=program_bound,
-        program_seconds=round(time.process_time() - after, 3),
         published=next((times for name, times in PUBLISHED.items() if graph.startswith(name)), ""),
     )
 
@@ -221,9 +147,6 @@ def _cells(row: Row) -> Iterator[str]:
     yield from (f"{n:,}" for n in (row.operators, row.own, row.peak))
     yield "yes" if row.peak == row.lower_bound else f"from {row.lower_bound:,}"
     yield f"{row.seconds:.2f}"
-    yield f"{row.program_peak:,}"
-    yield "yes" if row.program_peak == row.program_bound else f"from {row.program_bound:,}"
-    yield f"{row.program_seconds:.2f}"
     yield row.published
 
 
@@ -235,7 +158,6 @@ def orders() -> Iterator[Schedule]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = page_parser(__doc__)
     args = parser.parse_args(arguments)
-    cp_sat.load()  # not measured
     publish(args.update, "schedules", table([row(graph, problem) for graph, problem in graphs()]))
     return 0
 

@@ -1,6 +1,6 @@
-"""Fused tiling's Tables 4.1 and 4.3, and 4.2 in JSON, on networks of the same kinds, with builtin operators or ours.
+"""Fused tiling's Table 4.1 on networks of the same kinds, with builtin operators or ours.
 
-    python benchmarks/papers/fused_tiling/tiling_tables.py --models DIR [--json] [--only NAME ...] [--update FILE.md]
+    python benchmarks/papers/fused_tiling/tiling_tables.py --models DIR [--update FILE.md]
 
 The thesis' networks are float32 in code that TVM generates; two are its author's own. Here all are int8 under TFLM:
 the keyword spotter is MLPerf Tiny's, the others have the published or a like geometry and random weights.
@@ -19,7 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import Builder
 from papers.fused_tiling import examples
-from papers.joint_memory.classifiers import inverted, same, separable
+from papers.joint_memory.classifiers import inverted, mobilenet_v1
 from tables import markdown, page_parser, publish
 
 import tflm_memopt
@@ -85,51 +85,52 @@ class Network:
 def magic_wand() -> bytes:
     """Return TensorFlow's network for gestures: two convolutions over 128 values of three axes."""
     net = Builder()
-    x = net.conv(net.input((1, 128, 3, 1)), 8, (4, 3), (1, 1), (1, 1), (128, 3), depthwise=False, same=True)
-    x = net.conv(net.max_pool(x, (3, 3)), 16, (4, 1), (1, 1), (1, 0), (42, 1), depthwise=False, same=True)
-    return net.model(net.softmax(net.dense(net.dense(net.max_pool(x, (3, 1)), 16), 4)))
+    x = net.same(net.input((1, 128, 3, 1)), 8, (4, 3))
+    x = net.same(net.pool(x, 3, 3, average=False, same=False), 16, (4, 1))
+    x = net.pool(x, (3, 1), (3, 1), average=False, same=False)
+    return net.model(net.softmax(net.dense(net.dense(x, 16), 4)))
 
 
 def pose() -> bytes:
     """Return PoseNet: MobileNet V1 of 257 x 257 pixels, and a convolution for each of four outputs."""
     net = Builder()
-    x = same(net, net.input((1, 257, 257, 3)), 32, 3, 2)
-    wide = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
-    for channels, stride in wide:
-        x = separable(channels, stride)(net, x)
-    return net.model(*(same(net, x, channels) for channels in (17, 34, 32, 32)))
+    x = net.input((1, 257, 257, 3))
+    *stages, _ = mobilenet_v1(1.0)
+    for stage in stages:
+        x = stage(net, x)
+    return net.model(*(net.same(x, channels) for channels in (17, 34, 32, 32)))
 
 
 def detector() -> bytes:
     """Return SSDLite on MobileNet V2 of 224 x 224 pixels: boxes and 91 classes of six anchors on four maps."""
     net = Builder()
-    x = same(net, same(net, same(net, net.input((1, 224, 224, 3)), 32, 3, 2), 32, 3, depthwise=True), 16)
+    x = net.same(net.same(net.same(net.input((1, 224, 224, 3)), 32, 3, 2), 32, 3, depthwise=True), 16)
     maps = []
     for channels, count, stride in ((24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1)):
         if channels == 160:
             maps.append(x)
         for n in range(count):
             x = inverted(channels, stride if n == 0 else 1, 6)(net, x)
-    maps.append(x := same(net, x, 1280))
+    maps.append(x := net.same(x, 1280))
     for channels in (512, 256):
-        squeezed = same(net, x, channels // 2)
-        maps.append(x := same(net, same(net, squeezed, channels // 2, 3, 2, depthwise=True), channels))
+        squeezed = net.same(x, channels // 2)
+        maps.append(x := net.same(net.same(squeezed, channels // 2, 3, 2, depthwise=True), channels))
     heads = ((m, outputs) for m in maps for outputs in (6 * 4, 6 * 91))
-    return net.model(*(same(net, same(net, m, net.shape(m)[3], 3, depthwise=True), n) for m, n in heads))
+    return net.model(*(net.same(net.same(m, net.shape(m)[3], 3, depthwise=True), n) for m, n in heads))
 
 
 def cifar() -> bytes:
     """Return convolutions on 32 x 32 pixels."""
     net = Builder()
-    x = same(net, net.input((1, 32, 32, 3)), 32, 3)
-    x = same(net, same(net, x, 16, 3, 2), 32, 3, 2)
+    x = net.same(net.input((1, 32, 32, 3)), 32, 3)
+    x = net.same(net.same(x, 16, 3, 2), 32, 3, 2)
     return net.model(net.softmax(net.dense(net.dense(x, 64), 10)))
 
 
 def radar() -> bytes:
     """Return a small network for gestures in front of a radar."""
     net = Builder()
-    x = same(net, same(net, net.input((1, 32, 32, 3)), 8, 3, 2), 8, 3, 2)
+    x = net.same(net.same(net.input((1, 32, 32, 3)), 8, 3, 2), 8, 3, 2)
     return net.model(net.softmax(net.dense(x, 5)))
 
 
@@ -191,19 +192,12 @@ def _less(before: int, after: int) -> str:
     return f"{100 * (1 - after / before):.1f} %"
 
 
-TABLES: Mapping[str, Callable[[Sequence[Network]], str]] = {"totals": totals}
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = page_parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where MLPerf Tiny's models are")
-    parser.add_argument("--only", nargs="+", choices=PUBLISHED, default=list(PUBLISHED), help="these networks")
-    parser.add_argument("--table", choices=TABLES, help="this table alone")
     args = parser.parse_args(arguments)
-    found = [network(n, keywords(args.models) if n == "AWW" else NETWORKS[n]()) for n in args.only]
-    for name, table in TABLES.items():
-        if args.table in (None, name):
-            publish(args.update, f"tiling-{name}", table(found))
+    found = [network(n, keywords(args.models) if n == "AWW" else NETWORKS[n]()) for n in PUBLISHED]
+    publish(args.update, "tiling-totals", totals(found))
     return 0 if all(result.same_bytes for net in found for result in net.ways.values()) else 1
 
 

@@ -1,7 +1,5 @@
 """The fused tiling thesis' best weight partition (Stahl, Figure 5.6), executed: dense layers 4-8-16-4-4 on two devices.
 
-    python benchmarks/papers/fused_tiling/weight_partition.py [--json]
-
 The partition is fan-out, a fused pair of fan-out and fan-in, then fan-out again. It is compared with fan-out alone. The
 figures are bytes that both devices send together, without message heads: as the thesis counts them (Eq. 5.17, in
 bytes), and as processes sent them, where a partial sum takes as many bytes as the third layer's weights need. With sums
@@ -10,14 +8,12 @@ of 4 bytes, it would send as much as fan-out alone, but a sum of 8 int8 products
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[3] / "tests"))
 from models import Net
 from papers.fused_tiling.split_networks import optimized
-from papers.fused_tiling.splits import LayerSplit, SplitLayer, least_sent, sent
+from papers.fused_tiling.splits import LayerSplit, SplitLayer, sent
 
 import tflm_memopt
 from tflm_memopt.check.together import HEAD_BYTES
@@ -68,7 +64,16 @@ def layers(nbytes: int) -> list[SplitLayer]:
     return [SplitLayer(a, b, a * b, nbytes) for a, b in pairwise(UNITS)]
 
 
-def executed(splits: Sequence[LayerSplit], nbytes: int) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Bytes that both devices send, and whether the outputs agree."""
+
+    planned: int
+    executed: int
+    bit_exact: bool
+
+
+def executed(splits: Sequence[LayerSplit], nbytes: int) -> Row:
     """Run the network on two processes."""
     model = network(nbytes)
     shared_by = Network(model, "dense", request({}), optimized)
@@ -81,37 +86,10 @@ def executed(splits: Sequence[LayerSplit], nbytes: int) -> dict[str, Any]:
             path.parent.mkdir()
             path.write_bytes(one.model)
         found = tflm_memopt.verify_devices(model, device_files(Path(name)), runs=1)
-    sent_by_all = sum(d.sent for d in found.devices)
-    return {
-        "splits": [split.value for split in splits],
-        "sum_bytes": nbytes,
-        "planned": int(sent(layers(nbytes), splits, DEVICES)),
-        "executed": sent_by_all // found.runs - HEAD_BYTES * messages,
-        "bit_exact": found.bit_exact,
-    }
+    sent_by_all = sum(d.sent for d in found.devices) // found.runs - HEAD_BYTES * messages
+    return Row(int(sent(layers(nbytes), splits, DEVICES)), sent_by_all, found.bit_exact)
 
 
-def rows() -> list[dict[str, Any]]:
-    """Print the results for fan-out alone, and for the plan of Figure 5.6 with sums of one to three bytes."""
+def rows() -> list[Row]:
+    """Return the results for fan-out alone, and for the plan of Figure 5.6 with sums of one to three bytes."""
     return [executed(FAN_OUT, 3), *(executed(BEST, nbytes) for nbytes in sorted(LARGEST, reverse=True))]
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    args = parser.parse_args(arguments)
-    found = rows()
-    if args.json:
-        print(json.dumps(found))
-    else:
-        print("| splits | bytes of a sum | planned | executed | bit-exact |\n|---|---:|---:|---:|---|")
-        for row in found:
-            splits, exact = ", ".join(row["splits"]), "yes" if row["bit_exact"] else "NO"
-            print(f"| {splits} | {row['sum_bytes']} | {row['planned']} | {row['executed']} | {exact} |")
-    least = min(sent(layers(1), splits, DEVICES) for splits in (BEST, least_sent(layers(1), DEVICES)))
-    right = all(row["bit_exact"] and row["planned"] == row["executed"] for row in found)
-    return 0 if right and found[-1]["executed"] == least else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

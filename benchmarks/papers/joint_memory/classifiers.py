@@ -12,22 +12,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import SCALE, Builder
+from papers.msf_cnn.keras_nets import LAST, STAGES, rounded
 
 SIDE, CLASSES = 224, 1000
 Stage = Callable[[Builder, int], int]
 """Function that adds a part of a network after a tensor and returns its output."""
 
 
-def same(net: Builder, x: int, channels: int, kernel: int = 1, stride: int = 1, *, depthwise: bool = False) -> int:
-    """Add a convolution with TFLite's SAME padding."""
-    _, h, w, _ = net.shape(x)
-    out = [-(-n // stride) for n in (h, w)]
-    pad = [max(0, (o - 1) * stride + kernel - n) // 2 for o, n in zip(out, (h, w), strict=True)]
-    return net.conv(x, channels, (kernel,) * 2, (stride,) * 2, pad, out, depthwise=depthwise, same=True)
-
-
 def conv(channels: int, kernel: int = 1, stride: int = 1) -> Stage:
-    return lambda net, x: same(net, x, channels, kernel, stride)
+    return lambda net, x: net.same(x, channels, kernel, stride)
 
 
 def pool(kernel: int, stride: int, *, average: bool = False) -> Stage:
@@ -40,7 +33,7 @@ def classify(net: Builder, x: int) -> int:
 
 def separable(channels: int, stride: int) -> Stage:
     """Add a depthwise convolution of 3 x 3, followed by one of 1 x 1."""
-    return lambda net, x: same(net, same(net, x, net.shape(x)[3], 3, stride, depthwise=True), channels)
+    return lambda net, x: net.same(net.same(x, net.shape(x)[3], 3, stride, depthwise=True), channels)
 
 
 def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeeze: bool = False) -> Stage:
@@ -48,11 +41,11 @@ def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeez
 
     def stage(net: Builder, x: int) -> int:
         deep = net.shape(x)[3]
-        wide = same(net, x, expand * deep) if expand > 1 else x
-        y = same(net, wide, expand * deep, kernel, stride, depthwise=True)
+        wide = net.same(x, expand * deep) if expand > 1 else x
+        y = net.same(wide, expand * deep, kernel, stride, depthwise=True)
         if squeeze:
-            y = net.mul(y, same(net, same(net, net.mean(y, keep=True), max(1, deep // 4)), expand * deep))
-        y = same(net, y, channels)
+            y = net.mul(y, net.same(net.same(net.mean(y, keep=True), max(1, deep // 4)), expand * deep))
+        y = net.same(y, channels)
         return net.add(y, x) if stride == 1 and channels == deep else y
 
     return stage
@@ -62,14 +55,14 @@ def bottleneck(channels: int, stride: int) -> Stage:
     """Add a block of a residual network, version 1, whose first 1 x 1 convolution has the stride."""
 
     def stage(net: Builder, x: int) -> int:
-        y = same(net, same(net, same(net, x, channels, 1, stride), channels, 3), 4 * channels)
-        return net.add(y, x if net.shape(x) == net.shape(y) else same(net, x, 4 * channels, 1, stride))
+        y = net.same(net.same(net.same(x, channels, 1, stride), channels, 3), 4 * channels)
+        return net.add(y, x if net.shape(x) == net.shape(y) else net.same(x, 4 * channels, 1, stride))
 
     return stage
 
 
 def dense_layer(growth: int = 32) -> Stage:
-    return lambda net, x: net.concatenation([x, same(net, same(net, x, 4 * growth), growth, 3)])
+    return lambda net, x: net.concatenation([x, net.same(net.same(x, 4 * growth), growth, 3)])
 
 
 def inception(*branches: Sequence[tuple[int, int, int]], pooled: int, stride: int = 1) -> Stage:
@@ -80,10 +73,10 @@ def inception(*branches: Sequence[tuple[int, int, int]], pooled: int, stride: in
         for branch in branches:
             y = x
             for channels, kernel, step in branch:
-                y = same(net, y, channels, kernel, step)
+                y = net.same(y, channels, kernel, step)
             made.append(y)
         y = net.pool(x, 3, stride, average=stride == 1)
-        return net.concatenation([*made, same(net, y, pooled) if pooled else y])
+        return net.concatenation([*made, net.same(y, pooled) if pooled else y])
 
     return stage
 
@@ -97,14 +90,13 @@ def mobilenet_v1(width: float) -> Iterator[Stage]:
     yield classify
 
 
-def mobilenet_v2() -> Iterator[Stage]:
-    yield conv(32, 3, 2)
-    for expand, channels, count, stride in (
-        (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
-    ):  # fmt: skip
+def mobilenet_v2(width: float = 1.0) -> Iterator[Stage]:
+    """Return the network of Keras, whose channels are multiples of 8."""
+    yield conv(rounded(32 * width), 3, 2)
+    for expand, channels, count, stride in STAGES:
         for i in range(count):
-            yield inverted(channels, 1 if i else stride, expand)
-    yield conv(1280)
+            yield inverted(rounded(channels * width), 1 if i else stride, expand)
+    yield conv(LAST)
     yield classify
 
 

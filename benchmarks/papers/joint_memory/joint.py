@@ -1,8 +1,6 @@
 """Computes the joint memory of several CNNs (Minakova, chapter 6): every figure of its example, and offsets for the
 same lifetimes.
 
-python benchmarks/papers/joint_memory/joint.py [--example]
-
 Sizes are tokens, as in the chapter. The available text lacks Figure 6.1. The sizes in Table 6.1 imply that CNN 1 has
 feature maps of 32 rows of 256, that l4 adds two of them, and that l5 reads them row by row. If a search needs kernel
 sizes, 3 x 3 is assumed (5 x 5 without padding in CNN 2). Offsets are those of the product's layout solver.
@@ -14,22 +12,20 @@ activations are also given alone.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, combinations, product
+from itertools import accumulate, permutations, product
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from papers import lifetimes
 from papers.joint_memory import classifiers
 
 import tflm_memopt
 from tflm_memopt.apps.reader import read_app
 from tflm_memopt.model.reader import read
+from tflm_memopt.plan.layout.offsets import LayoutProblem, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +57,8 @@ PARALLEL = (frozenset({2, 3}),)
 """Partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
 """Rows of a feature map, which are a layer's phases by parts; tokens of a row of a feature map and of the input."""
+FLOAT, SECONDS = 4, 5.0
+"""Bytes of a float32 value, and the limit of CP-SAT's deterministic time for a layout."""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 """Chromosome of the example in the text."""
 
@@ -125,19 +123,18 @@ def _alive(edge: Edge, step: int, schedules: Schedules) -> bool:
     return first <= step <= last
 
 
-def by_offsets(edges: Edges, schedules: Schedules) -> tuple[int, bool]:
-    """Return the tokens of one arena for all edges, and whether no layout takes fewer."""
-    sizes = list(edges.values())
-    conflicts = [(i, k) for i, k in combinations(range(len(sizes)), 2) if conflict(sizes[i], sizes[k], schedules)]
-    found = lifetimes.layout([e.tokens for e in sizes], conflicts, most_alive(edges, schedules))
-    return found.top, found.proven
+def by_offsets(edges: Edges, schedules: Schedules) -> int:
+    """Return the tokens of one arena for all edges."""
+    each = list(edges.values())
+    sizes = tuple(edge.tokens for edge in each)
+    apart = {
+        (i, k): each[i].tokens for i, k in permutations(range(len(each)), 2) if conflict(each[i], each[k], schedules)
+    }
+    bound = max(most_alive(edges, schedules), *(sizes[i] + sizes[k] for i, k in apart))
+    return place(LayoutProblem(sizes, (1,) * len(sizes), apart, bound), seconds=SECONDS).top
 
 
 # ---- processing by parts ----
-
-
-def phases(chromosome: Chromosome) -> list[int]:
-    return [ROWS if gene else 1 for gene in chromosome]
 
 
 def schedules_by_parts(chromosome: Chromosome) -> Schedules:
@@ -171,46 +168,18 @@ def edges_by_parts(chromosome: Chromosome) -> Edges:
     return {n: replace(e, tokens=min(in_flight[n], e.tokens)) if n in parted else e for n, e in EDGES.items()}
 
 
-def chromosomes() -> Iterator[Chromosome]:
-    return product((0, 1), repeat=len(LAYERS))
-
-
-def named(chromosome: Chromosome) -> str:
-    return "".join(map(str, chromosome))
-
-
-def example() -> dict[str, Any]:
-    """Print the figures of sections 6.4 and 6.5."""
-    tables = {"6.2": reused(EDGES, SCHEDULES), "6.3": reused(edges_by_parts(PAPER), schedules_by_parts(PAPER))}
-    every = [(edges_by_parts(x), schedules_by_parts(x), x) for x in chromosomes()]
-    best = min(every, key=lambda found: (tokens(reused(*found[:2])), sum(found[2])))
-    arenas = [(*by_offsets(edges, order), x) for edges, order, x in every]
-    least, _, x = min(arenas, key=lambda found: (found[0], sum(found[2])))
-    larger = {
-        e34: by_offsets(
-            {**edges_by_parts(PAPER)} | {"e34_1": replace(EDGES["e34_1"], tokens=e34)}, schedules_by_parts(PAPER)
-        )[0]
-        for e34 in (ROW, 3 * ROW, 3072 - ROW, 3072)
-    }
+def example() -> dict[str, int]:
+    """Return the tokens of sections 6.4 and 6.5."""
+    parts = edges_by_parts(PAPER), schedules_by_parts(PAPER)
+    every = [(edges_by_parts(x), schedules_by_parts(x)) for x in product((0, 1), repeat=len(LAYERS))]
+    best = min(every, key=lambda found: tokens(reused(*found)))
     return {
-        "naive": sum(edge.tokens for edge in EDGES.values()),
-        "reused": {"tokens": tokens(tables["6.2"]), "buffers": tables["6.2"]},
-        "by parts": {
-            "chromosome": named(PAPER),
-            "phases": phases(PAPER),
-            "tokens": tokens(tables["6.3"]),
-            "buffers": tables["6.3"],
-        },
-        "offsets": by_offsets(EDGES, SCHEDULES),
-        "offsets by parts": by_offsets(edges_by_parts(PAPER), schedules_by_parts(PAPER)),
-        "offsets by parts, by size of e34": larger,
-        "search": {"of": len(every), "chromosome": named(best[2]), "tokens": tokens(reused(*best[:2]))},
-        "its offsets": by_offsets(*best[:2]),
-        "search by offsets": {
-            "of": len(arenas), "chromosome": named(x), "tokens": least,
-            "proven": all(proven for _, proven, _ in arenas),
-        },
-    }  # fmt: skip
+        "reused": tokens(reused(EDGES, SCHEDULES)),
+        "by parts": tokens(reused(*parts)),
+        "chromosomes": len(every),
+        "search": tokens(reused(*best)),
+        "its offsets": by_offsets(*best),
+    }
 
 
 # ---- Table 6.6 ----
@@ -222,17 +191,17 @@ class Application:
 
     networks: tuple[str, ...]
     partitions: int
-    paper: tuple[float, float]
-    """MB without reduction, and the least of the methodology, weights included."""
+    paper: float
+    """Least MB of the methodology, weights included."""
 
 
 APPLICATIONS: Mapping[int, Application] = {
-    1: Application(("MobileNet V2 1.0",), 1, (58.63, 14.90)),
-    2: Application(("EfficientNet B0",), 1, (161.33, 27.30)),
-    3: Application(("MobileNet V2 1.0",), 2, (61.69, 15.92)),
-    4: Application(("EfficientNet B0",), 2, (163.65, 31.34)),
-    5: Application(("Inception V2", "MobileNet V1 0.25", "ResNet V1 50"), 1, (380, 162)),
-    6: Application(("DenseNet 121", "MobileNet V1 1.0", "ResNet V1 50"), 1, (625, 155)),
+    1: Application(("MobileNet V2 1.0",), 1, 14.90),
+    2: Application(("EfficientNet B0",), 1, 27.30),
+    3: Application(("MobileNet V2 1.0",), 2, 15.92),
+    4: Application(("EfficientNet B0",), 2, 31.34),
+    5: Application(("Inception V2", "MobileNet V1 0.25", "ResNet V1 50"), 1, 162),
+    6: Application(("DenseNet 121", "MobileNet V1 1.0", "ResNet V1 50"), 1, 155),
 }
 
 
@@ -251,46 +220,14 @@ def app_toml(folder: Path, number: int) -> Path:
     return path
 
 
-def application(number: int, effort: str | float = "low") -> dict[str, Any]:
+def application(number: int) -> tuple[int, float]:
     """Plan an application of Table 6.6 from its app.toml, as int8 models.
 
-    The table counts weights and activations in float32. Each int8 element of the arena's head counts as one of those.
+    Returns the bytes of the arena's head, and megabytes as the table counts them: weights and activations in float32.
     """
-    app = APPLICATIONS[number]
     with tempfile.TemporaryDirectory() as name:
         path = app_toml(Path(name), number)
         graphs = [read(file.read_bytes()).graph for file in sorted(path.parent.glob("*.tflite"))]
-        report = tflm_memopt.optimize(read_app(path), effort=effort).report
-    each = [tensor for graph in graphs for tensor in graph.tensors.values()]
-    naive = sum(t.nbytes for t in each if t.data is None)
-    weights = sum(t.elements for t in each if t.data is not None)
-    before, after = app.paper
-    return {
-        "networks": app.networks,
-        "partitions": app.partitions,
-        "naive": naive,
-        "ours": report.arena.head,
-        "reduction": round(naive / report.arena.head, 1),
-        "paper's reduction": round(before / after, 1),
-        "MB of a buffer for each tensor": round(4 * (weights + naive) / 1e6, 2),
-        "paper's MB without reduction": before,
-        "MB": round(4 * (weights + report.arena.head) / 1e6, 2),
-        "paper's MB": after,
-    }
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--example", action="store_true", help="leave out Table 6.6, which takes minutes")
-    parser.add_argument("--only", type=int, nargs="+", default=[*APPLICATIONS], metavar="N", help="these applications")
-    args = parser.parse_args(arguments)
-    found = example()
-    if not args.example:
-        found["table 6.6"] = {number: application(number) for number in args.only}
-    print("\n".join(f"{name}: {value}" for name, value in found.items()))
-    each = found.get("table 6.6", {}).values()
-    return 0 if all(one["MB"] <= one["paper's MB"] for one in each) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        head = tflm_memopt.optimize(read_app(path), effort="low").report.arena.head
+    weights = sum(t.elements for graph in graphs for t in graph.tensors.values() if t.data is not None)
+    return head, round(FLOAT * (weights + head) / 1e6, 2)

@@ -1,7 +1,7 @@
 """Executes the plans of the frontier: int8 models of the layer lists are rewritten and run under TFLM, and bytes are
 compared.
 
-python benchmarks/papers/msf_cnn/executed.py --nets DIR [--input external] [--max-macs 1 1.1 4]
+python benchmarks/papers/msf_cnn/executed.py --nets DIR [--update docs/benchmarks.md]
 
 "counted" is msf-CNN's convention: the bytes from the lowest to the highest that anything but the network's input and
 final output uses. "searched" is what nets.py says for the same budget from the geometry alone. The
@@ -27,6 +27,8 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan, Role
 
 BUDGETS = (1.0, 1.1, 4.0)
+RUNS = 3
+"""Number of random inputs, besides three extreme ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +58,16 @@ COLUMNS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def rows(name: str, layers: Layers, budgets: Sequence[float], mode: str, runs: int) -> Iterator[Row]:
+def rows(name: str, layers: Layers) -> Iterator[Row]:
     """Return the rows of a network, one for each compute budget."""
     net, data = chain(layers), from_layers(layers)
     macs, graph = sum(op.macs for op in net.ops), read(data).graph
     points = tiled_front(net, settings(name))
-    for budget in budgets:
-        result = tflm_memopt.optimize(data, name=name, input=mode, max_macs=budget)
+    for budget in BUDGETS:
+        result = tflm_memopt.optimize(data, name=name, input="external", max_macs=budget)
         if result.plan is None:
             raise ValueError(f"{name} comes back unchanged: {result.report.why_unchanged}")
-        verification = tflm_memopt.verify(data, result.model, runs=runs)
+        verification = tflm_memopt.verify(data, result.model, runs=RUNS)
         arena, found = result.report.arena, at(points, macs, budget)
         yield Row(
             net=name,
@@ -111,17 +113,9 @@ def _cell(row: Row, name: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = page_parser(__doc__)
     parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
-    parser.add_argument("--only", default="", metavar="TEXT", help="networks with this in their names")
-    parser.add_argument(
-        "--input", default="external", metavar="MODE", help="as of tflm-memopt (default: external, not in the arena)"
-    )
-    parser.add_argument("--max-macs", type=float, nargs="+", default=BUDGETS, metavar="F", help="compute budgets")
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="random inputs, besides three extreme ones")
     args = parser.parse_args(arguments)
-    nets = {n: layers for n, layers in read_nets(args.nets).items() if args.only in n and "chain" not in n}
-    if not nets:
-        parser.error(f"no network in {args.nets} has '{args.only}' in its name")
-    found = [row for name, layers in nets.items() for row in rows(name, layers, args.max_macs, args.input, args.runs)]
+    nets = {name: layers for name, layers in read_nets(args.nets).items() if "chain" not in name}
+    found = [row for name, layers in nets.items() for row in rows(name, layers)]
     publish(args.update, "executed", table(found))
     return 0 if all(row.bit_exact for row in found) else 1
 

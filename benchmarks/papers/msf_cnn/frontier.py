@@ -3,7 +3,7 @@
     python benchmarks/papers/msf_cnn/frontier.py --nets DIR [--plot docs/frontier.svg]
                                  [--update docs/frontier.md]
 
-`--update` writes the frontier at a few budgets between its marks in a page. executed.py runs such plans.
+executed.py runs such plans.
 
 msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion group = input + output +
 sum(t*k*c_in), with t the rows of a layer's tile that one output element of the group needs; the network's input and
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.msf_cnn.nets import BUDGETS, Layers, chain, read, settings
 from papers.msf_cnn.tiled_front import tiled_front
-from tables import markdown, page_parser, update
+from tables import markdown, page_parser, publish
 
 Layer = Mapping[str, Any]
 P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))
@@ -180,29 +180,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not any(args.nets.glob("*.json")):
         parser.error(f"no .json files in {args.nets}")
     nets = read(args.nets)
-    tables = {name: table1(layers) for name, layers in nets.items() if "chain" in name}
     points = {name: ours(name, layers) for name, layers in nets.items()}
-    _print(tables, points)
-    if args.update:
-        update(args.update, "msf-cnn", table(points))
+    publish(args.update, "msf-cnn", table(points))
     if args.plot:
         plot(args.plot, points["mbv2-w035_chain"])
     return 0
-
-
-def _print(
-    tables: Mapping[str, Mapping[str, tuple[int, float] | None]], points: Mapping[str, list[tuple[int, float]]]
-) -> None:
-    for name, rows in tables.items():
-        print(f"{name}: Table 1 by its formulas, as published; ours at its F")
-        for row, cost in rows.items():
-            known = PUBLISHED.get(name, {}).get(row)
-            said = f"{known[0]:8.1f} {known[1]:5.2f}" if known else f"{'':14}"
-            found = f"{cost[0] / 1000:8.1f} {cost[1]:6.3f}" if cost else "no solution    "
-            print(f"  {row:10} {found}   {said}   {least(points[name], cost[1]) if cost else '':>6}")
-    print("kB at F <= " + ", ".join(f"{f:g}" for f in BUDGETS))
-    for name, front in points.items():
-        print(f"  {name:24} {' '.join(f'{least(front, f):>6}' for f in BUDGETS)}")
 
 
 if __name__ == "__main__":

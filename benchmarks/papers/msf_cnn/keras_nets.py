@@ -15,11 +15,11 @@ def mobilenet_v2(size: int, width: float, classes: int = 1000) -> list[dict[str,
     channels to multiples of 8, its first block has no expansion, and a stride of 2 pads an even map behind only.
     """
     net = _Net(size)
-    net.conv("conv", 3, 2, _rounded(32 * width))
+    net.conv("conv", 3, 2, rounded(32 * width))
     for expansion, channels, blocks, stride in STAGES:
         for block in range(blocks):
             start, source = len(net.layers), net.channels
-            step, out = stride if block == 0 else 1, _rounded(channels * width)
+            step, out = stride if block == 0 else 1, rounded(channels * width)
             if expansion > 1:
                 net.conv("pw", 1, 1, expansion * source)
             net.conv("dw", 3, step, net.channels)
@@ -32,10 +32,10 @@ def mobilenet_v2(size: int, width: float, classes: int = 1000) -> list[dict[str,
     return net.layers
 
 
-def _rounded(channels: float, to: int = 8) -> int:
+def rounded(channels: float, to: int = 8) -> int:
     """The nearest multiple of 8 that is not more than a tenth smaller.
 
-    >>> _rounded(0.35 * 96), _rounded(0.35 * 24)
+    >>> rounded(0.35 * 96), rounded(0.35 * 24)
     (32, 8)
     """
     nearest = max(to, int(channels + to / 2) // to * to)

@@ -11,13 +11,12 @@ whose kernel recomputes each pixel of the depthwise layer's window (section 5.2)
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-import int8_models
+from int8_models import Builder
 from papers.vmcu.access import accesses, footprint, segments
 from papers.vmcu.dense import dense
 from tables import markdown, page_parser, publish
@@ -31,8 +30,6 @@ ALIGNMENT = 16
 """Tensors that TFLM places start at multiples of this, which the formulas leave out."""
 FIGURE_1C = (2, 3, 2)
 """M, K, N in segments: rows, input and output segments of a row."""
-NAMED_CASE = (80, 16, 16)
-"""Height and width, C, K of the layer that section 7.2 names. The other layers are only in its figure."""
 PUBLISHED_KB = {"B1": 102.7}
 """Section 7.3: the bottleneck of MCUNet-320KB-ImageNet."""
 
@@ -82,27 +79,13 @@ TABLE_2 = tuple(
 # ---- models ----
 
 
-def _layer(
-    net: int8_models.Builder, x: int, channels: int, kernel: int = 1, stride: int = 1, *, depthwise: bool = False
-) -> int:
-    _, h, w, _ = net.shape(x)
-    out = -(-h // stride), -(-w // stride)
-    return net.conv(x, channels, (kernel, kernel), (stride, stride), (0, 0), out, depthwise=depthwise, same=True)
-
-
-def pointwise(size: tuple[int, int], c: int, k: int) -> bytes:
-    """Return a model of one 1x1 convolution."""
-    net = int8_models.Builder()
-    return net.model(_layer(net, net.input((1, *size, c)), k))
-
-
 def model(m: Module) -> bytes:
     """Return a model of a module."""
-    net, (first, middle, last) = int8_models.Builder(), m.strides
+    net, (first, middle, last) = Builder(), m.strides
     x = net.input((1, m.size, m.size, m.c_in))
-    expanded = _layer(net, x, m.c_mid, m.kernel if m.stem else 1, first)
-    filtered = _layer(net, expanded, m.c_mid, m.kernel, middle, depthwise=True)
-    projected = _layer(net, filtered, m.c_out, stride=last)
+    expanded = net.same(x, m.c_mid, m.kernel if m.stem else 1, first)
+    filtered = net.same(expanded, m.c_mid, m.kernel, middle, depthwise=True)
+    projected = net.same(filtered, m.c_out, stride=last)
     return net.model(net.add(projected, x) if m.residual else projected)
 
 
@@ -120,35 +103,6 @@ def rewritten(data: bytes, most: float) -> Optimized:
 def formula(rows: int, k: int, n: int) -> int:
     """vMCU, section 4: segments of In[M, K] and Out[M, N] together."""
     return max(rows * n, rows * k) + min(n, k) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """A pointwise or dense layer."""
-
-    name: str
-    separate: int
-    formula: int
-    """Bytes by vMCU's formula with segments of one byte, its best case."""
-    ours: int
-
-
-def layers() -> list[Layer]:
-    """Return the named case, all pointwise layers of Table 2, and two dense layers."""
-    cases = dict.fromkeys([NAMED_CASE, *(case for m in TABLE_2 for case in _pointwise(m)), (1, 640, 128), (1, 8, 128)])
-    return [
-        Layer(
-            f"{size}x{size}, {c} to {k}", size**2 * (c + k), formula(size**2, c, k),
-            rewritten(pointwise((size, size), c, k), 1.0).report.arena.head,
-        )
-        for size, c, k in cases
-    ]  # fmt: skip
-
-
-def _pointwise(m: Module) -> list[tuple[int, int, int]]:
-    expanded = -(-m.size // m.strides[0])
-    inner = -(-expanded // m.strides[1])
-    return [*([] if m.stem else [(m.size, m.c_in, m.c_mid)]), (inner, m.c_mid, m.c_out)]
 
 
 def figure_1c() -> dict[str, int]:
@@ -291,51 +245,38 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 # ---- the tables ----
 
 
-def everything() -> dict[str, Any]:
-    return {
-        "figure_1c": figure_1c(),
-        "layers": [asdict(x) for x in layers()],
-        "bottlenecks": [asdict(x) for x in bottlenecks()],
-        "headroom": [asdict(x) for x in headroom()],
-    }
-
-
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
 """Endings of titles and fields of growths."""
 
 
-def _grown(found: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    for x in found:
-        yield [x["name"], *(f"{x[f'{what}{how}']:.2f} x" for what in ("image", "channels") for how in TITLES.values())]
+def bottleneck_table() -> str:
+    titles = ["module", "TinyEngine", "vMCU by formula", "vMCU, published", "ours, F = 1", "ours", "at F"]
+    return markdown(
+        titles,
+        (
+            [
+                x.name, f"{x.tinyengine:,}", f"{x.vmcu:,}", f"{x.paper} kB" if x.paper else "", f"{x.once:,}",
+                f"{x.again:,}", f"{x.overhead:.2f}",
+            ]
+            for x in bottlenecks()
+        ),
+    )  # fmt: skip
 
 
-def tables(found: Mapping[str, Any]) -> dict[str, str]:
-    """Tables by name."""
+def headroom_table() -> str:
     published = [cell for low, most in PUBLISHED_GROWTH.values() for cell in ("", "", f"{low:.2f} to {most:.2f} x")]
-    modules = ["module", "TinyEngine", "vMCU by formula", "vMCU, published", "ours, F = 1", "ours", "at F"]
-    return {
-        "vmcu-bottlenecks": markdown(
-            modules,
-            (
-                [
-                    x["name"], f"{x['tinyengine']:,}", f"{x['vmcu']:,}", f"{x['paper']} kB" if x["paper"] else "",
-                    f"{x['once']:,}", f"{x['again']:,}", f"{x['overhead']:.2f}",
-                ]
-                for x in found["bottlenecks"]
-            ),
-        ),
-        "vmcu-headroom": markdown(
-            ["module", *(f"{what}{how}" for what in ("height and width", "channels") for how in TITLES)],
-            [*_grown(found["headroom"]), ["vMCU, published", *published]],
-        ),
-    }  # fmt: skip
+    rows = [
+        [x.name, *(f"{getattr(x, what + how):.2f} x" for what in ("image", "channels") for how in TITLES.values())]
+        for x in headroom()
+    ]
+    titles = ["module", *(f"{what}{how}" for what in ("height and width", "channels") for how in TITLES)]
+    return markdown(titles, [*rows, ["vMCU, published", *published]])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = page_parser(__doc__)
-    args = parser.parse_args(arguments)
-    for name, table in tables(everything()).items():
-        publish(args.update, name, table)
+    args = page_parser(__doc__).parse_args(arguments)
+    publish(args.update, "vmcu-bottlenecks", bottleneck_table())
+    publish(args.update, "vmcu-headroom", headroom_table())
     return 0
 
 
