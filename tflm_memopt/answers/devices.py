@@ -130,9 +130,8 @@ class DevicesReport:
         found, alone = [], self.alone
         more = self.ram - alone.arena.total
         if more > 0:
-            rows = (
-                "because devices exchange whole rows" if self.stages else "to read inputs of layers that share weights"
-            )
+            weights = bool(self.channels or self.inputs) and not self.stages
+            rows = "to read inputs of layers that share weights" if weights else "because devices exchange whole rows"
             why = "for the state of its links" if more <= LINK_STATE else rows
             found.append(
                 f"the largest device needs {more:,} B more RAM than one device alone, {why}; "

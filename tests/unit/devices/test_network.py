@@ -330,7 +330,11 @@ def test_splits_that_are_too_slow_are_left_out() -> None:
 def test_the_answer_says_when_sharing_costs_ram() -> None:
     """One device that needs less RAM is named with the flash that it takes."""
     report = tflm_memopt.optimize_devices(dense(), 2, effort="low").report
-    smaller = replace(report.alone.arena, total=report.ram - 500)
-    (said,) = replace(report, alone=replace(report.alone, arena=smaller)).drawbacks
+    arena = replace(report.alone.arena, total=report.ram - 500)
+    report = replace(report, alone=replace(report.alone, arena=arena))
+    (said,) = report.drawbacks
     assert said.startswith("the largest device needs 500 B more RAM than one device alone")
     assert said.endswith(f"share only if {report.alone.flash:,} B of flash are too many for one")
+    by_channels = replace(report, stages=(), channels=(0, 1, 2))
+    assert "to read inputs of layers that share weights" in by_channels.drawbacks[0]
+    assert "because devices exchange whole rows" in replace(by_channels, channels=(), rows=(0, 1, 2)).drawbacks[0]
