@@ -3,17 +3,17 @@
     python -m benchmarks.papers [ITEM...] [--models DIR] [--nets DIR] [--update]
 
 ITEM is a paper, or the beginning of an item's name; all items take about 20 minutes of one core. Each item is printed
-as product, benchmark or predicted, with its figure. The exit code is 1 if a claim does not hold or if a figure differs
-from the page, which --update rewrites. DIR holds the public models, or the layer lists of msf-CNN's networks; items
-that need a folder that is not given are left out, and named.
+as product, benchmark or predicted, with its figure and the processor time that it took. The exit code is 1 if a claim
+does not hold or if a figure differs from the page, which --update rewrites. DIR holds the public models, or the layer
+lists of msf-CNN's networks; items that need a folder that is not given are left out, and named.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import posixpath
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -39,11 +39,12 @@ def main() -> int:
     text = PAGE.read_text(encoding="utf-8")
     stated = {item: row for row in between(text, TABLE)[0].splitlines() for item in ITEMS if starts(row, item)}
     folders = {name: folder for name in ("models", "nets") if (folder := getattr(args, name))}
-    failed, started = 0, time.monotonic()
+    failed, started = 0, spent()
     for item in chosen:
         if item.needs and item.needs not in folders:
             print(f"{item.paper}, {item.what}: left out, needs --{item.needs} DIR", flush=True)
             continue
+        before = spent()
         try:
             figure = item.figure(folders)
         except (AssertionError, MemoptError, OSError, RuntimeError) as wrong:
@@ -53,13 +54,19 @@ def main() -> int:
         made = row(item, figure)
         same = stated.get(item) == made
         failed += not (same or args.update)
-        print(f"{item.paper}, {item.what}: {item.kind}, {figure}{'' if same else ' (the page differs)'}", flush=True)
+        took = f"{spent() - before:,.0f} s{'' if same else ', the page differs'}"
+        print(f"{item.paper}, {item.what}: {item.kind}, {figure} ({took})", flush=True)
         stated[item] = made
-    print(f"{failed} failed, {time.monotonic() - started:,.0f} s")
+    print(f"{failed} failed, {spent() - started:,.0f} s")
     if args.update:
         rows = [[cell.strip() for cell in stated[item].strip("|").split("|")] for item in ITEMS if item in stated]
         PAGE.write_text(updated(text, TABLE, markdown(TITLES, rows, left=len(TITLES))), encoding="utf-8")
     return 1 if failed else 0
+
+
+def spent() -> float:
+    """Return the processor seconds of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
 
 
 def named(item: Item, name: str) -> bool:
