@@ -39,9 +39,12 @@
    .endr
 .endm
 
-/* A sum to an output. */
-.macro SCALE sum
+/* A sum to an output. skip: bytes between these scales and the next ones. */
+.macro SCALE sum, skip=0
     ldmia r8!, {r9, r10, r11}
+  .if \skip
+    add   r8, r8, #\skip
+  .endif
     add   r12, \sum, \sum, asr #31
     add   r12, r12, r10
     smmlar \sum, \sum, r9, r12
@@ -60,14 +63,15 @@ tmo_dsp_direct:
     str   r0, [sp, #BYTES]
     strd  r2, r3, [sp, #SCALES]
     mov   r7, r1
+    mov   r8, r2
     ldrd  r9, lr, [sp, #VALUES]
     add   r4, r0, r9
-1:  ldr   r8, [sp, #SCALES]
+    .balign 4
+1:  ldrd  r0, r1, [r8]
+    ldrd  r2, r3, [r8, #32]
     mov   r6, r7
     add   r7, r6, r9, lsl #1
-    ldrd  r0, r1, [r8]
-    ldrd  r2, r3, [r8, #32]
-    ldr   r5, [sp, #BYTES]
+    ldr.w r5, [sp, #BYTES]    /* wide, so that the loop is aligned without a NOP */
     tst   r9, #8
     bne   5f                  /* an odd number of eights */
     .balign 4                 /* loads that straddle two words of code are not pipelined */
@@ -75,33 +79,33 @@ tmo_dsp_direct:
 5:  EIGHT
     cmp   r5, r4
     bne   2b
-    sub   r1, r1, r0
-    asr   r1, r1, #8
-    sub   r3, r3, r2
-    asr   r3, r3, #8
     ldr   r8, [sp, #SCALES]
+    subs  r1, r1, r0
     add   r8, r8, #8
+    asrs  r1, r1, #8
+    subs  r3, r3, r2
+    asrs  r3, r3, #8
     SCALE r0
-    SCALE r1
-    add   r8, r8, #8
+    SCALE r1, 8
     SCALE r2
     SCALE r3
     ldr   r5, [sp, #OUT]
+    ldr   r9, [sp, #VALUES]
     bfi   r0, r1, #8, #8
     bfi   r2, r3, #8, #8
     pkhbt r0, r0, r2, lsl #16
     str   r0, [r5], #4
     subs  lr, lr, #2
     beq   3f
-    ldr   r9, [sp, #VALUES]
     cmp   lr, #1
-    bne   4f
-    sub   r8, r8, #32         /* one pair is left: do the one before it again */
-    sub   r7, r7, r9, lsl #1
-    sub   r5, r5, #2
-    movs  lr, #2
+    beq   6f
 4:  strd  r8, r5, [sp, #SCALES]
     b     1b
+6:  sub   r8, r8, #32         /* one pair is left: do the one before it again */
+    sub   r7, r7, r9, lsl #1
+    subs  r5, #2
+    mov   lr, #2
+    b     4b
 3:  add   sp, #FRAME
     pop   {r4-r11, pc}
     .size tmo_dsp_direct, . - tmo_dsp_direct
