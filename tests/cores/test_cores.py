@@ -44,6 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_convolutions_with_wide_tiles: DSP,
             test_the_last_five_pixels_of_rows: DSP,
             test_two_rows_at_once: DSP,
+            test_rows_of_one_pixel: DSP,
             test_sums_of_rows: DSP,
             test_depthwise_rows: DSP,
             test_a_wrong_byte_is_seen: QUICK,
@@ -154,6 +155,21 @@ def test_two_rows_at_once(core: Core) -> None:
         cases += model_cases(converted[0])
     assert all(outcome.right and outcome.stack <= core.most_stack for outcome in run(core, cases))
     assert all(outcome.right for outcome in run(with_listed_parts(core), cases))
+
+
+def test_rows_of_one_pixel(core: Core) -> None:
+    """Compare pointwise convolutions with even and odd numbers of channels and of pairs of channels."""
+    cases = []
+    for deep in (8, 16, 24):
+        for channels in (4, 5, 7, 8, 9, 11, 15):
+            net = Net(channels)
+            x = net.conv2d(net.input((1, 6, 1, 3)), deep, kernel=(3, 1))
+            model = net.model(net.conv2d(x, channels, kernel=(1, 1)))
+            converted, _ = rewrite(model, ConversionOptions(target=core.target))
+            (region,) = regions(read(converted))
+            assert parts(unpack(region.program)) >> Part.DSP_DIRECT & 1
+            cases += model_cases(converted)
+    assert all(outcome.right for outcome in run(core, cases))
 
 
 def test_sums_of_rows(core: Core) -> None:
