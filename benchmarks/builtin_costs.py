@@ -9,7 +9,6 @@ operator_models.py. Non-negative least squares of relative errors fit the cost o
 
 from __future__ import annotations
 
-import argparse
 import functools
 import json
 import math
@@ -93,12 +92,9 @@ def errors(core: str) -> dict[str, float]:
     return found
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernels", action="store_true", help="print how well the fit of each kernel is")
-    args = parser.parse_args(arguments)
+def main() -> int:
     counted = json.loads(COUNTED.read_text(encoding="utf-8"))
-    cores = {core: fit(core, families, show=args.kernels) for core, families in counted["cores"].items()}
+    cores = {core: fit(core, families) for core, families in counted["cores"].items()}
     _write({"source": counted["source"], "cores": cores})
     for core, found in cores.items():
         off = errors(core)
@@ -111,18 +107,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def fit(core: str, families: Families, *, show: bool) -> dict[str, Any]:
+def fit(core: str, families: Families) -> dict[str, Any]:
     """Return the costs on a core without their errors."""
-    kernels = {}
-    for kernel, each in sorted(samples(families, dsp=core not in builtin_cost.WITHOUT_DSP).items()):
-        kernels[kernel] = fitted(each)
-        if show:
-            off = [
-                sum(n * kernels[kernel].get(a, 0) for a, n in work.amounts.items()) / max(1, count) - 1
-                for work, count in each
-            ]
-            figures = f"{np.median(np.abs(off)):6.1%} {min(off):+7.1%} {max(off):+7.1%}"
-            print(f"{core} {kernel:44} {len(each):4} {figures} {kernels[kernel]}")
+    each = samples(families, dsp=core not in builtin_cost.WITHOUT_DSP)
+    kernels = {kernel: fitted(of) for kernel, of in sorted(each.items())}
     invoke, operator = around(families)
     return {
         "invoke": round(invoke),

@@ -1,8 +1,7 @@
 """Measure the time of `optimize` without recompute and of a full `explore` for every model of a folder.
 
-    python benchmarks/seconds.py DIR [--optimize] [--update FILE.md]
+    python benchmarks/seconds.py DIR [--update FILE.md]
 
-DIR: public models, random networks (random_networks.py). --optimize: without exploring.
 Seconds of processor time, one process; float borders are made int8 (`--int8-io`).
 """
 
@@ -32,14 +31,12 @@ class Row:
     optimize_seconds: float
     explore_seconds: float
     points: int
-    """Points and seconds of the frontier, 0 with --optimize."""
+    """Points of the frontier."""
 
 
-def row(path: Path, *, explore: bool = True) -> Row:
+def row(path: Path) -> Row:
     data = path.read_bytes()
     optimized, optimizing = _timed(lambda: tflm_memopt.optimize(data, name=path.stem, int8_io=True))
-    if not explore:
-        return Row(path.stem, len(optimized.inspection.operators), optimizing, 0.0, 0)
     explored, exploring = _timed(lambda: tflm_memopt.explore(data, name=path.stem, int8_io=True))
     return Row(path.stem, len(optimized.inspection.operators), optimizing, exploring, len(explored.points))
 
@@ -62,13 +59,12 @@ def table(rows: Sequence[Row]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = page_parser(__doc__)
-    parser.add_argument("models", type=Path, metavar="DIR", help="the folder of .tflite files, or one of them")
-    parser.add_argument("--optimize", action="store_true", help="do not explore")
+    parser.add_argument("models", type=Path, metavar="DIR", help="the folder of .tflite files")
     args = parser.parse_args(arguments)
-    paths = sorted(args.models.glob("*.tflite")) if args.models.is_dir() else [args.models]
+    paths = sorted(args.models.glob("*.tflite"))
     if not paths:
         parser.error(f"no *.tflite files in {args.models}")
-    publish(args.update, MARK, table([row(path, explore=not args.optimize) for path in paths]))
+    publish(args.update, MARK, table([row(path) for path in paths]))
     return 0
 
 

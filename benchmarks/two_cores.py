@@ -1,7 +1,6 @@
 """Counts the instructions of each of two cores, and of one core alone, on an emulated Cortex-M33.
 
-    python benchmarks/two_cores.py --models ../shared/models [--share 0.8,1] [--target generic] [--only STEM ...]
-        [--update FILE.md]
+    python benchmarks/two_cores.py --models ../shared/models [--update FILE.md]
 
 A core's share is counted without the other's and without barriers. Barriers are counted separately: their number, and
 the cost of one for a core that finds the other one waiting, with the counters of tmo/spin.h. A second run computes both
@@ -24,7 +23,6 @@ from cores.core import MEASURED, PAIR, Core, missing_tools
 import tflm_memopt
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.ops.packing import GENERIC
 
 NAMED = ("mcunet_vww", "kws_dscnn", "ic_resnet8", "vww_96")
 
@@ -87,10 +85,10 @@ def shares(core: Core, cases: Sequence[Case], barriers: int) -> tuple[list[tuple
     return each, barrier
 
 
-def measure(path: Path, core: Core, share: str | None, target: str) -> Row:
+def measure(path: Path, core: Core) -> Row:
     """Count the model at `path` on one core and on two."""
-    one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=target)
-    two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=target, cores=2, share=share)
+    one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target)
+    two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target, cores=2)
     if two.plan is None:
         raise RuntimeError(f"{path.stem} stays as it is")
     cases = model_cases(two.model)
@@ -120,20 +118,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     core = MEASURED["m33"]
     parser = tables.page_parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
-    parser.add_argument("--only", nargs="+", metavar="STEM", help="models whose names contain one of these")
-    parser.add_argument("--share", metavar="A,B", help="as optimize has it")
-    parser.add_argument("--target", choices=(core.target, GENERIC), default=core.target, help="as optimize has it")
     args = parser.parse_args(arguments)
     if reason := missing_tools(core):
         parser.error(reason)
-    mark = f"cores{'-generic' * (args.target == GENERIC)}{'-share' * bool(args.share)}"
     try:
-        wanted = args.only or NAMED
-        paths = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in wanted)]
-        rows = [measure(path, core, args.share, args.target) for path in paths]
+        paths = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in NAMED)]
+        rows = [measure(path, core) for path in paths]
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    tables.publish(args.update, mark, table(rows))
+    tables.publish(args.update, "cores", table(rows))
     return 0
 
 

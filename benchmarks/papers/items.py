@@ -116,7 +116,7 @@ def wrapping(folders: Folders) -> str:
 
 
 def above(data: bytes, most: float) -> tuple[int, int]:
-    """Return the bytes of a head above the most live bytes, and the head."""
+    """Return by how many bytes a plan's head exceeds the most live bytes, and the bytes of the head."""
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
 

@@ -93,7 +93,7 @@ static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, T
 static void help(void) { tmo_run_worker(&team); }
 #endif
 
-/* A core whose partner is always ready. tmo_run_shared() sets what core 1 runs. */
+/* This team never waits for its partner. tmo_run_shared() sets what core 1 runs. */
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 

@@ -1,4 +1,4 @@
-"""Run programs in the order of their loops, with any nesting. No loops make the executor leave its buffers."""
+"""Run programs with loops of any nesting. The executor stays inside its buffers, whatever the loops are."""
 
 from __future__ import annotations
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cores.core import CORES, HERE, build, emulate
-from registers.code_size import measure
 from registers.drivers import FIXED, Variant, fields, table_of, written
 from registers.plain import PLAIN
 from registers.simulated import Row
 
 RV32 = CORES["rv32"]
-COMPILER = " ".join([RV32.prefix + "gcc", *RV32.flags, "-std=c11"])
+COMPILER = [RV32.prefix + "gcc", *RV32.flags, "-std=c11", "-Os", "-ffreestanding"]
 RAM = 0x80300000
 """Address of the registers when instructions are counted. Each peripheral is at its own address modulo 1 MB."""
 READY = {"SR_TXE": 1, "SR_RXNE": 1, "dma_ISR_TCIF": 1, "RIS_FRAME": 1}
@@ -35,11 +35,10 @@ def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
     folder.mkdir(parents=True, exist_ok=True)
     if variant is None:
         table, driver = fields(name, FIXED[name].description.read_text()), PLAIN / f"{name}.c"
-        texts = {f"{name}.c": driver.read_text()}
     else:
         driver, made = written(variant, folder / "written")
-        table, texts = table_of(name, variant, made), dict(made.files)
-    code = measure(COMPILER, f"{name}.c", texts, [PLAIN])
+        table = table_of(name, variant, made)
+    code = _code_bytes(driver, folder / "driver.o")
     (folder / "registers.h").write_text(_registers(table))
     moved = [f"-D{word}={RAM | base & 0xFFFFF:#x}u" for device, base in BASES.items() for word in _macros(device)]
     folders = [f"-I{path}" for path in (HERE, folder, PLAIN, driver.parent)]
@@ -48,6 +47,13 @@ def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
     build(RV32, [*files, *(HERE / file for file in RV32.start)], folder / "image.elf", flags)
     said = emulate(RV32, folder / "image.elf").split()
     return Cost(code, int(said[0]), int(said[1]))
+
+
+def _code_bytes(driver: Path, made: Path) -> int:
+    """Return the bytes of a driver's machine code at -Os."""
+    subprocess.run([*COMPILER, f"-I{PLAIN}", "-c", driver, "-o", made], check=True)
+    said = subprocess.run([f"{RV32.prefix}size", "-A", made], check=True, capture_output=True, text=True).stdout
+    return sum(int(line.split()[1]) for line in said.splitlines() if line.startswith(".text"))
 
 
 def _macros(device: str) -> tuple[str, str]:

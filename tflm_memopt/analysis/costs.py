@@ -56,7 +56,7 @@ class Work:
     runs: float = 0
     """Number of runs of bytes that several windows or channels share or that are moved, and of lists of taps."""
     swept: float = 0
-    """Number of pieces of these runs, and of taps in these lists."""
+    """Number of pieces into which `runs` are cut, and of taps in their lists."""
     gathers: float = 0
     """Number of window rows that are gathered singly; for a pool, of taps of channels that are processed singly."""
     batches: float = 0

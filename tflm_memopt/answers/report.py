@@ -56,7 +56,9 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Growth of model and library, and TFLM's kernels for the rewritten model only. Negative if it shrinks more."""
+    """Growth of the model, plus the library, plus TFLM's kernels that only the rewritten model needs. It is negative if
+    the model shrinks by more than the rest adds.
+    """
     model: int
     """Growth of the .tflite file."""
     library: int

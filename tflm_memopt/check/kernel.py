@@ -54,7 +54,7 @@ class KernelReplay:
         return buffer.key, start + part.first, part.first, nbytes
 
     def _in_place(self, node: BuiltinNode, output: TensorId) -> bool:
-        """Return whether the output consists of its inputs' bytes, which the kernel copies onto themselves."""
+        """Return whether the output shares bytes with an input, so that the kernel's copy changes nothing."""
         storage, _, first, nbytes = self._run_of(output)
         others = (self._run_of(t) for t in node.inputs)
         return any(s == storage and f < first + nbytes and first < f + n for s, _, f, n in others)

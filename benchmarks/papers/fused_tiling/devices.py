@@ -114,7 +114,9 @@ DEVICES = 10
 
 
 def layers(network: Network) -> tuple[SplitLayer, ...]:
-    """Return the elements of each layer. Layers without weights have no buffers, dense layers no weights."""
+    """Return the elements of each layer as the thesis counts them: without buffers of layers that have no weights, and
+    without the weights of dense layers.
+    """
     shapes: list[tuple[int, int]] = []  # side and channels
     side, channels = network.side, 3
     found = []

@@ -4,7 +4,7 @@
 
 The graphs are RandWire's (Watts-Strogatz, tensors of 4 units), and networks like SwiftNet: 62 operators in cells of 21,
 19 and 22, with edges drawn from seeds: the network itself is not at hand. "one cell" has as many operators without a
-place to cut. The last are random networks of this repository. Seconds are processor time.
+place to cut. Seconds are processor time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from pathlib import Path
 import networkx as nx
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-import random_networks
 from tables import markdown, page_parser, publish
 
-from tflm_memopt.model.reader import read
 from tflm_memopt.plan.schedule.least_peak import Schedule, schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task, peak
 
@@ -30,8 +28,6 @@ LIMIT = 20.0
 """Effort for an order (effort.py)."""
 UNIT = 4
 CELLS = (21, 19, 22)
-NETWORKS = (171, 222, 297)
-"""Seeds of random networks whose own order is not the best."""
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
 """Times of SwiftNet that the thesis states, section 4.4.1: of its program on a Ryzen 9 3900X, and of Serenity."""
 
@@ -103,14 +99,6 @@ def series_parallel(seed: int, depth: int = 2) -> OrderProblem:
     return OrderProblem(nbytes, tuple(tasks), frozenset({last}))
 
 
-def whole_model(data: bytes) -> OrderProblem:
-    """Return a model's operators and whole tensors."""
-    graph = read(data).graph
-    moving = {tensor.id: tensor.nbytes for tensor in graph.tensors.values() if tensor.data is None}
-    tasks = tuple(Task(tuple(t for t in op.inputs if t in moving), op.outputs) for op in graph.ops)
-    return OrderProblem(moving, tasks, frozenset(graph.outputs))
-
-
 def graphs() -> Iterator[tuple[str, OrderProblem]]:
     for count, probability, seed in ((32, 0.75, 0), (32, 0.75, 1), (62, 0.5, 3), (62, 0.75, 1), (80, 0.5, 0)):
         yield f"RandWire-{count} ({probability}, {seed})", random_wired(count, 4, probability, seed)
@@ -118,9 +106,6 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
         yield f"SwiftNet-like ({seed})", cells(CELLS, seed)
         yield f"SwiftNet-like, one cell ({seed})", cells((sum(CELLS),), seed)
     yield "series-parallel (0)", series_parallel(0)
-    for seed in NETWORKS:
-        kinds = random_networks.KIND_SETS[seed // 3 % len(random_networks.KIND_SETS)]
-        yield f"random network {seed}", whole_model(random_networks.network(seed, 4 + seed % 25, kinds))
 
 
 def row(graph: str, problem: OrderProblem) -> Row:

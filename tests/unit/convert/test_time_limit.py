@@ -1,4 +1,4 @@
-"""Limits of instructions and of time hold, the latter at the upper end of the range of cycles, or are refused."""
+"""Limits of instructions and time hold or are refused. A time limit holds for the upper end of the range of cycles."""
 
 from __future__ import annotations
 

@@ -106,7 +106,10 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice of least RAM, then load, or of least load first; None if none is within the limits."""
+        """Return the choice with the least RAM and, among those, the least load; without `least_ram` vice versa.
+
+        Returns None if no choice is within the limits.
+        """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
             return None

@@ -54,7 +54,9 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None:
-    """Return the shape to which each operand is broadcast first, and the joined shapes of operands and output."""
+    """Return the shape to which each operand is first broadcast, and the shapes of the operands and the output with
+    joined dimensions.
+    """
     out = graph.tensors[op.outputs[0]].shape
     padded = [(1,) * (len(out) - len(s)) + s for s in (graph.tensors[t].shape for t in op.inputs)]
     if any(len(s) != len(out) or any(d not in (1, o) for d, o in zip(s, out, strict=True)) for s in padded):

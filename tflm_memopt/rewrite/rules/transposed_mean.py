@@ -90,7 +90,7 @@ def _mean_ops(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Ops:
 
 
 def _with_middle(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Graph:
-    """Return the graph with a new tensor between two MEANs on NHWC, which keeps the dimensions."""
+    """Add the tensor between two MEANs on NHWC. The first MEAN keeps the reduced dimensions as 1."""
     transpose, *means = ops
     if len(means) == 1:
         return graph
