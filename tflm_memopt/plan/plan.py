@@ -142,6 +142,8 @@ class Group:
     """Number of stripes, or 0 if the group runs row by row."""
     is_reversed: bool = False
     """Whether the group counts the rows of all its tensors in reverse (plan/search/reverse.py)."""
+    in_turn: bool = False
+    """Whether equal shares of the sinks are requested in turn, not one sink after another."""
     loops: Loops = ()
     """Loops with the order of its iterations. Only a finished plan has them."""
 

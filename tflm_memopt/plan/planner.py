@@ -602,6 +602,7 @@ def _draft(
         macs=groups.executed_macs(trace),
         stripes=candidate.stripes,
         is_reversed=is_reversed,
+        in_turn=candidate.in_turn,
     )
     found = live_ranges(trace, rolling_buffers, at_border, chain.sizes)
     if is_reversed:

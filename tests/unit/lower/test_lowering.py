@@ -70,7 +70,9 @@ def test_the_executor_fires_in_the_order_that_was_planned(model) -> None:
     for group in groups(found.plan):
         actors = {s.op: actor(found.graph.ops[s.op], s.operands, s.iterative) for s in group.stages}
         numbers = {stage.op: first + i for i, stage in enumerate(group.stages)}
-        expected += [(numbers[key], iteration) for key, iteration in simulate(actors, group.sinks)]
+        expected += [
+            (numbers[key], iteration) for key, iteration in simulate(actors, group.sinks, in_turn=group.in_turn)
+        ]
         first += len(group.stages)
     tensors = found.graph.model.tensors
     unit = custom(found)

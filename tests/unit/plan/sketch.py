@@ -148,8 +148,8 @@ def actor(op: RowOp, operands: Sequence[int], iterative: bool = False) -> Actor:
     return Actor(op.inputs, op.output, operands, iterations, op.rows_read, iterative)
 
 
-def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[int, int]]:
-    """Return (operator, iteration) in order of demand, by recursion and counting only."""
+def simulate(actors: Mapping[int, Actor], sinks: Sequence[int], *, in_turn: bool = False) -> list[tuple[int, int]]:
+    """Return (operator, iteration) in order of demand, by recursion and counting only. in_turn: see Group."""
     maker = {a.output: key for key, a in actors.items()}
     executed = dict.fromkeys(actors, 0)
     order: list[tuple[int, int]] = []
@@ -169,8 +169,10 @@ def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[in
         order.append((key, executed[key]))
         executed[key] += 1
 
-    for sink in sinks:
-        while executed[sink] < actors[sink].iterations:
+    rows = {sink: 1 if actors[sink].iterative else actors[sink].iterations for sink in sinks}
+    requests = [((row + 1) / rows[sink], row, sink) for sink in sinks for row in range(rows[sink])]
+    for _, row, sink in sorted(requests, key=lambda request: request[0]) if in_turn else requests:
+        while made(sink) <= row:
             fire(sink)
     return order
 

@@ -19,7 +19,7 @@ from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 
 def trace_of(group: Group, ops: Mapping[int, RowOp], source: InputSource | None = None) -> Trace:
     members = [Member(stage, as_counted(ops[stage.op], group), group.stripes) for stage in group.stages]
-    return traced(members, group.sinks, source)
+    return traced(members, group.sinks, source, in_turn=group.in_turn)
 
 
 def looped(trace: Trace) -> Loops:

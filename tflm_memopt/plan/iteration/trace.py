@@ -311,19 +311,26 @@ def _entry(op: int, slot: int) -> int:
     return (op << _SLOTS) + slot - EXECUTE
 
 
-def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None) -> Trace:
-    """Return the trace of an empty group that requests these tensors in order. sinks: tensor, producer's iterations."""
+def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
+    """Return the trace of an empty group that requests these tensors in order. sinks: tensor, producer's iterations.
+    in_turn: request equal shares of them in turn, so that rows that several branches read are freed early.
+    """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
+    if in_turn:
+        turns = np.concatenate([np.arange(1, n + 1) / n for _, n in sinks]).argsort(kind="stable")
+        wanted, entry = wanted[turns], entry[turns]
     return Trace((), entry, wanted, frozenset(tensor for tensor, _ in sinks), {}, source)
 
 
-def traced(members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None) -> Trace:
-    """Return the trace of a group. sinks: keys of the operators whose whole output is requested, in order."""
+def traced(
+    members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None, *, in_turn: bool = False
+) -> Trace:
+    """Return the trace of a group. sinks: keys of operators whose whole output is requested. in_turn: see start()."""
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
     counts = [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else m.iterations) for m in wanted]
-    trace = start(counts, source)
+    trace = start(counts, source, in_turn=in_turn)
     for member in reversed(members):
         trace = prepend(trace, member)
     return trace

@@ -160,6 +160,8 @@ class Candidate:
     stages: tuple[Stage, ...]
     stripes: int = 0
     """Number of stripes, or 0 if the group runs row by row."""
+    in_turn: bool = False
+    """Whether equal shares of the outputs are requested in turn, not one output after another."""
     is_reversed: bool = False
     """Whether `nbytes` applies to the reversed form (plan/search/reverse.py), which the layout may choose."""
 
@@ -220,6 +222,8 @@ class Growing:
     """Live bytes just before each iteration, which apply to an iteration inserted there."""
     macs: int = 0
     """Number of multiply-accumulates of the iterations."""
+    in_turn: bool = False
+    """Whether equal shares of the outputs are requested in turn."""
 
 
 def border(chain: Chain, first: int, last: int) -> GroupBorder:
@@ -231,11 +235,11 @@ def border(chain: Chain, first: int, last: int) -> GroupBorder:
     )
 
 
-def seed(chain: Chain, last: int) -> Growing:
+def seed(chain: Chain, last: int, *, in_turn: bool = False) -> Growing:
     """Return the empty group before `last`. Operators whose output is used later are its sinks."""
     sinks = [(op.output, op.writes.h) for op in reversed(chain.lasting[last])]
     nothing = np.zeros(1, dtype=np.int64)
-    return Growing(start(sinks, chain.source), nothing, nothing)
+    return Growing(start(sinks, chain.source, in_turn=in_turn), nothing, nothing, in_turn=in_turn)
 
 
 def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
@@ -272,7 +276,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
     alive[is_old] = group.alive
     for at_iteration, before in new_bytes(trace, member, rolling_buffer):
         alive, gaps = alive + at_iteration, gaps + before
-    return Growing(trace, alive, gaps, macs=group.macs + _macs(trace, member))
+    return Growing(trace, alive, gaps, macs=group.macs + _macs(trace, member), in_turn=group.in_turn)
 
 
 def _iterative_pays(op: RowOp) -> bool:
@@ -308,7 +312,8 @@ def candidates(
     needs more. Inner bytes never shrink when a group is extended. The shortest possible group is always considered.
     """
     sizes, cuttable = chain.sizes, False
-    growing: Sequence[Growing] = [seed(chain, last)]
+    ways = (False, True) if len(chain.lasting[last]) > 1 else (False,)
+    growing: Sequence[Growing] = [seed(chain, last, in_turn=way) for way in ways]
     for first in range(last - 1, -1, -1):
         if chain.rules_out(first, last) or (last - first > length and chain.can_cut(first + 1, last)):
             return
@@ -318,7 +323,8 @@ def candidates(
         grown = [g for old in growing for g in grow(old, forms, is_sink=is_sink)]
         budget.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in grown))
         ranked = sorted(((int(g.alive.max()), g) for g in grown), key=lambda pair: pair[0])
-        growing = [g for nbytes, g in ranked if nbytes + chain.across <= limit][:orders]
+        fitting = [g for nbytes, g in ranked if nbytes + chain.across <= limit]
+        growing = [g for way in ways for g in [g for g in fitting if g.in_turn == way][:orders]]
         if not growing:
             return
         at_border = border(chain, first, last)
@@ -333,7 +339,7 @@ def candidates(
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
         for group in growing:
-            found = Candidate(first, last, 0, group.macs, settle(group.trace))
+            found = Candidate(first, last, 0, group.macs, settle(group.trace), in_turn=group.in_turn)
             if any(stage is not m.stage for stage, m in zip(found.stages, group.trace.members, strict=True)):
                 nbytes = exact_bytes(chain, found)
             else:
@@ -359,7 +365,7 @@ def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId
     ops = chain.ops[candidate.first : candidate.last]
     members = [Member(stage, op, candidate.stripes) for stage, op in zip(candidate.stages, ops, strict=True)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
-    trace = traced(members, sinks, chain.source)
+    trace = traced(members, sinks, chain.source, in_turn=candidate.in_turn)
     inner = [m for m in members if m.key not in sinks]
     in_order = inner if candidate.stripes else reversed(inner)  # the order of buffers in a plan
     kept = {m.op.output: rolling_buffer_of(trace, m) for m in in_order}
