@@ -3,8 +3,8 @@
 The replay of a plan shows that each row that an iteration reads exists. This module shows once for each operator that
 these are the right rows. The model's operator defines which pixels an output needs (needed.py), or which byte each
 output byte is copied from (movements.py); the row operator must read these. outliving.py covers operators that keep
-rows, read windows of kept rows, or exchange messages. Operators on parts of tensors are left out, since no operator of
-a model defines them, and so are models with a sliding window.
+rows, read windows of kept rows, or exchange messages, and sliding.py those over a sliding input. Operators on parts of
+tensors are left out, since no operator of a model defines them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.movements import MOVEMENTS, PADDING, origins
 from tflm_memopt.check.needed import NEEDS, Corners
+from tflm_memopt.check.sliding import check_sliding
 from tflm_memopt.check.windows import first_row, window
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import ABSENT, ITEM_BYTES, Graph, Op
@@ -34,6 +35,7 @@ CHUNK = 1 << 18
 def check_reads(graph: RowGraph) -> None:
     """Raise PlanError if an operator does not read what TFLM's kernel needs."""
     if graph.window:  # such a graph's tensors hold only some of their rows
+        check_sliding(graph)
         return
     model = _whole(graph)
     stated = {op.index: op for op in model.ops}

@@ -1,0 +1,94 @@
+"""Windows over a sliding input that read other rows than TFLM's operator are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from models import Net
+from property.sliding import network
+from unit.check.test_reads import with_op
+
+from tflm_memopt.check.checker import check
+from tflm_memopt.check.sliding import check_sliding
+from tflm_memopt.convert.request import request
+from tflm_memopt.errors import PlanError
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.planner import plan
+from tflm_memopt.rowgraph.graph import RowGraph
+
+OPTIONS = {"effort": "low", "seconds": 0.05}
+
+
+def slid(model: bytes, rows: int) -> RowGraph:
+    graph = request({"input": f"sliding:{rows}", **OPTIONS}).conversion(model).rows
+    assert graph is not None
+    return graph
+
+
+def two_layers() -> RowGraph:
+    """Return a graph of two layers that keep four and two rows, and a dense layer."""
+    net = Net(3)
+    x = net.conv2d(net.input((1, 15, 1, 4)), 6, kernel=(5, 1), padding="VALID")
+    x = net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID")
+    return slid(net.model(net.fully_connected(x, 3)), 1)
+
+
+def planned(graph: RowGraph) -> Plan:
+    return plan(graph, request({"input": "sliding", **OPTIONS}).options)
+
+
+def reading(graph: RowGraph) -> list[tuple[int, RowOp]]:
+    """Return the windows that read kept rows, with their keys."""
+    return [(key, op) for key, op in graph.ops.items() if op.older is not None and op.has_window]
+
+
+def moved(graph: RowGraph, key: int, rows: int) -> RowGraph:
+    """Return the graph with an operator whose window begins `rows` rows later."""
+    op = graph.ops[key]
+    return with_op(graph, key, replace(op, window=replace(op.window, pad_top=op.window.pad_top - rows)))
+
+
+def keeping_fewer(graph: RowGraph, key: int) -> RowGraph:
+    """Return the graph in which one row less is kept for an operator, and the operator reads one row less."""
+    state = graph.ops[key].older
+    keeper, op = next((k, o) for k, o in graph.ops.items() if o.state_write and o.state_write.tensor == state)
+    assert op.state_write
+    rows = replace(op.state_write.rows, h=op.state_write.rows.h - 1)
+    tensor = graph.model.tensors[op.state_write.tensor]
+    shape = (1, rows.h, *tensor.shape[2:])
+    tensors = {**graph.model.tensors, tensor.id: replace(tensor, shape=shape)}
+    graph = replace(graph, model=replace(graph.model, tensors=tensors))
+    return with_op(moved(graph, key, 1), keeper, replace(op, state_write=replace(op.state_write, rows=rows)))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_windows_pass_and_moved_ones_do_not(seed: int) -> None:
+    graph = slid(*network(seed))
+    check_sliding(graph)
+    model = {op.index: op for op in graph.model.ops}
+    for key, op in reading(graph):
+        # other operators recompute rows that depend on padding
+        if op.inputs[0] in graph.model.inputs and "padding" in model[key].options:
+            for rows in (1, -1):
+                with pytest.raises(PlanError, match="its first window begins at row"):
+                    check_sliding(moved(graph, key, rows))
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_plan_that_keeps_too_few_rows_is_refused(layer: int) -> None:
+    graph = two_layers()
+    check(planned(graph), graph)
+    key, op = reading(graph)[layer]
+    assert op.window.pad_top == (4, 2)[layer]
+    fewer = keeping_fewer(graph, key)
+    with pytest.raises(PlanError, match="its first window begins at row"):
+        check(planned(fewer), fewer)
+
+
+def test_kept_rows_of_another_tensor_are_refused() -> None:
+    graph = two_layers()
+    (_, first), (key, op), _ = reading(graph)
+    with pytest.raises(PlanError, match="are not kept rows of its input"):
+        check_sliding(with_op(graph, key, replace(op, older=first.older)))

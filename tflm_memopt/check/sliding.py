@@ -1,0 +1,122 @@
+"""The checker's proof that windows over a sliding input are those that TFLM has at the end of its whole input.
+
+An inference computes new rows of each tensor. This module numbers them as in TFLM's whole tensor. TFLM's operator then
+defines the rows that depend on no rows or padding behind the input's new rows. A row operator must compute the last of
+them, from the same rows as TFLM. It reads kept rows only if its input's new rows follow those of the last inference.
+Left out are operators that recompute rows that depend on padding, and those behind tensors of joined rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.ops.context import EXPLICIT_PADDING
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rowgraph.graph import RowGraph
+
+FILTERED = ("CONV_2D", "DEPTHWISE_CONV_2D")
+POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+
+
+class _Held(NamedTuple):
+    """The last rows of a tensor's window, in the numbers of TFLM's rows."""
+
+    height: int
+    """Number of rows of TFLM's tensor."""
+    end: int
+    """Number of the row behind the last one that an inference computes."""
+    shift: int
+    """Number of rows that leave the window in each inference."""
+
+
+class _Window(NamedTuple):
+    """The window of TFLM's operator along the time axis."""
+
+    kernel: int
+    stride: int
+    dilation: int
+    before: int
+    """Padding before the first row."""
+    made: int
+    """Number of output rows."""
+
+
+def check_sliding(graph: RowGraph) -> None:
+    """Raise PlanError if an operator on new rows of a sliding input reads other rows than TFLM's operator."""
+    if graph.window is None:
+        raise ValueError("the input does not slide")
+    rows, new = graph.window.rows, graph.window.new
+    held = {t: _Held(rows, rows, new) for t in graph.model.inputs}
+    stated = {op.index: op for op in graph.model.ops}
+    kept = {op.state_write.tensor: op.inputs[0] for op in graph.ops.values() if op.state_write}
+    for key, op in graph.ops.items():
+        found = _passed(op, held)
+        if found is None and op.has_window and (before := held.get(op.inputs[0])) is not None:
+            found = _through(op, stated[key], graph.model, before, kept)
+        if isinstance(found, str):
+            raise PlanError(f"operator {stated[key].index} {op.name}: {found}")
+        if found is not None:
+            held[op.output] = found
+
+
+def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
+    """Return the rows of an operator that computes each row from the same row, None for others, or what is wrong."""
+    inputs = [held.get(t) for t in op.inputs]
+    rows = [(y, y + 1) for y in range(op.writes.h)]
+    if op.has_window or None in inputs or op.state_write or any(reads.h != op.writes.h for reads in op.reads):
+        return None
+    if any([op.rows_read(k, y) for y in range(op.writes.h)] != rows for k in range(len(inputs))):
+        return None
+    return inputs[0] if len(set(inputs)) == 1 else "its operands have rows of different places"
+
+
+def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorId, TensorId]) -> _Held | str | None:
+    """Return the output rows of a window operator, None if it makes whole tensors or is left out, or what is wrong.
+
+    kept: the tensor whose rows each state keeps.
+    """
+    w, asked = op.window, _window(op, of, model, held.height)
+    if asked is None:
+        return None
+    steps = asked.stride if op.writes.h > 1 else w.stride_h
+    if (w.kernel_h, w.stride_h, w.dilation_h) != (asked.kernel, steps, asked.dilation):
+        return f"its window has {w.kernel_h} rows, but TFLM's has {asked.kernel}"
+    end = min(asked.made, (held.end - 1 + asked.before - (asked.kernel - 1) * asked.dilation) // asked.stride + 1)
+    first, wanted = held.end - op.reads[0].h - w.pad_top, (end - op.writes.h) * asked.stride - asked.before
+    if first != wanted:
+        return f"its first window begins at row {first}, but TFLM's at row {wanted}"
+    if w.pad_top and (op.older is None or kept.get(op.older) != op.inputs[0]):
+        return "the rows before the new ones are not kept rows of its input"
+    if w.pad_top and op.reads[0].h != held.shift:
+        return f"it reads {w.pad_top} rows before the {op.reads[0].h} new ones, but {held.shift} rows leave the window"
+    if op.writes.h == asked.made or held.shift % asked.stride:
+        return None
+    return _Held(asked.made, end, held.shift // asked.stride)
+
+
+def _window(op: RowOp, of: Op, model: Graph, height: int) -> _Window | None:
+    """Return TFLM's window along the time axis, or None for an operator that is left out. height: TFLM's input rows."""
+    if of.type == "FULLY_CONNECTED":
+        kernel = model.tensors[of.inputs[1]].shape[1] // op.reads[0].row_bytes
+        return _Window(kernel, 1, 1, 0, height - kernel + 1)
+    if "padding" not in of.options or of.type not in (*FILTERED, *POOLS):
+        return None
+    if of.type in FILTERED:
+        sizes = model.tensors[of.inputs[1]].shape[1:3]
+    else:
+        sizes = of.options["filterHeight"], of.options["filterWidth"]
+    axis = int(sizes[0] == 1 < sizes[1] == op.window.kernel_h and op.reads[0].w == 1)  # pixels of a row count as rows
+    kernel, name = sizes[axis], "HW"[axis]
+    stride, dilation = of.options[f"stride{name}"], of.options.get(f"dilation{name}Factor", 1)
+    extent, explicit = (kernel - 1) * dilation + 1, of.options.get(EXPLICIT_PADDING)
+    if explicit:
+        before, after = explicit[2 * axis : 2 * axis + 2]
+    elif of.options["padding"] == "VALID":
+        before = after = 0
+    else:
+        whole = max(0, (-(-height // stride) - 1) * stride + extent - height)
+        before, after = whole // 2, whole - whole // 2
+    return _Window(kernel, stride, dilation, before, (height + before + after - extent) // stride + 1)
