@@ -98,7 +98,7 @@ def test_no_absolute_path_gets_into_what_is_written_or_answered(
         f"optimize {model} -o {secret}/two --devices 2 --effort low --json",
         f"optimize {secret}/in -o {secret}/all --json",
         f"optimize {secret}/in/app.toml -o {secret}/app --json",
-        f"explore {model} --plans {secret}/plans --csv {secret}/x.csv --plot {secret}/x.svg --effort low --json",
+        f"explore {model} --plans {secret}/plans --plot {secret}/x.svg --effort low --json",
         f"verify {model} {secret}/out/small.tflite --runs 1 --json",
     ):
         assert cli.main(line.split()) == cli.DONE

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -17,7 +16,6 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import page as joined
 from tflm_memopt.report.parts import section, table_of
-from tflm_memopt.report.table import separated
 from tflm_memopt.results import convention
 from tflm_memopt.runtime.verification import Verification
 from tflm_memopt.tflm.arena import Arena
@@ -82,15 +80,6 @@ def frontier(result: AppExploration, width: float) -> Drawing:
     line = Series("tflm-memopt", [(point.arena, point.instructions / 1e6) for point in result.points])
     compute = f"million instructions of all models, {result.core}, estimated"
     return figures.plot([line], width, title=result.app, ram=f"arena ({result.convention})", compute=compute)
-
-
-def csv(result: AppExploration) -> str:
-    """Return CSV with a line for each choice, the least load first."""
-    rows: list[Sequence[Any]] = [("choice", *result.models, "instructions", "busy", "head", "tail", "total")]
-    for number, p in enumerate(result.points):
-        points = (p.points[name] for name in result.models)
-        rows.append((number, *points, p.instructions, "" if p.busy is None else max(p.busy), p.head, p.tail, p.arena))
-    return separated(rows)
 
 
 def verified(models: Mapping[str, Verification]) -> RenderableType:

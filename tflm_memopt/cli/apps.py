@@ -43,7 +43,7 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     return explored(
         args,
         lambda progress: tflm_memopt.explore(app, progress=progress, **settings),
-        Forms(pages.csv, pages.frontier, pages.exploration),
+        Forms(pages.frontier, pages.exploration),
     )
 
 

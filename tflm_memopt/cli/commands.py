@@ -40,7 +40,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import family
 from tflm_memopt.options import FUNCTIONS
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.report import plot, svg, table, text
+from tflm_memopt.report import plot, svg, text
 from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
 from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import boards
@@ -193,7 +193,7 @@ def explore(args: argparse.Namespace) -> int:
     def plans(result: Exploration) -> dict[Path, bytes]:
         return paths_below(args.plans, bundle.plans(result, args.model.stem)) if args.plans else {}
 
-    return explored(args, explore_model, Forms(table.csv, plot.exploration, text.exploration, plans))
+    return explored(args, explore_model, Forms(plot.exploration, text.exploration, plans))
 
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:

@@ -66,7 +66,7 @@ def explore(args: argparse.Namespace) -> int:
             **commands.given(args), progress=progress,
         )  # fmt: skip
 
-    return explored(args, explore_devices, Forms(pages.csv, pages.frontier, pages.exploration))
+    return explored(args, explore_devices, Forms(pages.frontier, pages.exploration))
 
 
 def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:

@@ -32,7 +32,6 @@ R = TypeVar("R", bound=Explored)
 class Forms(Generic[R]):
     """Functions that present a result of explore."""
 
-    csv: Callable[[R], str]
     drawing: Callable[[R, float], Drawing]
     answer: Callable[[R, Sequence[str]], RenderableType]
     """Function that returns the answer, given the files that were written."""
@@ -41,13 +40,11 @@ class Forms(Generic[R]):
 
 
 def explored(args: argparse.Namespace, explore: Callable[[Progress], R], forms: Forms[R]) -> int:
-    """Explore, write --csv, --plot and the other files, and print the answer."""
+    """Explore, write --plot and the other files, and print the answer."""
     plot.check(args.plot)
     with about(args.model), busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = explore(progress)
     files: dict[Path, bytes] = {}
-    if args.csv:
-        files[args.csv] = forms.csv(result).encode()
     if args.plot:
         files[args.plot] = svg.document(forms.drawing(result, plot.WIDTH)).encode()
     files |= forms.others(result)

@@ -198,7 +198,6 @@ def _explore(group: Any) -> None:
         help="use N linked devices, and compare memory of the largest one with inference time",
     )  # fmt: skip
     _link(explore)
-    explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
     explore.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the frontier")
     explore.add_argument("--plans", type=Path, metavar="DIR", help="write the plan of each point, for optimize --plan")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -16,7 +15,6 @@ from tflm_memopt.report import figures, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import INDENT, page, section, table_of
-from tflm_memopt.report.table import ON_BOARD, separated
 from tflm_memopt.report.text import LEFT, left_over, lines, wrong
 from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, DevicesTime
 
@@ -97,28 +95,6 @@ def frontier(result: DevicesExploration, width: float) -> Drawing:
     line = Series("tflm-memopt", [(p.memory, p.milliseconds) for p in result.points])
     ram = f"arena and model of the largest device ({result.convention})"
     return figures.plot([line], width, title=result.model, ram=ram, compute=f"ms, {_link(result)}, estimated")
-
-
-def csv(result: DevicesExploration) -> str:
-    """Return CSV with a line for each point, the fastest first."""
-    columns = (
-        "point",
-        "devices",
-        "milliseconds",
-        "ram",
-        "flash",
-        "sent",
-        "rows",
-        "overlap",
-        "channels",
-        "inputs",
-        "whole",
-    )
-    rows: list[Sequence[Any]] = [(*columns, *(ON_BOARD if result.board else ()))]
-    for number, p in enumerate(result.points):
-        counts = (len(ops) for _, ops in _ways(p))
-        rows.append((number, p.devices, p.milliseconds, p.ram, p.flash, p.sent, *counts, *(p.left or ())))
-    return separated(rows)
 
 
 def _ways(of: DevicesReport | DevicesPoint) -> tuple[tuple[str, Sequence[int]], ...]:
