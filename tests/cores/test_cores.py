@@ -154,7 +154,8 @@ def test_two_rows_at_once(core: Core) -> None:
         assert parts(unpack(region.program)) >> Part.TWO_ROWS & 1
         cases += model_cases(converted[0])
     assert all(outcome.right and outcome.stack <= core.most_stack for outcome in run(core, cases))
-    assert all(outcome.right for outcome in run(with_listed_parts(core), cases))
+    if core.name in LISTED:
+        assert all(outcome.right for outcome in run(with_listed_parts(core), cases))
 
 
 def test_rows_of_one_pixel(core: Core) -> None:

@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", thinned(range(len(networks()) - 1, -1, -3), 1))
+@pytest.mark.parametrize("number", thinned(range(len(networks()) - 1, -1, -5), 1))
 @pytest.mark.parametrize("change", thinned(["variables", "shapes"], 1))
 def test_one_tensor_at_a_time(number: int, change: str) -> None:
     cases = [*{"shapes": shapes, "variables": variables}[change](networks()[number])]

@@ -27,8 +27,9 @@ FLAGS = (
 )
 SANITIZED = f"gcc {FLAGS}"
 PLAIN = "gcc -std=gnu11 -O2 -pthread"
-WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g1 -fsanitize=thread -pthread"
-"""A compiler command with ThreadSanitizer."""
+WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g1 -fno-builtin -fsanitize=thread -pthread"
+"""A compiler command with ThreadSanitizer. The compiler calls one of its functions before each access to memory."""
+INCLUDE = tuple(f"-I{LIBRARY / folder}" for folder in ("include", "src", "host"))
 
 Build = Callable[..., Path]
 
@@ -50,8 +51,7 @@ def compiled(command: str, source: str, program: Path, *more: Path, library: Seq
     sources = [ROOT / "tests/kernels" / source, *more, *library]
     made = program.parent / f"{program.stem}_objects"
     made.mkdir()
-    compiler = [*command.split(), *(f"-I{LIBRARY / folder}" for folder in ("include", "src", "host"))]
-    full = [*command.split(), *objects(compiler, sources, made), "-o", program, "-lm"]
+    full = [*command.split(), *objects([*command.split(), *INCLUDE], sources, made), "-o", program, "-lm"]
     built = subprocess.run(full, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     return program

@@ -20,7 +20,7 @@ from property.layers import Layer
 from property.networks import Recipe, build
 from property.oracle import convert
 
-from kernels.conftest import LIBRARY, ROOT, SOURCES
+from kernels.conftest import INCLUDE, ROOT, SOURCES, WATCHED
 from kernels.touched import by_executor, by_one_core, by_two_cores, counters_of, group_at, surprises
 from tflm_memopt.check import checker
 from tflm_memopt.check.arena import Ints
@@ -29,8 +29,6 @@ from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError
 from tflm_memopt.rowgraph.inputs import InputMode
 
-HOOKED = "gcc -std=gnu11 -O1 -g1 -fno-builtin -fsanitize=thread"
-"""Flag with which the compiler calls a function before each access."""
 WRAPPED = ("-Wl,--wrap=memcpy", "-Wl,--wrap=memmove", "-Wl,--wrap=memset", "-pthread", "-lm")
 STATES = (
     streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, memories.svdf_network,
@@ -46,9 +44,8 @@ pytestmark = pytest.mark.slow
 def executor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build touches.c and the library."""
     folder = tmp_path_factory.mktemp("touches")
-    include = [f"-I{LIBRARY / name}" for name in ("include", "src")]
-    made = objects([*HOOKED.split(), *include], SOURCES, folder)
-    made += objects(["gcc", "-std=gnu11", "-O1", *include], [ROOT / "tests/kernels/touches.c"], folder)
+    made = objects([*WATCHED.split(), *INCLUDE], SOURCES, folder)
+    made += objects(["gcc", "-std=gnu11", "-O1", *INCLUDE], [ROOT / "tests/kernels/touches.c"], folder)
     subprocess.run(["gcc", *made, *WRAPPED, "-o", folder / "touches", "-lm"], check=True)
     return folder / "touches"
 

@@ -133,10 +133,11 @@ def residual() -> bytes:
 
 
 def write_shared(folder: Path) -> list[Path]:
-    """Write valid programs for two cores with all kinds of operators that cores can share."""
+    """Write valid programs for two cores: random ones, and rows of all kinds of operators that cores can share."""
     found = [two_cores.random_cases(mobile(seed)) for seed in range(SAMPLES // 3)]
     for data, options in networks_to_plan():
-        if options.input == IN_ARENA and family(options.target) in (Family.GENERIC, Family.DSP):
+        shared = family(options.target) in (Family.GENERIC, Family.DSP)
+        if options.input == IN_ARENA and options.tiles is None and shared:
             found.append(two_cores.cases(data, options))
     paths = []
     for n, case in enumerate(itertools.chain(*found)):
@@ -271,7 +272,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
-    [(), part_of(replace(FILTERS, packings=(1 << 64) - 1, parts=1 << Part.ITERATIVE | 1 << Part.STREAM))],
+    [(), ("-O0", *part_of(replace(FILTERS, packings=(1 << 64) - 1, parts=1 << Part.ITERATIVE | 1 << Part.STREAM)))],
     ids=["everything", "streamed"],
 )
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:

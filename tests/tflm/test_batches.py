@@ -52,7 +52,7 @@ def network(seed: int) -> bytes:
 def test_random_batches() -> None:
     for seed in seeds(4):
         data = network(seed)
-        result = tflm_memopt.optimize(data, if_worthwhile=False, seconds=0.05)
+        result = tflm_memopt.optimize(data, if_worthwhile=False, effort="low", seconds=0.05)
         assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
         assert result.report.arena.total <= result.report.original_arena.total, seed
 

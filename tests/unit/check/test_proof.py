@@ -96,7 +96,7 @@ def test_what_is_right_is_proved() -> None:
             assert both.unproved == 0
 
 
-@pytest.mark.parametrize("seeds", thinned([((8, 14),), (range(20),)], 1), ids=["quick", "all"])
+@pytest.mark.parametrize("seeds", thinned([((8, 14),), (range(8),)], 1), ids=["quick", "others"])
 @pytest.mark.parametrize(
     "damage", [moved_buffers, other_nests, shallower_column_windows, wrong_macs], ids=lambda f: f.__name__
 )

@@ -45,12 +45,8 @@ np.save("x.npy", images[:60])
 open_sizes = tf.keras.Input((None, None, 2))
 model(open_sizes)
 tf.keras.Sequential([open_sizes, *model.layers]).save("open.keras")
-fours = tf.keras.Input(batch_shape=(4, 16, 16, 2))
-tf.keras.Model(fours, model(fours)).save("fours.keras")
 steps = tf.keras.Input((4, 4))
-for unroll in (False, True):
-    recurrent = tf.keras.layers.LSTM(5, unroll=unroll)(steps)
-    tf.keras.Model(steps, tf.keras.layers.Dense(2)(recurrent)).save(f"lstm_{'unrolled' if unroll else 'loop'}.keras")
+tf.keras.Model(steps, tf.keras.layers.LSTM(2)(steps)).save("lstm_loop.keras")
 class Mine(tf.keras.layers.Layer):
     def call(self, x):
         return 2 * x
@@ -108,8 +104,6 @@ COMMANDS: Mapping[str, list[str]] = {
     "saved": ["saved", *IN_ONE_STEP],
     "open_12": ["open.keras", "--calibrate", "x_small.npy", "-o", "open_12"],
     "open_both": ["open.keras", "--calibrate", "x_small.npy", "--test", "x_test.npy", "y_test.npy", "-o", "no"],
-    "fours": ["fours.keras", "--calibrate", "x.npy", "-o", "no"],
-    "lstm_unrolled": ["lstm_unrolled.keras", "--calibrate", "x_steps.npy", "-o", "lstm"],
     **{name: [f"{name}.keras", "--calibrate", "x_steps.npy", "-o", "no"] for name in SAYS},
     **{f"bad_{number}": [*arguments, "-o", "no"] for number, (_, arguments) in enumerate(BAD)},
 }

@@ -27,8 +27,6 @@ from tflm_memopt.ops.packing import Packing
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verification import ComparedConstants
 
-FLIPS = 4
-"""Number of flipped bits per constant."""
 RANGES = ("input_zero_point", "output_zero_point", "act_min", "act_max", "left_shift")
 
 AT_ONCE = (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
@@ -109,7 +107,7 @@ def test_every_flipped_bit_is_found(name: str) -> None:
     random, missed = np.random.default_rng(3), []
     for number, program in enumerate(programs):
         for what, at, nbytes in places(program):
-            for byte in {0, nbytes - 1, *random.integers(0, nbytes, FLIPS - 2).tolist()}:
+            for byte in {nbytes - 1, int(random.integers(nbytes))}:
                 damaged = bytearray(program)
                 damaged[at + byte] ^= 1 << int(random.integers(8))
                 others = [bytes(damaged) if k == number else one for k, one in enumerate(programs)]
@@ -135,11 +133,10 @@ def test_every_float32_filter_has_its_counterpart() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [2, 3])
-def test_constants_of_several_devices(count: int) -> None:
+def test_constants_of_several_devices() -> None:
     """Each device has all or part of an operator. A damaged weight is found in both cases."""
     original = read(network())
-    devices = [read(one.model) for one in tflm_memopt.optimize_devices(network(), count, effort="low").models]
+    devices = [read(one.model) for one in tflm_memopt.optimize_devices(network(), 2, effort="low").models]
     found = compare_devices(original, devices, Changes())
     assert found.different == ()
     assert found.equal >= 11

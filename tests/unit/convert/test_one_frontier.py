@@ -54,7 +54,7 @@ def limits(explored: Exploration) -> Iterator[Mapping[str, Any]]:
     yield {"max_macs": 1}
     yield {"max_macs": 1.1}
     yield {"max_instructions": explored.points[len(explored.points) // 2].instructions}
-    for point in explored.points:
+    for point in explored.points[:: max(1, len(explored.points) // 4)]:
         yield {"ram_limit": point.arena.total}
 
 

@@ -58,13 +58,9 @@ def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], nam
     for file, data in files.items():
         (folder / file).write_bytes(data)
     (folder / "main.cpp").write_text(f'#include <stdio.h>\n#include "{name}.h"\n#include "{name}.h"\n{main}')
-    for command in (
-        ["gcc", "-std=c11", *STRICT, *OPTIONS, "-c", f"{name}.c", f"{name}_library.c"],
-        ["g++", "-std=c++11", *STRICT, *OPTIONS, "-c", "main.cpp"],
-    ):
-        done = run(folder, *command)
-        assert done.returncode == 0, done.stderr
-    done = run(folder, "g++", *library, *sorted(folder.glob("*.o")), "-o", "main")
+    own = objects(["gcc", "-std=c11", *STRICT, *OPTIONS], [Path(f"{name}.c"), Path(f"{name}_library.c")], folder)
+    own += objects(["g++", "-std=c++11", *STRICT, *OPTIONS], [Path("main.cpp")], folder)
+    done = run(folder, "g++", *library, *own, "-o", "main")
     assert done.returncode == 0, done.stderr
     return folder / "main"
 
@@ -78,8 +74,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @needs_compiler
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["1-größe v2.0", "tmo"])
-def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path], name: str) -> None:
+def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path]) -> None:
+    name = "tmo"  # TMO_ is the library's prefix
     c = identifier(name)
     main = f"""
 int main() {{

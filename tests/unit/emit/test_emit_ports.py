@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ported import MADE, reversed_outputs, swapped, unread
+from ported import MADE, reversed_outputs, unread
 from property.modules import verified
 
 import tflm_memopt
@@ -19,8 +19,7 @@ from tflm_memopt.runtime.verify import sample
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
-PLACES = [("swapped", "arena"), ("repeated", "arena"), ("apart", "arena"), ("wide", "arena"), ("unread", "arena"),
-          ("reversed", "stream:3"), ("reversed", "external")]  # fmt: skip
+PLACES = [("swapped", "arena"), ("repeated", "arena"), ("apart", "arena"), ("wide", "arena"), ("reversed", "stream:3")]
 
 
 def written(model: bytes, folder: Path, **settings: object) -> bytes:
@@ -55,16 +54,14 @@ def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[s
     """`verify --c` finds them and states where and how much; the self-test alone finds them too."""
     model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)
-    new = written(model, tmp_path)
+    written(model, tmp_path)
     source = tmp_path / "net.c"
     source.write_text(exchanged(source.read_text(), "net_input_0", "net_input_1"))
-    found = verified(model, new, tmp_path).module
-    assert found and not found.bit_exact and found.selftest > 0
-    assert found.ports[0].different > 0
     command = ["verify", str(tmp_path / "original.tflite"), str(tmp_path / "net.tflite"), "--c", str(tmp_path)]
     assert cli.main([*command, "--runs", "2"]) == cli.NO
     said = capsys.readouterr().out
-    assert "DIFFERENT" in said and re.search(r"output 0 't\d+': [\d,]+ of [\d,]+ bytes DIFFER", said)
+    assert "DIFFERENT" in said and re.search(r"self-test returns [1-9]", said)
+    assert re.search(r"output 0 't\d+': [\d,]+ of [\d,]+ bytes DIFFER", said)
 
 
 @needs_compiler
@@ -83,11 +80,10 @@ def test_a_write_outside_of_the_arena_is_found(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_another_models_module_is_refused(tmp_path: Path) -> None:
     written(unread(12), tmp_path)
-    large, alike = unread(64), swapped()  # one model has other ports, and one has the same
+    large = unread(64)
     with pytest.raises(UsageError, match="not a module of this model") as refusal:
         verified(large, tflm_memopt.optimize(large).model, tmp_path)
     assert refusal.value.code == "bad_c_module"
-    assert not verified(alike, tflm_memopt.optimize(alike).model, tmp_path).bit_exact
 
 
 def places(source: str, side: str) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import RESNET
+from conftest import EXAMPLE, RESNET
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
@@ -27,7 +27,7 @@ def test_a_file_describes_a_board(tmp_path: Path) -> None:
 def test_a_chip_has_the_times_of_known_boards(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('core = "Xtensa LX7"\nchip = "ESP32-S3"\nclock = "240MHz"\nram = "320kB"\nflash = "16MB"\n')
-    own, known = (tflm_memopt.optimize(RESNET, board=board).report for board in (str(path), "esp32s3"))
+    own, known = (tflm_memopt.optimize(EXAMPLE, board=board).report for board in (str(path), "esp32s3"))
     assert own.time and known.time
     assert (own.target, own.time.rewritten) == (known.target, known.time.rewritten)
 
