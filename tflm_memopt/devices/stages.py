@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from tflm_memopt.answers.devices import LINK_STATE
 from tflm_memopt.devices.network import Network, filter_bytes, message_bytes, pipeline, where_possible
 from tflm_memopt.devices.shares import DeviceSharding, possible_shardings
 from tflm_memopt.model.graph import Graph
@@ -35,8 +36,10 @@ FAIR_PART = 1.5
 class SplitCost(NamedTuple):
     """Cost of a split. Fields are compared in order, and the smaller cost is preferred."""
 
-    exceeds_alone: bool
-    """Whether a device needs a larger arena than a single device would for the whole network."""
+    exceeds_alone: int
+    """1 if a device needs a larger arena than a single device would for the whole network, 2 if by more than the state
+    of its links.
+    """
     weights: float
     """Largest flash of a device, relative to an even part of a single device's flash; at least FAIR_PART."""
     ram: int
@@ -90,7 +93,8 @@ def cost_of(report: DevicesReport, alone: int) -> SplitCost:
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
     """Return a split's cost. weights: largest share of weights relative to an even one. alone: arena of one device."""
-    return SplitCost(ram > alone, max(FAIR_PART, weights), ram, sent)
+    exceeds = (ram > alone) + (ram > alone + LINK_STATE)
+    return SplitCost(exceeds, max(FAIR_PART, weights), ram, sent)
 
 
 def budget(network: Network, normal: int) -> int:

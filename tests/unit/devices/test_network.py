@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import EXAMPLE
+from conftest import EXAMPLE, ROOT
 from models import Net
 from unit.command import small
 
@@ -24,6 +24,7 @@ from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network, with_fan_in
 from tflm_memopt.devices.shares import DeviceSharding
+from tflm_memopt.devices.stages import cost
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, RuntimeUnavailable, UsageError
 from tflm_memopt.lower.program import ProgramOp, ProgramTensor
 from tflm_memopt.lower.rewrite import programs
@@ -338,3 +339,16 @@ def test_the_answer_says_when_sharing_costs_ram() -> None:
     by_channels = replace(report, stages=(), channels=(0, 1, 2))
     assert "to read inputs of layers that share weights" in by_channels.drawbacks[0]
     assert "because devices exchange whole rows" in replace(by_channels, channels=(), rows=(0, 1, 2)).drawbacks[0]
+
+
+def test_more_ram_than_alone_costs_more_than_uneven_weights() -> None:
+    """Up to 64 B for the state of links are less than more than that, however even the weights are."""
+    assert cost(1000, 3.0, 0, 1000) < cost(1064, 1.0, 0, 1000) < cost(1000, 3.1, 0, 999) < cost(1065, 1.0, 0, 1000)
+
+
+def test_dense_layers_need_little_more_ram_than_on_one_device() -> None:
+    """Layers that share weights would need 900 B on the largest device."""
+    report = tflm_memopt.optimize_devices(
+        ROOT / "examples/networks/machine_autoencoder_int8.tflite", 4, effort="low"
+    ).report
+    assert report.alone.arena.total < report.ram <= report.alone.arena.total + 32
