@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import runpy
@@ -98,10 +99,10 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
         path.write_bytes(larger if name.endswith(("_ops.h", "_app.h")) else data)
 
 
-def repository_library(tflm: Any, folder: Path, *adapter: str) -> list[Path]:
-    """Compile the library and its adapter for one TFLM. `adapter`: flags for the adapter alone."""
+def repository_library(tflm: Any, folder: Path) -> list[Path]:
+    """Compile the library and its adapter for one TFLM."""
     folder.mkdir()
-    cpp = ["g++", "-std=gnu++17", *STRICT, *INCLUDE, *tflm.flags, *adapter]
+    cpp = ["g++", "-std=gnu++17", *STRICT, *INCLUDE, *tflm.flags]
     return c_library(folder) + objects(cpp, [LIBRARY / "tflm/tmo_tflm.cpp"], folder)
 
 
@@ -112,9 +113,18 @@ def c_library(folder: Path) -> list[Path]:
 
 
 def compile_library(folder: Path) -> list[Path]:
-    """Compile the Arduino project's C library; return no objects if the project uses only builtin operators."""
+    """Compile the Arduino project's C library; return no objects if the project uses only builtin operators. Projects
+    with the same library share its objects.
+    """
     source = folder / "arduino/libraries/tflm-memopt/src"
-    return objects(["gcc", "-std=c11", *STRICT, f"-I{source}"], sorted(source.glob("*.c")), source)
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(source.rglob("*.[ch]")))).digest()
+    if digest not in _LIBRARIES:
+        _LIBRARIES[digest] = objects(["gcc", "-std=c11", *STRICT, f"-I{source}"], sorted(source.glob("*.c")), source)
+    return _LIBRARIES[digest]
+
+
+_LIBRARIES: dict[bytes, list[Path]] = {}
+"""Objects of emitted libraries, by a digest of their sources."""
 
 
 def told(
