@@ -67,7 +67,7 @@ MAIN = """\
 #include <string.h>
 #include "{app}.h"
 
-/* A turn that is refused is taken later; what runs then runs nothing. */
+/* A turn that is refused is taken later. */
 #define REQUIRE(x) do {{ if (!(x)) {{ fprintf(stderr, "line %d: %s\\n", __LINE__, #x); return -1; }} }} while (0)
 
 {turns}

@@ -108,7 +108,7 @@ class _Lowering:
             if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
-        """Rolling buffers of the state by tensor: the number of the rolling buffer, and the rolling buffer."""
+        """For each tensor of the state, its rolling buffer and that buffer's number among them."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []

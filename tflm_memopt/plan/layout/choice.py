@@ -134,7 +134,7 @@ class Choices:
             model.add_exactly_one(row)
 
         def taken(of: Callable[[Point], int]) -> list[Any]:
-            """Return a figure of each model's point."""
+            """Return terms for the figure `of` of the point that is taken, one for each model."""
             both = zip(takes, self.models, strict=True)
             return [sum(of(p) * took for took, p in zip(row, each, strict=True)) for row, each in both]
 
