@@ -28,14 +28,6 @@ def unread(side: int) -> bytes:
     return net.model(net.conv2d(net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3)), 4))
 
 
-def siamese() -> bytes:
-    """Two images through the same layers, the second first; the output is one byte."""
-    net = Net(4)
-    entries = net.input((1, 10, 10, 3)), net.input((1, 10, 10, 3))
-    codes = [net.mean(net.conv2d(x, 4, kernel=(3, 3)), (1, 2)) for x in reversed(entries)]
-    return net.model(net.fully_connected(net.binary("SUB", *codes, out=(0.9, 3)), 1))
-
-
 def repeated() -> bytes:
     """Five outputs: two are the same tensor, one is an input, and one is a constant."""
     net = Net(5)
@@ -63,6 +55,5 @@ def wide() -> bytes:
 
 
 MADE: Mapping[str, Callable[[], bytes]] = {
-    "swapped": swapped, "reversed": reversed_outputs, "unread": lambda: unread(12), "unread_large": lambda: unread(64),
-    "siamese": siamese, "repeated": repeated, "apart": apart, "wide": wide,
+    "swapped": swapped, "reversed": reversed_outputs, "repeated": repeated, "apart": apart, "wide": wide,
 }  # fmt: skip
