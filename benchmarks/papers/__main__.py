@@ -2,7 +2,7 @@
 
     python -m benchmarks.papers [ITEM...] [--models DIR] [--nets DIR] [--update]
 
-ITEM is a paper, or the beginning of an item's name; all items take about 20 minutes of one core. Each item is printed
+ITEM is a paper, or the beginning of an item's name; all items take about 25 minutes of one core. Each item is printed
 as product, benchmark or predicted, with its figure and the processor time that it took. The exit code is 1 if a claim
 does not hold or if a figure differs from the page, which --update rewrites. DIR holds the public models, or the layer
 lists of msf-CNN's networks; items that need a folder that is not given are left out, and named.
