@@ -102,7 +102,7 @@ def plan_schema() -> Mapping[str, Any]:
     stage = record(op=natural, operands=several(natural), iterative=flag, nest=nest, at_once=natural)
     group = record(
         type={"const": "group"}, region=natural, stages=several(stage), sinks=several(natural), iterations=natural,
-        macs=natural, stripes=natural, is_reversed=flag, loops={"$ref": "#/$defs/loops"},
+        macs=natural, stripes=natural, is_reversed=flag, in_turn=flag, loops={"$ref": "#/$defs/loops"},
     )  # fmt: skip
     builtin = record(type={"const": "builtin"}, op=natural, macs=natural)
     buffer = record(
