@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
+from tflm_memopt.ops.rowop import UNIT, Access, Move, Moves, RowOp, Rows, Window
 from tflm_memopt.plan.search.groups import Chain
 from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.regions import partition
@@ -49,6 +49,14 @@ class Sketch:
 
     def relu(self, x: TensorId) -> TensorId:
         return self._op(Kind.LOOKUP, (x,), self.rows[x])
+
+    def row(self, x: TensorId, y: int) -> TensorId:
+        """Add a copy of row `y`; no other row is read."""
+        rows = self.rows[x]
+        made = self._op(Kind.COPY, (x,), Rows(1, rows.w, rows.c))
+        moves = Moves((Move(0, 0, 0, 0, rows.row_bytes),))
+        self.ops[-1] = replace(self.ops[-1], access=(Access(y, 1, 1, 1),), moves=moves, macs=0)
+        return made
 
     def mean(self, x: TensorId) -> TensorId:
         rows = self.rows[x]
@@ -96,7 +104,7 @@ def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9)
     count = rng.randint(least, most)
     while len(s.ops) < count:
         x = rng.choice(list(s.rows)[-3:])
-        match rng.choice(["conv"] * 4 + ["relu", "add", "pool", "mean", "dense"]):
+        match rng.choice(["conv"] * 4 + ["relu", "add", "pool", "mean", "dense", "row"]):
             case "conv":
                 kernel, stride, dilation = rng.choice([1, 2, 3, 3, 5]), rng.choice([1, 1, 2, 3]), rng.choice([1, 1, 2])
                 extent = (kernel - 1) * dilation + 1
@@ -108,6 +116,8 @@ def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9)
                 s.add(x, rng.choice([t for t in s.rows if s.rows[t] == s.rows[x]]))
             case "pool" if s.rows[x].h >= 2:
                 s.pool(x, kernel=2, stride=rng.choice([1, 2, 3]))
+            case "row":
+                s.row(x, rng.randrange(s.rows[x].h))
             case "mean":
                 s.mean(x)
             case "dense":

@@ -162,3 +162,18 @@ def test_an_output_does_not_start_above_the_row_that_it_replaces() -> None:
     x = s.input(1, 6, 3)
     y = s.relu(x)
     assert constraint(s, y, x, y) == 0
+
+
+def test_a_row_that_nothing_reads_is_not_written_on_one_that_is_read_later() -> None:
+    """The sum of row 0 is dead at once, but the convolution still needs the row that it would overwrite."""
+    s = Sketch()
+    x = s.input(6, 1, 4)
+    z = s.add(x, s.conv(x, 4))
+    last = s.row(z, 5)
+    assert constraint(s, z, x, last) == 4
+    chain = s.chain(last)
+    group = whole_group(chain)
+    keys = [c.buffer.key for c in ranges_of(chain, group)]
+    low, high = keys.index(z), keys.index(x)
+    assert judge(s, chain, group, low, high, 4) == ""
+    assert "was overwritten" in judge(s, chain, group, low, high, 0)

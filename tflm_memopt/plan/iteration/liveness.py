@@ -39,6 +39,8 @@ class LiveRange:
     """Tensors whose rows may be overwritten in place by the operator that writes this buffer."""
     ends_on: frozenset[TensorId] = frozenset()
     """Tensors that an iteration reads although its last output byte may overlap them."""
+    kept: Ints | None = None
+    """For a rolling buffer, value of `top` before the iteration's writes."""
 
     def from_the_end(self) -> LiveRange:
         """Return this range with bytes counted in reverse."""
@@ -93,9 +95,10 @@ def live_ranges(
         replaces, ends_on = _replaces(trace, writers[t], inner), _ends_on(trace, writers[t], inner)
         result.append(LiveRange(Buffer(Role.TENSOR, t, sizes[t]), zero, top, before, replaces, ends_on))
     for t, rolling in rolling_buffers.items():
-        top, before = (used * rolling.nbytes for used in _in_use(trace, writers[t], moments))
-        before = np.maximum(before, _below_pixels(trace, writers[t], rolling, moments))
-        result.append(LiveRange(rolling, zero, top, before, _replaces(trace, writers[t], inner)))
+        writer = writers[t]
+        top, kept = (used * rolling.nbytes for used in _in_use(trace, writer, moments))
+        before = np.maximum(kept if writer.op.in_place else top, _below_pixels(trace, writer, rolling, moments))
+        result.append(LiveRange(rolling, zero, top, before, _replaces(trace, writer, inner), kept=kept))
     for m in trace.members:
         if nbytes := m.sum_bytes:
             at, _ = trace.iterations_of(m.key)
@@ -162,17 +165,16 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use at each moment, with and without the writes of in-place operators."""
+    """Return whether a rolling buffer is in use at each moment, and whether it was before the writes of the moment."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
         in_use = (top > dead) | (top > before)  # data that nothing reads is written, too
-        still = before > dead if writer.op.in_place else in_use
-        return in_use.astype(np.int64), still.astype(np.int64)
+        return in_use.astype(np.int64), (before > dead).astype(np.int64)
     life, length = lives(trace, writer), len(trace) + 2
     counts = [
         np.cumsum(np.bincount(first, minlength=length) - np.bincount(life.read + 1, minlength=length))
-        for first in (life.written, life.written + 1 if writer.op.in_place else life.written)
+        for first in (life.written, life.written + 1)
     ]
     top, before = ((c[moments] > 0).astype(np.int64) for c in counts)
     return top, before
@@ -251,4 +253,9 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     top = lower.before if replacing or (is_tensor and upper.buffer.key in lower.ends_on) else lower.top
     meet = (top > lower.bottom) & (upper.top > upper.bottom)
     distance = int((top - upper.bottom)[meet].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
-    return max(distance, 0) if replacing else distance
+    if not replacing:
+        return distance
+    # even a row that nothing reads overwrites others, which may be read later
+    kept = upper.top if upper.kept is None else upper.kept
+    later = (lower.top > lower.before)[:-1] & (kept > upper.bottom)[1:]
+    return int((lower.top[:-1] - upper.bottom[1:])[later].max(initial=max(distance, 0)))
