@@ -18,8 +18,8 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Whether the window of each output coordinate begins inside the padded input and overlaps the input, or those of its `pad` elements
- * that exist. All values are uint16_t, so nothing wraps. */
+/* Whether each output's window begins before the input ends, and reads at least one element: of the input, or of the `there` last
+ * elements of its padding, which a state keeps. All values are uint16_t, so nothing wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;

@@ -132,7 +132,7 @@ def _of_int16(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, S
         return dataclasses.replace(op, **zeros, **param, **both, swapped=bool(rng.random() < 0.5)), shape
     if op.kind is Kind.LEAKY_RELU_S16:
         scales = scaling(rng, 2, 0.8)
-        signs = np.asarray([1, rng.choice([-1, 1])], np.int32)  # ABS is negative below zero
+        signs = np.asarray([1, rng.choice([-1, 1])], np.int32)  # ABS has slope -1 below zero
         return dataclasses.replace(op, **zeros, **scales | {"multipliers": scales["multipliers"] * signs}), shape
     if op.kind is Kind.CURVE_S16:
         scale = {"multipliers": rng.integers(1, 1 << 15, 1, np.int32), "shifts": rng.integers(-14, 1, 1, np.int8)}

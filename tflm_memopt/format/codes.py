@@ -125,7 +125,7 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """An operand of SELECT. Bits 0 and 1 are the number of its row among all rows that the iteration reads."""
+    """How SELECT reads an operand. Bits 0 and 1 number its row among the rows that the iteration reads."""
 
     ONE_COLUMN = 4
     """Its only column is repeated."""

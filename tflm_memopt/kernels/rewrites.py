@@ -63,7 +63,8 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
 
     It is legal where vectorise() is legal, and where the inner loops are vectorised. turns: number of turns; further
     numbers apply to the remaining iterations. apart: between the inner loops, run one turn after the other, which needs
-    fewer registers. This is legal if values that the turns share do not change there.
+    fewer registers. This is legal if
+    the code between the inner loops does not change a value that several turns read.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:

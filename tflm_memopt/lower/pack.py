@@ -169,7 +169,7 @@ def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
     """Convert [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
 
     Each group of sixteen channels has its biases, each tap, its multipliers and its shifts. The last group may overlap
-    the one before it; fewer than sixteen channels are repeated.
+    the one before it. An operator of fewer than sixteen channels has one group, in which they are repeated.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]

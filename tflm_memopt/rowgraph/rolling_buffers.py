@@ -1,7 +1,7 @@
 """Turns states that are read and kept whole into rolling buffers of rows. A streaming model joins its kept rows and the
 new rows, and keeps the last rows of the result. In a rolling buffer no row moves, since new rows replace the oldest
-ones. Readers of the joined rows then read the new rows, preceded by the state's rows before row 0. A reader of only
-some channels or fewer rows gets its own, smaller rolling buffer.
+ones. Readers of the joined rows then read the new rows, and find the kept rows in the state at negative row
+numbers. A reader of only some channels or fewer rows gets its own, smaller rolling buffer.
 
 The operator that writes a state must run after all readers of the state. So the readers' outputs become operands of
 this operator. If there are too many, they become operands of another operator, whose output of one byte is then the

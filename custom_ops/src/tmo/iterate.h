@@ -16,8 +16,8 @@ TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *o
 #if TMO_RUNS_PACKED
 /* Computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether the operator
  * supports this:
- * it must be a packed convolution with contiguous input and output rows. No tile reads later or writes earlier than in an iteration of its
- * own. */
+ * it must be a packed convolution with contiguous input and output rows. A tile is
+ * read no later and written no earlier than if it were computed alone. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end);
 #endif

@@ -43,7 +43,7 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the number of values that fill a tile of two pixels. A tile of more pixels has three eighths of that for each pixel. */
+/* Returns the limit of input values of two pixels that are computed at once. More pixels have a limit of three eighths of it each. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Whether two consecutive rows are computed at once: five pixels each of a convolution, or 3x3 taps of a depthwise one. */

@@ -42,7 +42,7 @@ DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
 """Work (effort.py) for an operator's demands in one state, and for each label in the state."""
 
 MOST_OUTSIDE = 1024
-"""Limit of a stripe's rows outside the map. A chain of long strides requests more in vain, and each takes time."""
+"""Number of rows that a stripe may be taller than its map. Chains of long strides would request more, for nothing."""
 
 MOST_TILES = 1 << 18
 """Limit of the number of tiles of a map, each of which is an iteration. Larger maps run row by row."""
