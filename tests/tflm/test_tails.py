@@ -223,3 +223,38 @@ def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, par
         operands.append(net.tensor(part, kind, q, data=data) if constant else net.input(part, q, dtype=kind))
     y = net.tensor(np.broadcast_shapes(*map(net.shape, operands)), dtype, affine)
     assert_rewritten(net.model(net.op("SELECT_V2", operands, [y], schema.SelectV2OptionsT())), seed)
+
+
+@EXAMPLES
+@given(
+    shape=st.lists(st.integers(1, 6), min_size=1, max_size=4), dtype=st.sampled_from(["INT8", "FLOAT32"]), seed=seeds
+)
+def test_select_between_tensors_of_one_shape(shape: list[int], dtype: str, seed: int) -> None:
+    """TFLM lacks SELECT, which today's converter writes for such tensors, but has the same operator as SELECT_V2."""
+    net, affine = Net(seed), None if dtype == "FLOAT32" else (0.05, 0)
+    size = (1, *shape)[-4:]
+    operands = [net.input(size, affine if k else None, dtype=dtype if k else "BOOL") for k in range(3)]
+    y = net.tensor(size, dtype, affine)
+    assert_rewritten(net.model(net.op("SELECT", operands, [y], schema.SelectOptionsT())), seed)
+
+
+def test_select_of_another_shape_is_refused() -> None:
+    net = Net()
+    operands = [net.input((1,), None, dtype="BOOL"), *(net.input((1, 4, 4, 3)) for _ in range(2))]
+    y = net.op("SELECT", operands, [net.tensor((1, 4, 4, 3))], schema.SelectOptionsT())
+    with pytest.raises(ModelError, match="it has no SELECT"):
+        tflm_memopt.optimize(net.model(y))
+
+
+@EXAMPLES
+@given(size=sizes, rank=st.integers(1, 4), seed=seeds)
+def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> None:
+    net, shape = Net(seed), (1, *size)[:rank]
+    x = net.input(shape, None, dtype="FLOAT32")
+    y = net.op("L2_NORMALIZATION", [x], [net.tensor(shape, "FLOAT32", None)], schema.L2NormOptionsT())
+    data = net.model(y)
+    assert_rewritten(data, seed)
+    before, after = original(data), rewritten(rewrite(data)[0])
+    for value in (0.0, 1e-8, 1e-30):  # norms below the least
+        inputs = [np.full(shape, value, np.float32)]
+        same_floats(*(run(model, inputs, 1)[0] for model in (before, after)), f"value {value}")

@@ -15,6 +15,7 @@ from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rewrite.rules import (
     apart_axes,
     batched,
+    composed,
     dilated,
     grouped,
     long_product,
@@ -33,6 +34,7 @@ from tflm_memopt.rewrite.rules import (
 from tflm_memopt.rewrite.rules.rule import Rule, has
 
 RULES: tuple[Rule, ...] = (
+    composed.RULE,
     dilated.RULE,
     grouped.RULE,
     transpose_conv.RULE,

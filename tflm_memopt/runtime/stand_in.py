@@ -12,23 +12,28 @@ from tflm_memopt.model import interface, writer
 from tflm_memopt.model.graph import ABSENT, Graph, Op
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import read
+from tflm_memopt.rewrite.rules.composed import is_plain_select
 
 Shape = tuple[int, ...]
 
 
 def runnable(data: bytes) -> bytes:
-    """Return the model with each TILE, which TFLM lacks, replaced by RESHAPE, BROADCAST_TO and RESHAPE.
+    """Return the model with operators that TFLM has in place of TILE and of SELECT between tensors of one shape.
 
-    The outputs are the same bytes. Other models are returned unchanged, and so is a TILE with invalid operands.
+    SELECT becomes SELECT_V2, and TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. The outputs are the same bytes. Other
+    models are returned unchanged, and so are operators with invalid operands.
     """
     model = read(data)
     tiles = {op.index: op for op in model.graph.ops if op.type == "TILE"}
-    if not tiles:
+    selects = {op.index for op in model.graph.ops if is_plain_select(model.graph, op)}
+    if not tiles and not selects:
         return data
     tree = writer.edit(model)
     operators = []
     for index, operator in enumerate(tree.subgraphs[0].operators):
         steps = _steps(model.graph, tiles[index]) if index in tiles else None
+        if index in selects:
+            operator.opcodeIndex = writer.add_opcode(tree, "SELECT_V2")
         operators += [operator] if steps is None else _broadcast(tree, model.graph, operator, steps)
     tree.subgraphs[0].operators = operators
     plan = interface.metadata(tree, OFFLINE_PLAN)

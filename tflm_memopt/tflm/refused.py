@@ -25,7 +25,8 @@ NO_FLEX = "convert it without SELECT_TF_OPS: TFLM runs none of TensorFlow's own 
 OTHERS = "replace it in the network: docs/models.md, section refused, lists the operators of TFLM"
 REPLACED: Mapping[str, str] = {
     "GELU": "replace it by RELU or HARD_SWISH before training, or write x * sigmoid(1.702 * x)",
-    "SELECT": "convert again with a current converter, which writes SELECT_V2",
+    "POW": "replace x ** 2 by x * x",
+    "SELECT": "give its condition and both choices one shape, or convert again with a current converter",
     "WHERE": "replace tf.where(condition) by tf.where(condition, a, b)",
     "BIDIRECTIONAL_SEQUENCE_LSTM": "use two LSTM layers and reverse the sequence for one of them",
     "BIDIRECTIONAL_SEQUENCE_RNN": f"use two RNN layers and reverse the sequence for one; {UNROLL}",

@@ -1,0 +1,69 @@
+"""Replaces an operator without a row kernel by operators that have one and compute the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.ops.context import AXES
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, replace_ops
+
+EPSILON = 1e-6
+"""Least norm by which L2_NORMALIZATION divides (micro/kernels/l2norm.cc)."""
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """Match a float32 L2_NORMALIZATION, and a SELECT whose tensors all have one shape."""
+    tensors = [graph.tensors.get(t) for t in (*op.inputs, *op.outputs)]
+    is_float = all(t is not None and t.dtype == "FLOAT32" for t in tensors)
+    return (op,) if is_plain_select(graph, op) or (op.type in FLOATS and is_float) else None
+
+
+def is_plain_select(graph: Graph, op: Op) -> bool:
+    """Return whether the operator is a SELECT whose tensors all have one shape, like SELECT_V2."""
+    tensors = [graph.tensors.get(t) for t in (*op.inputs, *op.outputs)]
+    shapes = {None if t is None else t.shape for t in tensors}
+    return op.type == "SELECT" and (len(tensors), len(shapes)) == (4, 1) and None not in shapes
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    """Return None. If a new operator stays builtin, annotate() leaves the original as it is."""
+    return None
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    extended, made = _rewritten(graph, ops[0])
+    return replace_ops(extended, {ops[0].index: made})
+
+
+def _rewritten(graph: Graph, op: Op) -> tuple[Graph, Ops]:
+    """Return the graph with the new tensors, and the operators."""
+    made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
+    FLOATS.get(op.type, _chosen)(made)
+    return replace(graph, tensors=made.tensors), tuple(made.ops)
+
+
+def _chosen(made: NewOps) -> None:
+    """Add SELECT_V2, which differs only for other shapes."""
+    made.add("SELECT_V2", made.op.inputs, made.op.outputs[0])
+
+
+def _normalized(made: NewOps) -> None:
+    """Divide by the root of the sum of squares along the last axis."""
+    (x,) = made.op.inputs
+    tensor = made.tensors[x]
+    each = (*tensor.shape[:-1], 1)
+    squares = made.add("SQUARE", [x], made.put(tensor, tensor.shape))
+    total = made.add("SUM", [squares], made.put(tensor, each), **{AXES: (len(each) - 1,)}, keepDims=True)
+    norm = made.add("SQRT", [total], made.put(tensor, each))
+    epsilon = made.put(tensor, (1,), data=np.array([EPSILON], np.float32))
+    least = made.add("MAXIMUM", [epsilon, norm], made.put(tensor, each))
+    made.add("DIV", [x, least], made.op.outputs[0], fusedActivationFunction="NONE")
+
+
+FLOATS: Mapping[str, Callable[[NewOps], None]] = {"L2_NORMALIZATION": _normalized}
+"""Functions that add the operators in place of a float32 operator, by its name."""
+RULE = Rule("composed", match, check, rewrite)
