@@ -228,6 +228,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_mul_scalars_s8", elementwise.multiply, BINARY | _scales("out")),
         LibraryKernel("tmo_prelu_s8", elementwise.prelu, BINARY | _scales("positive", "negative")),
         LibraryKernel("tmo_greater_s8", elementwise.greater, BINARY | _sign("MINIMUM")),
+        LibraryKernel("tmo_compare_s8", elementwise.compare, BINARY | {"left": "8", "wanted": "k->op->wanted"}),
         LibraryKernel("tmo_add_s16", elementwise.add_s16, BINARY_S16 | _sign("SUB_S16")),
         LibraryKernel(
             "tmo_mul_s16",

@@ -69,6 +69,7 @@ ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.MINIMUM: ("binary", "tmo_greater_s8"),
     Kind.SQUARED_DIFFERENCE: ("binary", "tmo_squared_difference_s8"),
     Kind.PRELU: ("binary", "tmo_prelu_s8"),
+    Kind.COMPARE: ("binary", "tmo_compare_s8"),
     Kind.SUMS: ("sums", "tmo_sums_row_s8", "tmo_sums_pixel_s8"),
     Kind.ADD_SUMS: ("add_sums", "tmo_add_sums_row_s8"),
     Kind.COPY: ("copy", "tmo_copy_s8"),

@@ -127,6 +127,31 @@ void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   }
 }
 
+void tmo_compare_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[tmo_first_operand(k)];
+  const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width, channels = k->out_channels;
+  const int32_t x_pixel = (int32_t)k->pixel_step[tmo_first_operand(k)], x_channel = (int32_t)k->channel_step[tmo_first_operand(k)],
+                other_pixel = (int32_t)k->pixel_step[1 - tmo_first_operand(k)],
+                other_channel = (int32_t)k->channel_step[1 - tmo_first_operand(k)], left = 8,
+                zero_x = k->op->input_zero_point[tmo_first_operand(k)], scale_x = k->multipliers[tmo_first_operand(k)],
+                shift_x = k->shifts[tmo_first_operand(k)], zero_other = k->op->input_zero_point[1 - tmo_first_operand(k)],
+                scale_other = k->multipliers[1 - tmo_first_operand(k)], shift_other = k->shifts[1 - tmo_first_operand(k)],
+                wanted = k->op->wanted;
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)], r2 = other[(int32_t)(c * other_channel + other_pixel * p)],
+              r3 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x)), r4 = (int32_t)((uint32_t)r3 << (int32_t)(left)),
+              r5 = tmo_rescale(r4, (int32_t)(scale_x), (int32_t)(shift_x)), r6 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_other)),
+              r7 = (int32_t)((uint32_t)r6 << (int32_t)(left)), r8 = tmo_rescale(r7, (int32_t)(scale_other), (int32_t)(shift_other)),
+              r9 = (r8 < r5), r10 = (r5 < r8), r11 = (int32_t)((uint32_t)r9 - (uint32_t)r10), r12 = (int32_t)((uint32_t)r11 + (uint32_t)1),
+              r13 = (int32_t)(wanted), r14 = (r13 >> r12), r15 = (r14 & 1);
+      y[(int32_t)(c + channels * p)] = (int8_t)r15;
+    }
+  }
+}
+
 void tmo_add_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];
   const int8_t *const other = window->pixels[1 - tmo_first_operand(k)];

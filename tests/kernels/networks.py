@@ -183,6 +183,8 @@ def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
     """Draw the left shift, and multipliers and shifts of two operands."""
     if kind in (Kind.MAXIMUM, Kind.MINIMUM):
         return {}
+    if kind is Kind.COMPARE:
+        return {"param": int(rng.integers(8)), **scaling(rng, 3, 0.02)}
     if kind in (Kind.MUL, Kind.PRELU):
         return scaling(rng, KINDS[kind].scales or 1, 0.02)
     param, gain = (7, 2.0**-19) if kind is Kind.SQUARED_DIFFERENCE else (20, 2.0**-19)

@@ -32,6 +32,7 @@ from tflm_memopt.tflm.arena import predict
 
 EXAMPLES = settings(max_examples=examples(8))
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
+OPERANDS = ("whole", "channels", "single", "constant", "constant whole", "constant channels")
 UNARY = ("ABS", "NEG", "SQUARE", "SQRT", "RSQRT", "EXP", "LOG", "FLOOR", "CEIL", "ROUND")
 sizes, seeds = st.tuples(*[st.integers(1, 6)] * 3), st.integers(0, 999)
 
@@ -65,14 +66,15 @@ def values(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> NDArra
 
 
 @EXAMPLES
-@given(size=sizes, kind=st.sampled_from(COMPARISONS), dtype=st.sampled_from(["FLOAT32", "INT32"]), seed=seeds,
-       other=st.sampled_from(["whole", "channels", "single", "constant"]), swapped=st.booleans())  # fmt: skip
+@given(size=sizes, kind=st.sampled_from(COMPARISONS), dtype=st.sampled_from(["FLOAT32", "INT32", "INT8"]), seed=seeds,
+       other=st.sampled_from(OPERANDS), swapped=st.booleans())  # fmt: skip
 def test_comparisons(size: tuple[int, ...], kind: str, dtype: str, seed: int, other: str, swapped: bool) -> None:
     net, shape = Net(seed), (1, *size)
-    part = {"whole": shape, "channels": (1, 1, 1, size[2])}.get(other, (1, 1, 1, 1))
-    x = net.input(shape, None, dtype=dtype)
+    part = {"whole": shape, "channels": (1, 1, 1, size[2])}.get(other.rsplit(maxsplit=1)[-1], (1, 1, 1, 1))
+    affine, second = ((0.05, 1), (float(net.rng.choice([0.05, 0.1, 0.9])), -2)) if dtype == "INT8" else (None, None)
+    x = net.input(shape, affine, dtype=dtype)
     fixed = values(net.rng, part, dtype).astype(dtype.lower())
-    y = net.tensor(part, dtype, None, data=fixed) if other == "constant" else net.input(part, None, dtype=dtype)
+    y = net.tensor(part, dtype, second, data=fixed) if "constant" in other else net.input(part, second, dtype=dtype)
     mask = two(net, kind, *((y, x) if swapped else (x, y)), dtype="BOOL")
     assert_rewritten(net.model(cast(net, mask, "FLOAT32"), cast(net, mask, "INT8")), seed)
 
@@ -210,7 +212,7 @@ def test_a_pose_network() -> None:
 def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, parts: list[tuple[int, bool]]) -> None:
     """parts: for each operand, the dimensions in which it is broadcast, and whether it is a constant."""
     net, shape = Net(seed), (1, *size)[-rank:]
-    affine = None if dtype == "FLOAT32" else (0.05, 0)
+    affine = None if dtype in ("FLOAT32", "INT32") else (0.05, 0)
     operands = []
     for k, (mask, fixed) in enumerate(parts):
         kind = dtype if k else "BOOL"
@@ -227,11 +229,12 @@ def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, par
 
 @EXAMPLES
 @given(
-    shape=st.lists(st.integers(1, 6), min_size=1, max_size=4), dtype=st.sampled_from(["INT8", "FLOAT32"]), seed=seeds
-)
+    shape=st.lists(st.integers(1, 6), min_size=1, max_size=4), dtype=st.sampled_from(["INT8", "FLOAT32"]),
+    seed=seeds,
+)  # fmt: skip
 def test_select_between_tensors_of_one_shape(shape: list[int], dtype: str, seed: int) -> None:
     """TFLM lacks SELECT, which today's converter writes for such tensors, but has the same operator as SELECT_V2."""
-    net, affine = Net(seed), None if dtype == "FLOAT32" else (0.05, 0)
+    net, affine = Net(seed), (0.05, 0) if dtype == "INT8" else None
     size = (1, *shape)[-4:]
     operands = [net.input(size, affine if k else None, dtype=dtype if k else "BOOL") for k in range(3)]
     y = net.tensor(size, dtype, affine)

@@ -9,7 +9,7 @@ from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 
 ELEMENT_BY_ELEMENT = frozenset({
-    "ADD", "ADD_S16", "ARITHMETIC_F32", "BINARY_32", "CLAMP_F32", "COMPARE_32", "CURVE_F32", "CURVE_S16",
+    "ADD", "ADD_S16", "ARITHMETIC_F32", "BINARY_32", "CLAMP_F32", "COMPARE", "COMPARE_32", "CURVE_F32", "CURVE_S16",
     "LEAKY_RELU_S16", "LOOKUP", "MAXIMUM", "MINIMUM", "MUL", "MUL_S16", "NARROW", "PRELU", "QUANTIZE", "QUANTIZE_S16",
     "RESCALE_S16", "SQUARED_DIFFERENCE", "SUB", "SUB_S16",
 })  # fmt: skip

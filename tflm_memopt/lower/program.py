@@ -188,6 +188,7 @@ class CopyRecord:
 
 PARAMETERS: Mapping[str, str] = {
     "left_shift": "ADD, SUB, SQUARED_DIFFERENCE: left shift of both operands.",
+    "wanted": "COMPARE: sum of 1, 2 and 4: true if operand 0 is less, equal or greater.",
     "smallest": "MAX_POOL, ARG_MAX: 1: use the smallest value instead of the greatest.",
     "least_difference": "SOFTMAX, LOG_SOFTMAX: differences from the greatest channel below this count as 0.",
     "sum_bytes": "SUMS: bytes of a sum.",

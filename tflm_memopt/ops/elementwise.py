@@ -117,11 +117,26 @@ def integer_binary(context: OperatorContext) -> RowOp:
 
 
 def comparison(context: OperatorContext) -> RowOp:
-    """Parse a comparison of float32 or int32. GREATER is LESS with exchanged operands."""
+    """Parse a comparison. GREATER of float32 or int32 is LESS with exchanged operands."""
+    if context.input().dtype == "INT8":
+        return _scaled_comparison(context)
     name, suffix = context.op.type, "" if context.input().dtype == "FLOAT32" else "_S32"
     function = FloatFunction[name.replace("GREATER", "LESS") + suffix]
     order = (1, 0) if name.startswith("GREATER") else (0, 1)
     return _function(context, Kind.COMPARE_32, quant.float_form(FloatRange.FINITE, function), order)
+
+
+WANTED: Mapping[str, int] = {"LESS": 1, "EQUAL": 2, "LESS_EQUAL": 3, "GREATER": 4, "NOT_EQUAL": 5, "GREATER_EQUAL": 6}
+"""For which order of the operands each comparison is true: 1 for less, 2 for equal, 4 for greater."""
+
+
+def _scaled_comparison(context: OperatorContext) -> RowOp:
+    """Parse a comparison of int8, whose operands TFLM scales first (ComparisonWithScaling, reference/comparisons.h)."""
+    scales = [quantization(context.input(k)) for k in range(2)]
+    factors = (*(quant.quantize_multiplier(q.scale[0]) for q in scales), Multiplier(0, 0))  # no scale for the output
+    zero_points = tuple(q.zero_point[0] for q in scales)
+    op = _function(context, Kind.COMPARE, WANTED[context.op.type])
+    return replace(op, input_zero_points=zero_points, **quant.scaling(factors))
 
 
 def logical(context: OperatorContext) -> RowOp:

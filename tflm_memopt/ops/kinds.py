@@ -112,6 +112,8 @@ class Kind(enum.IntEnum):
     NARROW = 55
     """Rescales int16 to int8."""
     RESCALE_S16 = 56
+    COMPARE = 69
+    """Comparison of two int8 operands, after scaling both. The output is a byte, 1 for true and 0 for false."""
     SEND = 57
     """Sends rows to another device unchanged."""
     RECEIVE = 58
@@ -304,6 +306,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.MINIMUM: _generated(elementwise.greater),
     Kind.SQUARED_DIFFERENCE: _generated(elementwise.square_difference, OPERAND_SCALES),
     Kind.PRELU: _generated(elementwise.prelu, 2),
+    Kind.COMPARE: _generated(elementwise.compare, OPERAND_SCALES),
     Kind.ADD_S16: _generated(elementwise.add_s16, OPERAND_SCALES),
     Kind.SUB_S16: _generated(elementwise.add_s16, OPERAND_SCALES),
     Kind.MUL_S16: _generated(elementwise.multiply_s16, 1),

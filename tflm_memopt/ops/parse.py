@@ -261,10 +261,10 @@ def table(context: OperatorContext) -> RowOp:
 
 
 def comparison(context: OperatorContext) -> RowOp:
-    """Parse a comparison: a table for int8 values and a constant."""
-    if context.input().dtype != "INT8":
-        return elementwise.comparison(context)
+    """Parse a comparison: a table for int8 values and one constant."""
     at = int(context.input(1).constant)
+    if context.input().dtype != "INT8" or not context.input(at).constant or context.input(at).elements > 1:
+        return elementwise.comparison(context)
     x, constant, rows = context.input(1 - at), context.input(at), context.producer_rows(1 - at)
     scales, value = (quantization(x), quantization(constant)), int(values(constant).flatten()[0])
     found = lookup.compared(context.op.type, *scales, value, first=at == 0)

@@ -374,6 +374,7 @@ typedef struct {
   uint16_t packing; /* TMO_PACKING_* */
   union {
     int32_t left_shift; /* ADD, SUB, SQUARED_DIFFERENCE: left shift of both operands. */
+    int32_t wanted; /* COMPARE: sum of 1, 2 and 4: true if operand 0 is less, equal or greater. */
     int32_t smallest; /* MAX_POOL, ARG_MAX: 1: use the smallest value instead of the greatest. */
     int32_t least_difference; /* SOFTMAX, LOG_SOFTMAX: differences from the greatest channel below this count as 0. */
     int32_t sum_bytes; /* SUMS: bytes of a sum. */

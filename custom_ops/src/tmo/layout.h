@@ -44,14 +44,14 @@ _Static_assert(sizeof(tmo_op) == 72 && offsetof(tmo_op, kind) == 0 && offsetof(t
                offsetof(tmo_op, stride_w) == 28 && offsetof(tmo_op, scale_w) == 28 && offsetof(tmo_op, rows_out) == 28 &&
                offsetof(tmo_op, dilation_h) == 30 && offsetof(tmo_op, dilation_w) == 32 && offsetof(tmo_op, pad_top) == 34 &&
                offsetof(tmo_op, pad_left) == 36 && offsetof(tmo_op, packing) == 38 && offsetof(tmo_op, left_shift) == 40 &&
-               offsetof(tmo_op, smallest) == 40 && offsetof(tmo_op, least_difference) == 40 && offsetof(tmo_op, sum_bytes) == 40 &&
-               offsetof(tmo_op, operand_bytes) == 40 && offsetof(tmo_op, range_s16) == 40 && offsetof(tmo_op, cell_range) == 40 &&
-               offsetof(tmo_op, table_rows) == 40 && offsetof(tmo_op, half_pixel_centers) == 40 && offsetof(tmo_op, resize_form) == 40 &&
-               offsetof(tmo_op, select_form) == 40 && offsetof(tmo_op, transposed) == 40 && offsetof(tmo_op, tangent) == 40 &&
-               offsetof(tmo_op, float_form) == 40 && offsetof(tmo_op, beta_bits) == 40 && offsetof(tmo_op, scale_bits) == 40 &&
-               offsetof(tmo_op, identity) == 40 && offsetof(tmo_op, at_once) == 40 && offsetof(tmo_op, weights) == 44 &&
-               offsetof(tmo_op, table) == 44 && offsetof(tmo_op, message) == 44 && offsetof(tmo_op, copy) == 44 && offsetof(tmo_op, copied) == 44 &&
-               offsetof(tmo_op, bias) == 48 && offsetof(tmo_op, curve) == 48 && offsetof(tmo_op, scales) == 48 &&
+               offsetof(tmo_op, wanted) == 40 && offsetof(tmo_op, smallest) == 40 && offsetof(tmo_op, least_difference) == 40 &&
+               offsetof(tmo_op, sum_bytes) == 40 && offsetof(tmo_op, operand_bytes) == 40 && offsetof(tmo_op, range_s16) == 40 &&
+               offsetof(tmo_op, cell_range) == 40 && offsetof(tmo_op, table_rows) == 40 && offsetof(tmo_op, half_pixel_centers) == 40 &&
+               offsetof(tmo_op, resize_form) == 40 && offsetof(tmo_op, select_form) == 40 && offsetof(tmo_op, transposed) == 40 &&
+               offsetof(tmo_op, tangent) == 40 && offsetof(tmo_op, float_form) == 40 && offsetof(tmo_op, beta_bits) == 40 &&
+               offsetof(tmo_op, scale_bits) == 40 && offsetof(tmo_op, identity) == 40 && offsetof(tmo_op, at_once) == 40 &&
+               offsetof(tmo_op, weights) == 44 && offsetof(tmo_op, table) == 44 && offsetof(tmo_op, message) == 44 && offsetof(tmo_op, copy) == 44 &&
+               offsetof(tmo_op, copied) == 44 && offsetof(tmo_op, bias) == 48 && offsetof(tmo_op, curve) == 48 && offsetof(tmo_op, scales) == 48 &&
                offsetof(tmo_op, multipliers) == 52 && offsetof(tmo_op, shifts) == 56 && offsetof(tmo_op, accumulator) == 60 &&
                offsetof(tmo_op, scratch) == 60 && offsetof(tmo_op, channel_groups) == 64 && offsetof(tmo_op, group_channels) == 66 &&
                offsetof(tmo_op, access) == 68, "tmo_op");

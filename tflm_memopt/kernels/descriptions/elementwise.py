@@ -184,6 +184,18 @@ def greater(b: Builder) -> None:
     _each(b, combine)
 
 
+@kernel("y = bit 0 of wanted if x < other, bit 1 if x == other, bit 2 if x > other, after scaling both")
+def compare(b: Builder) -> None:
+    def combine(x: Reg, other: Reg) -> Reg:
+        left, right = _raised(b, x, other)
+        above, below = (b.compute("less", INT32, *pair) for pair in ((right, left), (left, right)))
+        bit = b.compute("add", INT32, b.compute("sub", INT32, above, below), Index.of(1))
+        wanted = b.broadcast(INT32, *b.parameters("wanted"))
+        return b.compute("and", Type.INT8, b.compute("shift_right", INT32, wanted, bit), Index.of(1))
+
+    _each(b, combine)
+
+
 def _by_sign(b: Builder, negative: Reg) -> tuple[Operand, Operand]:
     """Return multiplier and shift for negative values or for other values."""
     scales, shifts = (b.parameters(f"{what}_positive", f"{what}_negative") for what in ("scale", "shift"))

@@ -50,8 +50,8 @@ def broadcast(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def select_types(context: OperatorContext) -> str | None:
-    """SELECT_V2 must choose between int8, int16 or float32 values by a bool, and at most two operands may be
-    constants
+    """SELECT_V2 must choose between int8, int16, int32 or float32 values by a bool, and the condition and a choice must
+    not both be constants
     """
     types = [context.input(k).dtype for k in range(3)]
     if types[0] != "BOOL" or {*types[1:], context.output.dtype} != {types[1]} or types[1] not in SELECTED:
@@ -188,19 +188,14 @@ def one_axis(context: OperatorContext) -> str | None:
     return f"axis {along}, {list(shape)} to {list(context.output.shape)}"
 
 
-@hint("compare float32 or int32 tensors, or an int8 tensor with a constant")
+@hint("compare float32, int32 or int8 tensors")
 def compared_types(context: OperatorContext) -> str | None:
-    """It must compare two float32 or int32 tensors, or an int8 tensor with one constant, where both scales are below
-    1
-    """
+    """It must compare two float32, int32 or int8 tensors, and int8 scales must be below 1"""
     types = {context.input(k).dtype for k in range(2)}
     if context.output.dtype != "BOOL" or len(types) > 1 or not types <= {"FLOAT32", "INT32", "INT8"}:
         return f"{context.output.dtype} of {' and '.join(sorted(types))}"
     if types != {"INT8"}:
         return None
-    constant = next((t for t in (context.input(0), context.input(1)) if t.constant), None)
-    if constant is None or constant.data is None or constant.elements != 1:
-        return "both int8 tensors are computed, or the constant has more than one value"
     return next((fault for k in range(2) if (fault := _small_scale(context.input(k)))), None)
 
 
