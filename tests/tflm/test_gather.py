@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from conftest import examples, thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
 from moving import reduce
 from numpy.typing import NDArray
+from poses import two
 
 import tflm_memopt
 from tflm_memopt.errors import ModelError
@@ -57,6 +59,16 @@ def test_embedding_and_reduction(length: int, rows: int, width: int, seed: int, 
 def test_the_embedded_sequence_is_never_whole(reduction: str) -> None:
     rewritten = assert_rewritten(text_model(64, 50, 24, reduction))
     assert predict(rewritten).head < 64 * 4 + 64 * 24 // 4
+
+
+def test_an_embedding_of_keras_3() -> None:
+    """Its int32 SELECT, which TFLM lacks, wraps negative indices. verify() draws indices within the table."""
+    net, rows, shape = Net(), 9, (1, 12)
+    x = net.input(shape, None, dtype="INT32")
+    zero, count = (net.tensor((), "INT32", None, data=np.int32(n)) for n in (0, rows))
+    operands = [two(net, "LESS", x, zero, "BOOL"), two(net, "ADD", x, count), x]
+    indices = net.op("SELECT", operands, [net.tensor(shape, "INT32", None)], schema.SelectOptionsT())
+    assert_rewritten(net.model(net.fully_connected(net.mean(net.gather(indices, rows, 5), [1], keep=False), 3)))
 
 
 @pytest.mark.parametrize("index", thinned([50, -1, 1 << 30, -(1 << 31)], 2))

@@ -207,7 +207,7 @@ def test_a_pose_network() -> None:
 
 
 @EXAMPLES
-@given(size=sizes, dtype=st.sampled_from(["INT8", "INT16", "FLOAT32"]), seed=seeds, rank=st.integers(1, 4),
+@given(size=sizes, dtype=st.sampled_from(["INT8", "INT16", "INT32", "FLOAT32"]), seed=seeds, rank=st.integers(1, 4),
        parts=st.lists(st.tuples(st.integers(0, 15), st.booleans()), min_size=3, max_size=3))  # fmt: skip
 def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, parts: list[tuple[int, bool]]) -> None:
     """parts: for each operand, the dimensions in which it is broadcast, and whether it is a constant."""
@@ -229,7 +229,7 @@ def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, par
 
 @EXAMPLES
 @given(
-    shape=st.lists(st.integers(1, 6), min_size=1, max_size=4), dtype=st.sampled_from(["INT8", "FLOAT32"]),
+    shape=st.lists(st.integers(1, 6), min_size=1, max_size=4), dtype=st.sampled_from(["INT8", "INT32", "FLOAT32"]),
     seed=seeds,
 )  # fmt: skip
 def test_select_between_tensors_of_one_shape(shape: list[int], dtype: str, seed: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,29 +12,25 @@ from tflm_memopt.model import interface, writer
 from tflm_memopt.model.graph import ABSENT, Graph, Op
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.select import OPERANDS
 from tflm_memopt.rewrite.rules.composed import is_plain_select
 
 Shape = tuple[int, ...]
 
 
 def runnable(data: bytes) -> bytes:
-    """Return the model with operators that TFLM has in place of TILE and of SELECT between tensors of one shape.
+    """Return the model with other operators in place of TILE, SELECT between tensors of one shape, and int32 SELECT_V2.
 
-    SELECT becomes SELECT_V2, and TILE becomes RESHAPE, BROADCAST_TO and RESHAPE. The outputs are the same bytes. Other
-    models are returned unchanged, and so are operators with invalid operands.
+    TILE becomes RESHAPE, BROADCAST_TO and RESHAPE; SELECT becomes SELECT_V2 or, if it is int32, arithmetic. The outputs
+    are the same bytes. Other models are returned unchanged, and so are operators with invalid operands.
     """
     model = read(data)
-    tiles = {op.index: op for op in model.graph.ops if op.type == "TILE"}
-    selects = {op.index for op in model.graph.ops if is_plain_select(model.graph, op)}
-    if not tiles and not selects:
+    if not any(op.type in REPLACED for op in model.graph.ops):
         return data
     tree = writer.edit(model)
     operators = []
-    for index, operator in enumerate(tree.subgraphs[0].operators):
-        steps = _steps(model.graph, tiles[index]) if index in tiles else None
-        if index in selects:
-            operator.opcodeIndex = writer.add_opcode(tree, "SELECT_V2")
-        operators += [operator] if steps is None else _broadcast(tree, model.graph, operator, steps)
+    for op, operator in zip(model.graph.ops, tree.subgraphs[0].operators, strict=True):
+        operators += REPLACED.get(op.type, _unchanged)(tree, model.graph, op, operator)
     tree.subgraphs[0].operators = operators
     plan = interface.metadata(tree, OFFLINE_PLAN)
     if plan is not None:
@@ -61,9 +57,12 @@ def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
     return steps if tuple(shape) == output.shape else None
 
 
-def _broadcast(tree: Any, graph: Graph, tile: Any, steps: Sequence[tuple[Shape, Shape]]) -> list[Any]:
-    """Return the operators that replace `tile`."""
-    source, output = tile.inputs[0], tile.outputs[0]
+def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
+    """Return RESHAPE, BROADCAST_TO and RESHAPE in place of TILE."""
+    steps = _steps(graph, op)
+    if steps is None:
+        return [operator]
+    source, output = operator.inputs[0], operator.outputs[0]
     operators = []
 
     def add(name: str, shape: Shape, output: int) -> int:
@@ -78,3 +77,36 @@ def _broadcast(tree: Any, graph: Graph, tile: Any, steps: Sequence[tuple[Shape, 
         source = add("BROADCAST_TO", many, writer.add_tensor(tree, "", many, dtype))
     add("RESHAPE", graph.tensors[output].shape, output)
     return operators
+
+
+def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
+    """Return SELECT_V2 in place of SELECT, and a * c + b * (1 - c) with c = 0 or 1 in place of int32 SELECT_V2."""
+    if len(op.inputs) != OPERANDS or not (op.type == "SELECT_V2" or is_plain_select(graph, op)):
+        return [operator]
+    if any(graph.tensors[t].dtype != "INT32" for t in (*op.inputs[1:], *op.outputs)):
+        operator.opcodeIndex = writer.add_opcode(tree, "SELECT_V2")
+        return [operator]
+    condition, *choices = op.inputs
+    operators = []
+
+    def add(name: str, inputs: Sequence[int], output: int | None = None) -> int:
+        shape = np.broadcast_shapes(*(tree.subgraphs[0].tensors[t].shape for t in inputs))
+        made = writer.add_tensor(tree, "", shape, "INT32") if output is None else output
+        operators.append(writer.operator(writer.add_opcode(tree, name), inputs, (made,)))
+        return made
+
+    one = writer.add_tensor(tree, "", (1,), "INT32", buffer=writer.add_buffer(tree, np.ones(1, np.int32)))
+    chosen = add("CAST", [condition])
+    masks = chosen, add("SUB", [one, chosen])
+    add("ADD", [add("MUL", pair) for pair in zip(choices, masks, strict=True)], op.outputs[0])
+    return operators
+
+
+def _unchanged(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
+    return [operator]
+
+
+REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any]]] = {
+    "TILE": _tile, "SELECT": _select, "SELECT_V2": _select,
+}  # fmt: skip
+"""Functions that return the operators in place of an operator that TFLM may lack, by its name."""

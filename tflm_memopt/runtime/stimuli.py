@@ -18,6 +18,9 @@ FLOAT_LIMIT = 4.0
 """Limit of float inputs whose range is unknown: they are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
 INDEX_LIMIT = 127
 """Limit of integer inputs of 32 and 64 bits. They are indices from [0, INDEX_LIMIT], or within a smaller table."""
+INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
+TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
+"""Numbers of the operands with a table and with indices."""
 
 EXTREME_EVERY = 7
 """Number of steps from one extreme input to the next in a sequence."""
@@ -136,8 +139,8 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
     reader = next(iter(graph.consumers(tensor.id)), None)
     if tensor.dtype == "FLOAT32":
         return _quantized_range(graph, reader) or (-FLOAT_LIMIT, FLOAT_LIMIT)
-    if tensor.dtype in ("INT32", "INT64", "UINT32", "UINT64"):
-        return 0, _last_index(graph, reader)
+    if tensor.dtype in INTEGERS:
+        return 0, _last_index(graph, tensor)
     if tensor.dtype == "BOOL":
         return 0, 1
     if tensor.dtype not in ("INT8", "UINT8", "INT16", "UINT16"):
@@ -163,13 +166,21 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
     return scale * (info.min - 1 - zero_point), scale * (info.max + 1 - zero_point)
 
 
-def _last_index(graph: Graph, reader: Op | None) -> int:
-    """Return the number of the last row in the table that the tensor indexes. TFLM does not check indices."""
-    if reader is None or reader.type not in ("GATHER", "EMBEDDING_LOOKUP"):
-        return INDEX_LIMIT
-    table = reader.inputs[0] if reader.type == "GATHER" else reader.inputs[1]
-    axis = int(reader.options.get("axis", 0))
-    return graph.tensors[table].shape[axis] - 1
+def _last_index(graph: Graph, tensor: Tensor) -> int:
+    """Return the last row of the smallest table that the tensor indexes, also through operators on integers.
+
+    TFLM does not check all indices.
+    """
+    found, waiting, seen = list[int](), [tensor.id], {tensor.id}
+    for t in waiting:
+        for op in graph.consumers(t):
+            table, indices = TABLES.get(op.type, (0, 0))
+            if op.type in TABLES and op.inputs[indices] == t:
+                found.append(graph.tensors[op.inputs[table]].shape[int(op.options.get("axis", 0))] - 1)
+            made = [one for one in op.outputs if graph.tensors[one].dtype in INTEGERS and one not in seen]
+            seen.update(made)
+            waiting += made
+    return min(found, default=INDEX_LIMIT)
 
 
 def dtype_of(tensor: Tensor) -> Any:
