@@ -184,10 +184,9 @@ static bool has_reversed_pixels(const tmo_checker *c, const tmo_operation *o) {
   return is_reversed;
 }
 
-/* Checks the weights that are copied, and their place. Only one core copies. */
+/* Checks the weights that are copied, and their place. */
 static bool check_copied(const tmo_checker *c, const tmo_op *op) {
-  if (op->kind != TMO_OP_CONV) return false;
-  if (tmo_header_of(c->program)->cores != 0 || !tmo_has_constant(c, op->weights, sizeof(tmo_copied), 4)) return false;
+  if (op->kind != TMO_OP_CONV || !tmo_has_constant(c, op->weights, sizeof(tmo_copied), 4)) return false;
   const tmo_copied *const copied = tmo_copied_of(c->program, op);
   return tmo_has_constant(c, copied->weights, copied->bytes, 1) && tmo_in_workspace(c, copied->place, copied->bytes, TMO_ALIGNMENT);
 }

@@ -20,6 +20,9 @@ static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op
 
 static void copy_weights(const tmo_run_state *run, const tmo_op *op) {
   if (!tmo_copies_weights(op)) return;
+#ifdef TMO_WITHIN_CORES
+  if (((const core_run *)(const void *)run)->core != 0) return;
+#endif
   const tmo_copied *const copied = tmo_copied_of(run->program, op);
   memcpy(run->workspace + copied->place, tmo_constant(run->program, copied->weights), copied->bytes);
 }

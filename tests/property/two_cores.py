@@ -11,6 +11,7 @@ from property.networks import Recipe, build
 
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
+from tflm_memopt.convert.weights import copying
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import EVEN, share_out
 from tflm_memopt.plan.effort import LEVELS
@@ -18,6 +19,8 @@ from tflm_memopt.plan.iteration.planned import Planned
 
 TARGETS = ("generic", "cortex-m4", "cortex-m33")
 """Targets that support two cores."""
+ROOM = 4096
+"""Bytes of the arena for copies of weights."""
 SPEEDS = (EVEN, (0.8, 1.0), (1.0, 0.3))
 
 
@@ -38,22 +41,27 @@ def drawn(seed: int) -> ConversionOptions:
     )
 
 
-def planned(data: bytes, options: ConversionOptions) -> tuple[Planned, bytes] | None:
-    """Return a model's checked plan for two cores and the rewritten model, or None if no part can be shared."""
+def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Planned, bytes] | None:
+    """Return a model's checked plan for two cores and the rewritten model, or None if no part can be shared.
+
+    room: bytes of the arena for copies of weights.
+    """
     source, options = read(data), replace(options, tiles=None, rematerialisation=False, speeds=options.speeds or EVEN)
     found = make_plan(source.graph, options)
     if found is None or any(op.stateful for op in found.graph.ops.values()):
         return None
+    if room:
+        found = replace(found, plan=copying(found, found.plan.head + room) or found.plan)
     shared = pipeline.checked(found.graph, share_out(found, options.speeds or EVEN))
     return shared, lowered(source, shared, options)
 
 
-def cases(data: bytes, options: ConversionOptions) -> list[Case]:
+def cases(data: bytes, options: ConversionOptions, room: int = 0) -> list[Case]:
     """Return the programs of a model for two cores. There are none if two cores cannot run any part."""
-    found = planned(data, options)
+    found = planned(data, options, room)
     return model_cases(found[1]) if found else []
 
 
 def random_cases(recipe: Recipe) -> list[Case]:
-    """Return the programs of a random network with random settings."""
-    return cases(build(recipe), drawn(recipe.seed))
+    """Return the programs of a random network with random settings. Every other one copies weights."""
+    return cases(build(recipe), drawn(recipe.seed), room=recipe.seed % 2 * ROOM)

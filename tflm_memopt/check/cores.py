@@ -41,8 +41,6 @@ class CoresReplay:
         self.stretch = 0
         if len(self.of_step) != len(plan.sharing):
             raise PlanError("a group is split twice")
-        if plan.sharing and any(buffer.role is Role.WEIGHTS for buffer in plan.buffers):
-            raise PlanError("a plan for two cores copies weights, which only one core can do")
 
     def enter(self, number: int, group: Group) -> None:
         """Begin a group. Either all groups are split or none is; the cores meet between custom operators."""
@@ -56,6 +54,7 @@ class CoresReplay:
         self.sharing: Sharing = sharing
         self.shares = {share.op: share for share in sharing.shares}
         self.stages: Mapping[int, Stage] = {stage.op: stage for stage in group.stages}
+        self.copied = self.arena.copied(self.ops[key].output for key in keys)
         for share in sharing.shares:
             _check_cut(share, self.stages[share.op], self.ops[share.op])
             if self.ops[share.op].packing is Packing.ESP_DEPTHWISE and share.how is not Sharding.CORE_0:
@@ -79,9 +78,14 @@ class CoresReplay:
     def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
         """Yield all that a core touches in an iteration. A test compares it with the executor's accesses."""
         yield self.written, self._counters(core)
+        if core == 0 and self.executed == 1:  # core 0 copies all weights before the group's first iteration
+            for tensor in self.copied:
+                yield self.written, self._copy(tensor)
         if share.how <= Sharding.CORE_1 and share.how != core:
             return
         op, stage = self.ops[share.op], self.stages[share.op]
+        if op.output in self.copied:
+            yield self.read, self._copy(op.output)
         x0, x1, c0, c1 = _own(share, core, op)
         if op.moves is not None and not op.scatters:
             for operand, row, part in moved(op, y):
@@ -123,6 +127,11 @@ class CoresReplay:
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4
+
+    def _copy(self, tensor: int) -> Bytes:
+        """Return the bytes of copied weights."""
+        buffer, at = self.arena.at(Role.WEIGHTS, tensor)
+        return at, 1, buffer.nbytes, buffer.nbytes
 
     def _counters(self, core: int) -> Bytes:
         nbytes, behind = 2 * len(self.stages), core * max(op.second for op in self.ops.values())

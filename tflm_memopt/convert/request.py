@@ -109,8 +109,6 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     overhead, plan, effort = said["max_macs"], said["plan"], said["effort"]
     if said["cores"] > 1 and overhead is not None and overhead > 1:
         raise UsageError("--cores 2 cannot be combined with --max-macs above 1", hint="omit --max-macs, or --cores 2")
-    if said["cores"] > 1 and said["weights"] == "ram":
-        raise UsageError("--cores 2 cannot be combined with --weights ram", hint="omit --weights, or --cores 2")
     without = _without((*said["without"], *cores.without(said["cores"])), overhead)
     ops = said["op_per"] or said["ops"]
     under_tflm = ops == BUILTIN and core is None and said["target"] is None and on_board is None

@@ -14,7 +14,7 @@ from tflm_memopt.analysis.timing import COPY_CYCLES, FlashWaits
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.lower.traffic import constants_of
 from tflm_memopt.plan.choices import BUILTIN
-from tflm_memopt.plan.iteration.planned import PlannedGroup
+from tflm_memopt.plan.iteration.planned import Planned, PlannedGroup
 from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 ALIGN = 16
@@ -38,20 +38,33 @@ def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: Fla
     """Return a plan with copies of the weights for which they save time on a chip with these waits. Without them, all
     weights that are read more than once are copied. most: limit of the arena in bytes.
     """
-    plan = chosen.planned.plan
-    if plan.sharing or conversion.options.ops == BUILTIN:  # only one core copies
+    if conversion.options.ops == BUILTIN:
         return chosen
-    head = plan.head + max(0, most - chosen.arena.total) // ALIGN * ALIGN
-    pays = _always if waits is None else _faster(waits)
-    copies = [copy for group in chosen.planned.groups.values() for copy in _copies(group, head, pays)]
-    if not copies:
+    head = chosen.planned.plan.head + max(0, most - chosen.arena.total) // ALIGN * ALIGN
+    plan = copying(chosen.planned, head, _always if waits is None else _faster(waits))
+    if plan is None:
         return chosen
-    found = conversion.of(_with(plan, copies))
+    found = conversion.of(plan)
     return found if found.arena.total <= most else chosen
 
 
 def _always(layer: Layer, _: int) -> bool:
     return layer.times > 1
+
+
+def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
+    """Return the plan with copies of weights below `head`, or None if there are none. It has no shares of two cores."""
+    copies = [copy for group in planned.groups.values() for copy in _copies(group, head, pays)]
+    if not copies:
+        return None
+    top = max(at + buffer.nbytes for buffer, at in copies)
+    return replace(
+        planned.plan,
+        sharing=(),
+        buffers=(*planned.plan.buffers, *(buffer for buffer, _ in copies)),
+        offsets=(*planned.plan.offsets, *(at for _, at in copies)),
+        head=max(planned.plan.head, top),
+    )
 
 
 def _faster(waits: FlashWaits) -> Pays:
@@ -105,14 +118,3 @@ def _free(taken: Sequence[tuple[int, int]], nbytes: int, head: int) -> int | Non
             gaps.append((start - first, first))
         end = max(end, stop)
     return min(gaps, default=(0, None))[1]
-
-
-def _with(plan: Plan, copies: Sequence[tuple[Buffer, int]]) -> Plan:
-    """Return the plan with these buffers."""
-    top = max(at + buffer.nbytes for buffer, at in copies)
-    return replace(
-        plan,
-        buffers=(*plan.buffers, *(buffer for buffer, _ in copies)),
-        offsets=(*plan.offsets, *(at for _, at in copies)),
-        head=max(plan.head, top),
-    )

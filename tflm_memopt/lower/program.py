@@ -215,7 +215,7 @@ SCRATCH = {"scratch": "Packed: 4-aligned offset in the workspace."}
 
 @dataclass(frozen=True, slots=True)
 class CopiedWeights:
-    """Weights that are copied from the program into the workspace when their group begins."""
+    """Weights that are copied from the program into the workspace when their group begins, on two cores by core 0."""
 
     weights: Annotated[NDArray[np.int8], ArrayOffset("i1")] = field(compare=False)
     """The weights in the program."""

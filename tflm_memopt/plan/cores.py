@@ -6,6 +6,8 @@ that accesses bytes that the other core has written since the last barrier, or w
 directly before that iteration gives the fewest barriers for a given order and split, since each barrier ends the
 longest possible run of iterations without a conflict. The cores are devices that share their memory (Stahl, thesis,
 chapter 5).
+
+Core 0 copies the weights of a group before it makes its share of the group's first iteration.
 """
 
 from __future__ import annotations
@@ -120,12 +122,14 @@ class _Group:
         start = self.slow[tensor] if tensor in self.slow else self.own[Role.TENSOR, tensor][1]
         return start + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
 
-    def touched(self, share: Share, core: int, y: int) -> Touched:
-        """Return the bytes that a core accesses in iteration y of an operator."""
-        member = self.members[share.op]
+    def touched(self, share: Share, core: int, number: int) -> Touched:
+        """Return the bytes that a core accesses in this iteration of the group."""
+        key, y = self.iterations[number]
+        member = self.members[key]
         op = member.op
+        copied = tuple(patch for m in self.members.values() for patch in self._copy(m)) if core + number == 0 else ()
         if share.how <= Sharding.CORE_1 and share.how != core:
-            return Touched(writes=self._counters(core))
+            return Touched(writes=(*copied, *self._counters(core)))
         columns, channels = part(share, core, op.writes)
         filtered = channels if share.how is Sharding.CHANNELS and op.is_depthwise else None
         reads = tuple(p for k in range(len(op.inputs)) for p in self._reads(member, k, y, columns, filtered))
@@ -137,7 +141,12 @@ class _Group:
             at = self.own[Role.ACCUMULATOR, op.output][1]
             sums = (Patch(at, 1, member.sum_bytes, 0, member.sum_bytes),)
         scratch = self.private(Role.SCRATCH, core, self.trace.core_1_scratch(member), member.scratch_bytes)
-        return Touched((*reads, *sums), (out, *sums, *scratch, *self._counters(core)))
+        return Touched((*reads, *sums, *self._copy(member)), (out, *sums, *scratch, *copied, *self._counters(core)))
+
+    def _copy(self, member: Member) -> tuple[Patch, ...]:
+        """Return the bytes of an operator's copied weights."""
+        found = self.own.get((Role.WEIGHTS, member.op.output))
+        return (Patch(found[1], 1, found[0].nbytes, 0, found[0].nbytes),) if found else ()
 
     def _counters(self, core: int) -> tuple[Patch, ...]:
         behind = max(m.op.second for m in self.members.values())
@@ -263,7 +272,10 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
         alone = tuple(_collisions(group, share, marks))
         if len(alone) <= MOST_ALONE * member.iterations:
             candidates.append(candidate(share, again, alone))
-    return candidates or [candidate(Share(member.key, how)) for how in (Sharding.CORE_0, Sharding.CORE_1)]
+    if candidates:
+        return candidates
+    whole = (Share(member.key, how) for how in (Sharding.CORE_0, Sharding.CORE_1))
+    return [candidate(share, alone=tuple(_collisions(group, share, marks))) for share in whole]
 
 
 def _balanced(
@@ -305,10 +317,10 @@ def fraction(share: Share, writes: Rows) -> float:
 
 def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
     """Yield the iterations of the group in which a core accesses bytes that the other writes in the same iteration."""
-    for number, (key, y) in enumerate(group.iterations):
+    for number, (key, _) in enumerate(group.iterations):
         if key != share.op:
             continue
-        one, other = (group.touched(share, core, y) for core in range(CORES))
+        one, other = (group.touched(share, core, number) for core in range(CORES))
         marks.add(0, one)
         if marks.meets(1, other):
             yield number
@@ -319,9 +331,9 @@ def _barriers(
     group: _Group, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
     """Yield the iterations that need a barrier. enters: whether other iterations of the run precede the group's."""
-    for number, (key, y) in enumerate(group.iterations):
+    for number, (key, _) in enumerate(group.iterations):
         share = Share(key, Sharding.CORE_0) if number in alone else shares[key]
-        touched = [group.touched(share, core, y) for core in range(CORES)]
+        touched = [group.touched(share, core, number) for core in range(CORES)]
         if (enters and number == 0) or any(marks.meets(core, touched[core]) for core in range(CORES)):
             yield number
             marks.clear()

@@ -340,7 +340,7 @@ typedef struct {
   uint16_t period, shift;
 } tmo_move;
 
-/* Weights that are copied from the program into the workspace when their group begins. */
+/* Weights that are copied from the program into the workspace when their group begins, on two cores by core 0. */
 typedef struct {
   uint32_t weights; /* The weights in the program. */
   uint32_t bytes; /* Bytes of the weights. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,8 @@ from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.lower.traffic import BytesMoved
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.plan.plan import Plan, Role
+from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.plan import Plan, Role, Sharing
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import host
 
@@ -105,10 +106,32 @@ def test_copies_on_a_chip_that_runs_from_external_flash() -> None:
     assert_equal_outputs(read(network), read(made.model))
 
 
-@pytest.mark.parametrize("other", [{"cores": 2}, {"ops": "builtin"}], ids=str)
-def test_options_that_never_copy(network: bytes, other: dict[str, Any]) -> None:
+def test_builtin_operators_never_copy(network: bytes) -> None:
     with pytest.raises(UsageError, match="cannot be combined with --weights ram"):
-        tflm_memopt.optimize(network, weights="ram", **other)
+        tflm_memopt.optimize(network, weights="ram", ops="builtin")
+
+
+@pytest.mark.parametrize("target", ["generic", "cortex-m33", "esp-nn"])
+def test_two_cores(network: bytes, target: str) -> None:
+    """Core 0 copies, and a barrier is between a copy and core 1's first iteration that reads it."""
+    made = tflm_memopt.optimize(network, target=target, weights="ram", cores=2)
+    assert copies(made) >= 2
+    assert tflm_memopt.verify(network, made.model, runs=4).bit_exact
+    conversion = request({"target": target, "cores": 2}).conversion(network)
+    planned = conversion.saved(made.plan.to_json()).planned
+    plan = replace(planned.plan, sharing=tuple(without_the_barrier(planned)))
+    assert plan != planned.plan
+    with pytest.raises(PlanError, match="which core 0 has written since the last barrier"):
+        check(plan, planned.graph)
+
+
+def without_the_barrier(planned: Planned) -> Iterator[Sharing]:
+    """Yield the shares of each group without its first barrier after the copies."""
+    for sharing in planned.plan.sharing:
+        after = min((i for i in sharing.barriers if i > 0), default=None)
+        copied = planned.plan.find(Role.WEIGHTS, planned.groups[sharing.step].trace.members[0].op.output)
+        barriers = tuple(i for i in sharing.barriers if i != after or not copied)
+        yield replace(sharing, barriers=barriers)
 
 
 def test_the_checker_replays_copies(network: bytes) -> None:
