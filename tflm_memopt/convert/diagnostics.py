@@ -14,7 +14,7 @@ from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.frontier import cheapest
 from tflm_memopt.convert.limits import Limits
-from tflm_memopt.errors import DoesNotFit
+from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.plan.iteration.planned import Planned
@@ -73,7 +73,8 @@ def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: C
     what = f"needs {best.arena.total:,} B {_recompute(conversion, best)}, limit is {limits.ram:,} B"
     if missing := limits.flash_missing(best.firmware):
         what += f"; and {missing:,} B of flash are missing"
-    return DoesNotFit(what, where=binding(best), hint=", or ".join(_for_ram(conversion, limits, best, choose)))
+    hint = ", or ".join(_for_ram(conversion, limits, best, choose)) or SMALLER
+    return DoesNotFit(what, where=binding(best), hint=hint)
 
 
 def original_too_large(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
@@ -99,7 +100,7 @@ def too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
 
 
 def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> Iterator[str]:
-    """Yield options that fit the RAM limit, then boards that fit. If there are none, yield a limit that can be kept."""
+    """Yield options that fit the RAM limit, then boards that fit, then a limit that can be kept."""
     found = False
     for way in _more_compute(conversion, limits, best):
         found |= "fits" in way
@@ -114,11 +115,9 @@ def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Ch
             yield _said(other.flags, there, limits, f", F = {overhead:.2f}" if overhead > 1 else "")
     if limits.board is not None:
         yield from _elsewhere(limits, best, others)
-    elif not found:
-        lowest = _lowest(conversion, limits, best)
+    lowest = best if found else _lowest(conversion, limits, best)
+    if limits.admit_beyond(lowest.arena):
         yield f"--ram-limit {lowest.arena.total} ({_recompute(conversion, lowest)})"
-    else:
-        yield f"--ram-limit {best.arena.total} ({_recompute(conversion, best)})"
 
 
 def _recompute(conversion: Conversion, there: Converted) -> str:
@@ -156,8 +155,13 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
         for narrow in (False,) if conversion.border.replaced else (True, False):
             flags = [*(["--int8-io"] if narrow else []), *(["--input stream"] if place != here else [])]
             other = conversion.elsewhere(place, int8_io=narrow) if flags else None
-            if other is not None and other.rows is not None and (other.border.replaced or not narrow):
-                yield _Alternative(" ".join(flags), other, other.first(limits))
+            if other is None or other.rows is None or (narrow and not other.border.replaced):
+                continue
+            try:
+                once = other.first(limits)
+            except UsageError:  # only the search finds that the input cannot be streamed
+                continue
+            yield _Alternative(" ".join(flags), other, once)
 
 
 def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converted:

@@ -75,7 +75,7 @@ def _ways(
     if admitted:
         yield f"--time-limit {limit.least(limit.takes(admitted[0].work)):g}ms (in {admitted[0].total:,} B)"
     best = _least(found, limit, limits.instructions)
-    if best is not None and limits.total is not None:
+    if best is not None and limits.total is not None and limits.admit_beyond(best.converted.arena):
         yield f"--ram-limit {best.total}"
     there = best or found[0]
     if limits.board is not None and (limits.total is None or there.total <= limits.total):

@@ -296,9 +296,12 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     small = [c for c in found if limits.admit(c.converted.arena)]
     if small and small[0].instructions <= most:
         return small[0].converted
-    larger = [f"--max-instructions {small[0].instructions} (fits in {small[0].total:,} B)"] if small else []
+    least = within[-1]
+    ways = [f"--max-instructions {small[0].instructions} (fits in {small[0].total:,} B)"] if small else []
+    if limits.admit_beyond(least.converted.arena):
+        ways.append(f"--ram-limit {least.total}")
     raise DoesNotFit(
-        f"needs {within[-1].total:,} B within {most:,} instructions, limit is {limits.ram:,} B",
-        where=binding(within[-1].converted),
-        hint=", or ".join([*larger, *([] if limits.board else [f"--ram-limit {within[-1].total}"])]) or SMALLER,
+        f"needs {least.total:,} B within {most:,} instructions, limit is {limits.ram:,} B",
+        where=binding(least.converted),
+        hint=", or ".join(ways) or SMALLER,
     )

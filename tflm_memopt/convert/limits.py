@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.analysis.timing import Clock, TimeLimit
@@ -66,6 +66,10 @@ class Limits:
         """Return whether the arena keeps the RAM limits."""
         room = self.board is None or arena.needed <= self.board.arena_limit
         return room and (self.total is None or arena.total <= self.total)
+
+    def admit_beyond(self, arena: Arena) -> bool:
+        """Return whether a larger `total` alone is enough for the arena."""
+        return replace(self, total=None).admit(arena)
 
     @property
     def flash_room(self) -> FlashLimit | None:

@@ -55,6 +55,15 @@ def test_a_limit_too_small_for_a_float_interface_names_int8_io(limits: dict[str,
     assert [flag for flag in ("--board ", "--ram-limit ") if flag in no.value.hint] == [other]
 
 
+@pytest.mark.parametrize("more", [{}, {"max_instructions": "2M"}, {"time_limit": "100ms"}], ids=str)
+def test_a_small_limit_on_a_large_board_names_a_limit_that_holds(more: dict[str, Any]) -> None:
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(camera(), board="nano33ble", ram_limit=3000, **more)
+    (least,) = re.findall(r"--ram-limit (\d+)", no.value.hint)
+    done = tflm_memopt.optimize(camera(), board="nano33ble", ram_limit=int(least), **more)
+    assert done.report.arena.total == int(least)
+
+
 def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
     net = Net(1)
     x = net.input((1, 16, 16, 4))

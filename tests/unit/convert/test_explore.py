@@ -81,6 +81,7 @@ def looking_back() -> bytes:
         (narrowing, {"without": ["magic"]}, "bad_option", "magic", "stripes"),
         (one_row, {"input": "sliding:2"}, "unsupported_input", "a window of 1 row: it cannot", "--input arena"),
         (looking_back, {"input": "stream"}, "unsupported_input", "row by row together", "--input external"),
+        (looking_back, {"ram_limit": 400}, "does_not_fit", "limit is 400 B", "--ram-limit "),
         (plain, {"ram_limit": 100}, "does_not_fit", "limit is 100 B", "smaller model"),
     ],
 )
