@@ -89,11 +89,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Total instructions of a sample, and those of each operator."""
+    """Total instructions of a sample, and instructions and number of clock readings of each operator."""
 
     sample: Sample
     total: int
     operators: Sequence[int]
+    steps: Sequence[int]
 
 
 # ---- Plans ----
@@ -184,7 +185,7 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
             raise RuntimeError(f"{sample.name} on {core.name}: {[(o.status, o.wrong) for o in mine]}")
         operators = tuple(n for o in mine for n in o.operators)
         total = sum(operators) if _keeps(sample) else sum(o.instructions for o in mine)
-        yield Counted(sample, total, operators)
+        yield Counted(sample, total, operators, tuple(n for o in mine for n in o.steps))
 
 
 def _keeps(sample: Sample) -> bool:
@@ -201,43 +202,17 @@ def _waits(outcome: Outcome) -> bool:
 
 
 def in_loops(counted: Sequence[Counted]) -> list[Counted]:
-    """Return the counts of operators as parts of whole runs, which take fewer instructions than single steps.
-
-    Operators are counted step by step. A step takes a constant number of instructions more than an iteration inside a
-    run's loops. Only loops run several iterations of a packed operator at once, and what that saves is divided by rough
-    figures of each operator's share.
-    """
-    whole = [c for c in counted if not _keeps(c.sample) and not any(map(_saved, c.sample.work))]
-    steps = np.array([[_iterations(c.sample), 1] for c in whole], float).reshape(-1, 2)
+    """Return the counts of operators without those of reading the clock, which a whole run lacks."""
+    whole = [c for c in counted if not _keeps(c.sample)]
+    readings = np.array([[sum(c.steps), 1] for c in whole], float).reshape(-1, 2)
     more = np.array([sum(c.operators) - c.total for c in whole], float)
-    (each, start), *_ = np.linalg.lstsq(steps, more, rcond=None)
+    (each, _), *_ = np.linalg.lstsq(readings, more, rcond=None)
     done = []
     for c in counted:
-        saved = [0.0 if _keeps(c.sample) else _saved(w) for w in c.sample.work]
-        left = sum(c.operators) - c.total - start - each * _iterations(c.sample)
-        share = max(0.0, left / sum(saved)) if any(saved) else 0.0
-        counts = [
-            n - w.iterations * each - share * one for w, n, one in zip(c.sample.work, c.operators, saved, strict=True)
-        ]
-        total = c.total - each * _iterations(c.sample) if _keeps(c.sample) else c.total
-        done.append(replace(c, operators=tuple(max(0, round(n)) for n in counts), total=round(total)))
+        counts = [max(0, round(n - each * steps)) for n, steps in zip(c.operators, c.steps, strict=True)]
+        total = round(c.total - each * sum(c.steps)) if _keeps(c.sample) else c.total
+        done.append(replace(c, operators=tuple(counts), total=total))
     return done
-
-
-def _iterations(sample: Sample) -> float:
-    return sum(w.iterations for w in sample.work)
-
-
-def _saved(done: Work) -> float:
-    """Return roughly how many instructions an operator saves if loops run several of its iterations at once."""
-    words = done.kernel.split()
-    if "joined" in words:
-        return (done.iterations - done.batches) * (CALL + WEIGHT * done.weights / done.batches)
-    return CALL * done.iterations if "along" in words else 0.0
-
-
-CALL, WEIGHT = 200, 0.35
-"""Rough instructions of a call of a kernel, and of a weight that is read again."""
 
 
 def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:

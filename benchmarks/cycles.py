@@ -38,6 +38,7 @@ import tflm_memopt
 from tflm_memopt.analysis.timing import NO_WAIT, FlashTiming
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.errors import MemoptError
+from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.targets.boards import Board, board, boards
 
 PUBLISHED = Path(__file__).parent / "cycles_published.json"
@@ -104,7 +105,7 @@ def measure(path: Path, core: str, on: Board | None, max_macs: float | None = No
     result = tflm_memopt.optimize(
         path.read_bytes(), name=path.name, max_macs=max_macs, max_instructions=most, **options
     )
-    if result.plan is None:
+    if (plan := result.plan) is None:
         raise RuntimeError(f"{path.name}: {result.report.why_unchanged}")
     cases = model_cases(result.model, by_operator=True)
     whole, operators = Cycles(stalls=(cycles_trace.Stalls(),)), []
@@ -119,17 +120,19 @@ def measure(path: Path, core: str, on: Board | None, max_macs: float | None = No
                 raise RuntimeError(f"{path.name} on {core}: wrong bytes")
             whole += runs[-1].whole
             operators += [one for _, one in sorted(runs[-1].operators.items())]
-    counted = row(path.stem, core, on, whole, tuple(_layers(result, operators)))
+    counted = row(path.stem, core, on, whole, tuple(_layers(result, plan, operators)))
     return replace(counted, ram=result.report.arena.total)
 
 
-def _layers(result: Optimized, counted: Sequence[Cycles]) -> Iterator[Layer]:
-    stages = [stage for group in result.report.groups for stage in group.stages]
+def _layers(result: Optimized, plan: Plan, counted: Sequence[Cycles]) -> Iterator[Layer]:
+    reports = [stage for group in result.report.groups for stage in group.stages]
+    stages = [stage for step in plan.steps if isinstance(step, Group) for stage in step.stages]
     macs = {op.index: op.macs for op in result.inspection.operators}
-    for work, stage, one in zip(result.work, stages, counted, strict=True):
+    for work, stage, report, one in zip(result.work, stages, reports, counted, strict=True):
         (waits,) = one.stalls
-        mine = sum(macs[i] for i in stage.ops)
-        yield Layer(work.kernel, mine, one.instructions, one.total(), waits.fetch, waits.data, one.constants)
+        mine = sum(macs[i] for i in report.ops)
+        kernel = f"{work.kernel}, {stage.at_once} at once" if stage.at_once > 1 else work.kernel
+        yield Layer(kernel, mine, one.instructions, one.total(), waits.fetch, waits.data, one.constants)
 
 
 def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:

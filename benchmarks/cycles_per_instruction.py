@@ -24,13 +24,12 @@ from typing import Any
 import costs
 import cycles
 import cycles_trace
-import numpy as np
 import tables
 from cycles_rules import M0, M0_PLUS, M3, M4, Pipeline
-from cycles_trace import Cycles, Run
+from cycles_trace import Cycles
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.cases import Case, blob, model_cases, outcomes_of
+from cores.cases import blob, model_cases, outcomes_of
 from cores.core import MEASURED, Core, missing_tools, runner
 
 import tflm_memopt
@@ -89,32 +88,13 @@ def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: 
         said, runs = cycles_trace.trace(core, runner(core), pipeline, waits or [NO_WAIT], path)
     if not all(outcome.right for outcome in outcomes_of(said)):
         raise RuntimeError(f"{batch[0].name} and others on {core.name}: wrong bytes")
-    inferences = iter(_inferences(runs, cases))
-    return [one for sample in batch for one in _operators(sample, [next(inferences) for _ in sample.cases])]
+    inferences = runs[-len(cases) :]  # the loop that measures the clock comes first
+    return [_figures(one) for run in inferences for _, one in sorted(run.operators.items())]
 
 
-def _operators(sample: costs.Sample, runs: Sequence[Run]) -> list[Rates]:
-    """Return instructions, cycles without wait states and wait cycles of each flash for each operator of a program.
-
-    Only a whole run joins iterations. So what it takes besides the other operators is divided among the operators that
-    join iterations, in the ratio of what they take alone.
-    """
-    each = np.array([_figures(one) for run in runs for _, one in sorted(run.operators.items())], float)
-    joins = np.array(["joined" in done.kernel.split() for done in sample.work])
-    if joins.any():
-        whole, apart = np.sum([_figures(run.whole) for run in runs], axis=0), each[joins].sum(axis=0)
-        each[joins] *= np.maximum(0, whole - each[~joins].sum(axis=0)) / np.maximum(1, apart)
-    found: list[Rates] = each.tolist()
-    return found
-
-
-def _figures(one: Cycles) -> tuple[int, ...]:
-    return one.instructions, one.pipeline, *(stall.fetch + stall.data for stall in one.stalls)
-
-
-def _inferences(runs: Sequence[Run], cases: Sequence[Case]) -> Sequence[Run]:
-    """Return the cycles without those of the loop that measures the clock."""
-    return runs[-len(cases) :]
+def _figures(one: Cycles) -> Rates:
+    """Return instructions, cycles without wait states and wait cycles of each flash."""
+    return [one.instructions, one.pipeline, *(stall.fetch + stall.data for stall in one.stalls)]
 
 
 def _batches(core: Core, samples: Iterable[costs.Sample]) -> Iterator[list[costs.Sample]]:

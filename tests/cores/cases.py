@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,8 @@ class Outcome:
     """Whether nothing was written before or after the arena."""
     operators: tuple[int, ...] = ()
     """Instructions of each operator of the program, if `by_operator` was set."""
+    steps: tuple[int, ...] = ()
+    """Number of clock readings of each operator. One is for all iterations of an operator that follow each other."""
 
     @property
     def right(self) -> bool:
@@ -140,18 +142,14 @@ def outcomes_of(said: str) -> list[Outcome]:
         numbers = _numbers(line)
         if line.startswith("operator"):
             last = found.pop()
-            found.append(_with_operator(last, round(numbers[1] * loop / ticks)))
+            operators = (*last.operators, round(numbers[1] * loop / ticks))
+            found.append(replace(last, operators=operators, steps=(*last.steps, numbers[2])))
         elif len(numbers) == 1:
             found.append(Outcome(numbers[0], 0, 0, 0, True))
         else:
             status, spent, stack, wrong, canaries = numbers
             found.append(Outcome(status, round(spent * loop / ticks), stack, wrong, bool(canaries)))
     return found
-
-
-def _with_operator(outcome: Outcome, instructions: int) -> Outcome:
-    o = outcome
-    return Outcome(o.status, o.instructions, o.stack, o.wrong, o.canaries, (*o.operators, instructions))
 
 
 def _numbers(line: str) -> list[int]:

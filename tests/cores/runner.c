@@ -1,5 +1,5 @@
 /* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at CORE_BLOB. For each case the runner prints
- * a line of figures and, if the blob requests it, a line per operator. */
+ * a line of figures and, if the blob requests it, a line per operator. The second copy of the executor is there for its step(). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -9,6 +9,15 @@
 #include "tmo/cores.h"
 #include "tmo/spin.h"
 #include "tmo/tmo.h"
+
+#define tmo_begin profile_begin
+#define tmo_step profile_step
+#define tmo_more_rows profile_more_rows
+#define tmo_run profile_run
+#define tmo_push profile_push
+#define tmo_run_paused profile_run_paused
+#include "tmo_run.c"
+#undef tmo_run
 
 #define MAGIC 0x434F4D54u /* "TMOC" */
 #define CANARY 0xA5u
@@ -120,21 +129,43 @@ __attribute__((noinline)) static measured run(uint32_t core, const void *program
 }
 
 static uint64_t op_ticks[MAX_OPS];
+static uint32_t op_steps[MAX_OPS];
+
+/* Returns how many of the next iterations are alike, so that the executor may run them in one call of a kernel. */
+static uint32_t alike(const tmo_run_state *state) {
+  const uint8_t *const at = state->at;
+  if (*at >= TMO_LOOP_NEAR) return 1;
+  uint32_t n = 1;
+  while (at[n] == *at) ++n;
+  const bool is_loop = n == 1 && at[1] == TMO_LOOP_END && state->depth > 0 && at == state->body[state->depth - 1];
+  return is_loop ? state->left[state->depth - 1] : n;
+}
+
+/* Runs the next iterations that are alike. */
+static tmo_status step_alike(tmo_run_state *state) {
+  if (state->iterations == 0) return step(state, 1);
+  const tmo_status found = find_iteration(state);
+  return found == TMO_MORE ? step(state, alike(state)) : found;
+}
 
 static void run_by_operator(const void *program, void *const *io, void *workspace) {
   tmo_run_state state;
   int status = TMO_MORE;
   memset(op_ticks, 0, sizeof op_ticks);
+  memset(op_steps, 0, sizeof op_steps);
   tmo_begin(&state, program, io, workspace);
   while (status == TMO_MORE) {
     core_clock_start();
-    status = tmo_step(&state);
+    status = step_alike(&state);
     const uint64_t ticks = core_clock_stop();
-    if (state.op < MAX_OPS) op_ticks[state.op] += ticks;
+    if (state.op >= MAX_OPS) continue;
+    op_ticks[state.op] += ticks;
+    ++op_steps[state.op];
   }
   for (uint32_t i = 0; i < tmo_header_of(program)->n_ops && i < MAX_OPS; ++i) {
     write_number("operator ", i);
     write_number(" ticks ", (int64_t)op_ticks[i]);
+    write_number(" steps ", op_steps[i]);
     core_write("\n");
   }
 }
