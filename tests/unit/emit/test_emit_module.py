@@ -75,7 +75,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @needs_compiler
 @pytest.mark.slow
 def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path]) -> None:
-    name = "tmo"  # TMO_ is the library's prefix
+    name = "1-größe v2.0"
     c = identifier(name)
     main = f"""
 int main() {{
@@ -94,20 +94,20 @@ int main() {{
 
 STREAMED = """
 int main() {
-  if (plain_selftest() != 0 || plain_selftest() != 0) return 1;
+  if (model_tmo_selftest() != 0 || model_tmo_selftest() != 0) return 1;
   for (int begun = 1; begun >= 0; --begun) { /* a frame that is given up first */
-    plain_restart();
-    for (unsigned push = 0; push < PLAIN_PUSHES / (begun ? 2 : 1); ++push) {
-      for (unsigned i = 0; i < PLAIN_INPUT_BYTES; ++i) plain_input()[i] = (int8_t)(push * 7 + i);
-      if (plain_push() != (push + 1 == PLAIN_PUSHES ? TMO_OK : TMO_WAIT)) return 2;
+    model_tmo_restart();
+    for (unsigned push = 0; push < MODEL_TMO_PUSHES / (begun ? 2 : 1); ++push) {
+      for (unsigned i = 0; i < MODEL_TMO_INPUT_BYTES; ++i) model_tmo_input()[i] = (int8_t)(push * 7 + i);
+      if (model_tmo_push() != (push + 1 == MODEL_TMO_PUSHES ? TMO_OK : TMO_WAIT)) return 2;
     }
   }
-  fwrite(plain_output(), 1, PLAIN_OUTPUT_BYTES, stdout);
+  fwrite(model_tmo_output(), 1, MODEL_TMO_OUTPUT_BYTES, stdout);
 }
 """
 EXTERNAL = """
 int main() {
-  if (plain_selftest() != 0) return 1;
+  if (model_tmo_selftest() != 0) return 1;
   static uint8_t picture[22][64]; /* the input is a part of it */
   for (int y = 0; y < 20; ++y) {
     for (int i = 0; i < 60; ++i) {
@@ -116,8 +116,8 @@ int main() {
   }
   const tmo_source frame = {picture, sizeof picture, 64, 1, 1, TMO_FORMAT_UINT8};
   const tmo_source none = {NULL, 0, 64, 0, 0, TMO_FORMAT_UINT8};
-  if (plain_invoke(&none) != TMO_ERROR_SOURCE || plain_invoke(&frame) != TMO_OK) return 2;
-  fwrite(plain_output(), 1, PLAIN_OUTPUT_BYTES, stdout);
+  if (model_tmo_invoke(&none) != TMO_ERROR_SOURCE || model_tmo_invoke(&frame) != TMO_OK) return 2;
+  fwrite(model_tmo_output(), 1, MODEL_TMO_OUTPUT_BYTES, stdout);
 }
 """
 
@@ -125,11 +125,11 @@ int main() {
 @pytest.mark.slow
 @needs_compiler
 def test_a_streamed_and_an_external_input_give_the_same(tmp_path: Path, library: list[Path]) -> None:
-    said, rows = [], 4
+    said, rows, name = [], 4, "tmo"  # TMO_ is the library's prefix
     for where, main in ((f"stream:{rows}", STREAMED), ("external", EXTERNAL.replace("ROWS", str(rows)))):
         folder = tmp_path / where
         folder.mkdir()
-        program = built(library, folder, written(small(), "plain", input=where), "plain", main)
+        program = built(library, folder, written(small(), name, input=where), name, main)
         said.append(subprocess.run([program], capture_output=True, check=True).stdout)
     assert said[0] == said[1]
     assert len(said[0]) == 1600
