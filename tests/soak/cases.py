@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 from applications import MISSING, TFLM, built
 from conftest import ROOT
@@ -24,7 +25,7 @@ from property import two_cores
 from property.applications import examine as examine_application
 from property.floats import examine_float, float_recipes, in_float
 from property.forced import mobile, squeezed
-from property.layers import INT16, TAILS
+from property.layers import COLUMNS, INT16, TAILS
 from property.modules import examine as examine_module
 from property.networks import Recipe, build, recipes
 from property.sequences import examine as examine_sequence
@@ -37,6 +38,8 @@ from property.test_random_models import examine, examine_forced
 from property.test_shared_networks import examine_devices
 from property.test_slow_memory import examine_spilled
 from tflm.test_long_windows import examine_long
+
+from tflm_memopt.rewrite.rules import columns as exchanged
 
 FOLDER = ROOT / "build/soak"
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
@@ -75,6 +78,12 @@ def floats(cases: range) -> list[Failure]:
 def tails(cases: range) -> list[Failure]:
     """Convert random ends of detectors, whose rows are joined and transposed, and compare them under TFLM."""
     return drawn(cases, examine, recipes(sets=(TAILS,)))
+
+
+def columns(cases: range) -> list[Failure]:
+    """Convert random networks that reduce columns or rows and go on with them, and compare them under TFLM."""
+    with patch.object(exchanged, "WORTH", 0):
+        return drawn(cases, examine, recipes(sets=(COLUMNS,)))
 
 
 def long(cases: range) -> list[Failure]:
@@ -271,7 +280,7 @@ def apps(cases: range) -> list[Failure]:
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "int16": (int16, 50), "floats": (floats, 50), "builtin": (builtin, 25),
-    "plans": (plans, 50), "files": (files, 500), "tails": (tails, 50), "long": (long, 50),
+    "plans": (plans, 50), "files": (files, 500), "tails": (tails, 50), "columns": (columns, 50), "long": (long, 50),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100),
     "float_modules": (float_modules, 50), "windows": (windows, 100),
     "sequences": (sequences, 100), "races": (races, 50), "shared": (shared, 100_000), "apps": (apps, 250),

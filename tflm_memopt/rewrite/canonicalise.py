@@ -15,6 +15,7 @@ from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rewrite.rules import (
     apart_axes,
     batched,
+    columns,
     composed,
     dilated,
     grouped,
@@ -39,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     grouped.RULE,
     transpose_conv.RULE,
     batched.RULE,
+    columns.RULE,
     pad_in_time.RULE,
     pad.RULE,
     padded_pool.RULE,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from property.layers import builtin, computing, reshaping
 from property.layers.layer import Build, Layer
 
-__all__ = ["BUILTIN", "INT16", "KINDS", "MOVING", "SUPPORTED", "TAILS", "Layer"]
+__all__ = ["BUILTIN", "COLUMNS", "INT16", "KINDS", "MOVING", "SUPPORTED", "TAILS", "Layer"]
 
 MOVING: Mapping[str, Build] = {
     "computed shape": reshaping.computed,
@@ -54,6 +54,7 @@ SUPPORTED: Mapping[str, Build] = {
     "leaky": computing.leaky,
     "gated": computing.gated,
     "averaged": computing.averaged,
+    "columns": computing.columns,
     "reshape": reshaping.reshape,
     "attention": computing.attention,
     "int4": computing.int4,
@@ -73,6 +74,7 @@ INT16 = (
     "padded", "average", "max", "global", "mean", "transposed mean",
     "concatenation", "heads", "split", "slice", "stacked", "transposed", "resize nearest", "tiled", "difference",
     "leaky", "relu", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
+    "columns",
 )  # fmt: skip
 """Kinds that can be built with int16."""
 TAILS = (
@@ -80,3 +82,8 @@ TAILS = (
     "selected",
 )  # fmt: skip
 """Kinds at the ends of detectors."""
+COLUMNS = (
+    "columns", "columns", "columns", "conv", "depthwise", "padded", "average", "max", "resize nearest", "resize",
+    "concatenation", "leaky", "logistic", "residual", "global", "selected", "masked", "two", "slice", "mirrored",
+)  # fmt: skip
+"""Kinds whose rows and columns can be exchanged, and a few others."""

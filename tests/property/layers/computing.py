@@ -204,11 +204,13 @@ def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [gather_nd(net, net.reshape(x, (h * w, c)), net.reshape(at, (c, 1)))]
 
 
-def masked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """1 where a value is above a threshold, or elsewhere. TFLM aborts for scales of 1 or more."""
+def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    """1 where a value is above a threshold or another tensor, or elsewhere. TFLM aborts for scales of 1 or more."""
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)
     limit = net.tensor((1,), net.dtype(x), net.affine(x), data=[layer.zero_point])
+    if layer.kernel[0] % 2 and net.dtype(other) == net.dtype(x) and net.affine(other)[0] < 1:
+        limit = other if repeatable(net.shape(other), net.shape(x)) else limit
     kind = ("GREATER", "LESS", "GREATER_EQUAL", "LESS_EQUAL", "EQUAL", "NOT_EQUAL")[layer.channels % 6]
     mask = two_of(net, kind, *((limit, x) if layer.flag else (x, limit)), "BOOL")
     y = net.tensor(net.shape(x), net.dtype(x))
@@ -311,6 +313,17 @@ def averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     x = image(net, x)
     size = net.shape(x)[1:3]
     return [excited(net, layer, x, net.pool(x, kernel=size, stride=size))]
+
+
+def columns(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """The means of columns, rarely of rows, after a convolution, added to their pixels or multiplied by them."""
+    x = image(net, x)
+    mean = net.mean(x, (1 if layer.other else 2,))
+    y = net.conv2d(mean, net.shape(x)[3], kernel=layer.kernel, padding="SAME")
+    if layer.channels % 2:
+        return [net.binary("ADD", *((x, y) if layer.stride[0] > 1 else (y, x)), out=net.affine(x))]
+    gate = net.unary("LOGISTIC", y, dtype=net.dtype(x), out=net.share(x))
+    return [scaled(net, layer, net.binary("MUL", x, gate, out=net.affine(x)))]
 
 
 def excited(net: Net, layer: Layer, x: int, mean: int) -> int:

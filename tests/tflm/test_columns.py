@@ -1,0 +1,60 @@
+"""Networks that reduce columns and combine the results with them. Exchanging rows and columns keeps the bytes."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+from conftest import examples
+from hypothesis import HealthCheck, given, settings
+from models import Net
+from property.layers import COLUMNS
+from property.networks import Recipe, recipes
+from property.test_random_models import examine
+
+import tflm_memopt
+from tflm_memopt.model.reader import read
+from tflm_memopt.rewrite.canonicalise import canonicalise
+from tflm_memopt.rewrite.rules import columns
+
+FRAMES, BANDS, CHANNELS = 60, 32, 8
+
+
+def spectrogram_net(activations: str = "INT8", channels: int = CHANNELS, *, transposed: bool = True) -> bytes:
+    """Build a small BC-ResNet: means over all frequencies, which are rows, are added to each frequency."""
+    net = Net(activations=activations)
+    if transposed:
+        x = net.reshape(net.transpose(net.input((1, FRAMES, BANDS)), (0, 2, 1)), (1, BANDS, FRAMES, 1))
+    else:
+        x = net.input((1, BANDS, FRAMES, 1))
+    x = net.conv2d(x, channels, kernel=(5, 5), stride=(2, 1), padding="SAME")
+    for _ in range(2):
+        y = net.depthwise_conv2d(x, kernel=(3, 1), padding="SAME")
+        mean = net.depthwise_conv2d(net.mean(y, (1,)), kernel=(1, 3), padding="SAME")
+        y = net.add(x, y)
+        x = net.binary("ADD", y, net.conv2d(mean, channels), out=net.affine(y))
+    return net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 4))
+
+
+@pytest.mark.parametrize("activations", ["INT8", "INT16"])
+@pytest.mark.parametrize("transposed", [True, False])
+def test_no_map_waits(activations: str, *, transposed: bool) -> None:
+    data = spectrogram_net(activations, transposed=transposed)
+    result = tflm_memopt.optimize(data, effort="low")
+    item = 2 if activations == "INT16" else 1
+    assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS  # a single map
+    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
+
+
+def test_maps_that_would_be_transposed_as_a_whole() -> None:
+    data = spectrogram_net(channels=2, transposed=False)
+    (reason,) = {one.reason for one in canonicalise(read(data).graph).refusals if one.rule == "columns"}
+    assert reason == "1,920 B would be transposed as a whole so that 1,920 B need not wait"
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
+@given(recipes(sets=(COLUMNS,)))
+def test_random_networks(recipe: Recipe) -> None:
+    with patch.object(columns, "WORTH", 0):
+        examine(recipe)

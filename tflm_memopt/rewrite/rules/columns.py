@@ -1,0 +1,198 @@
+"""Exchanges rows and columns where a network reduces whole columns and combines the results with them, as BC-ResNet.
+
+Such a reduction reads all rows of a map before its readers make their first row, so that whole maps wait for it. If
+columns become rows, a single row waits. Sums of integers do not depend on their order, so that the bytes stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.ops.context import AXES, EXPLICIT_PADDING, OperatorContext
+from tflm_memopt.ops.opset import refusal
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
+
+REDUCTIONS = frozenset({"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"})
+INTEGERS = frozenset({"INT8", "INT16"})
+SIZED = frozenset({"RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"})
+"""Operators whose operand 1 is a height and a width."""
+WINDOWS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
+ELEMENTWISE = frozenset(
+    """
+    ABS ADD CAST DEQUANTIZE ELU EQUAL GREATER GREATER_EQUAL HARD_SWISH LEAKY_RELU LESS LESS_EQUAL LOGICAL_AND
+    LOGICAL_NOT LOGICAL_OR LOGISTIC LOG_SOFTMAX MAXIMUM MINIMUM MUL NOT_EQUAL PRELU QUANTIZE RELU RELU6 RSQRT SELECT_V2
+    SOFTMAX SQUARED_DIFFERENCE SUB TANH
+    """.split()  # noqa: SIM905
+)
+"""Operators whose pixels depend only on the same pixels of their operands."""
+SUMS = WINDOWS | REDUCTIONS | SIZED
+"""Operators that add values in an order that depends on rows and columns. Sums of float32 would change."""
+DIMENSIONS: Mapping[str, tuple[int, ...]] = {
+    "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
+}  # fmt: skip
+"""Numbers of the operands with a row for each dimension."""
+PAIRS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor"), ("filterHeight", "filterWidth")
+MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "shrinkAxisMask")
+MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
+"""Operators that can include the exchange of rows and columns."""
+EXCHANGED = (0, 2, 1, 3)
+WORTH = 2
+"""Bytes that need not wait for each byte that is transposed as a whole, at least."""
+Constants = dict[int, NDArray[Any]]
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """Match a reduction along columns, and all operators that can be exchanged with it."""
+    if op.type not in REDUCTIONS or not has(op, 1) or graph.producer(op.outputs[0]) is not op:
+        return None
+    context = OperatorContext(graph, op)
+    if not _is_map(context.input()) or context.axes() != {1} or not _is_map(context.output):
+        return None
+    part = _part(graph, op)
+    return part if max(_waiting(graph, part, 1), default=0) and not any(_waiting(graph, part, 2)) else None
+
+
+def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
+    """Yield, for each operator that combines a map with one that was reduced along the axis, the map's bytes."""
+    for op in part:
+        maps = [graph.tensors[t] for t in _maps(graph, op)]
+        if op.type in ELEMENTWISE and len({t.shape[axis] for t in maps}) > 1:
+            yield max(t.nbytes for t in maps)
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    inside = {op.index for op in ops}
+    transposed = 0
+    for t in {t for op in ops for t in _maps(graph, op)}:
+        producer, tensor = graph.producer(t), graph.tensors[t]
+        if producer is None and t not in graph.inputs:
+            return f"{tensor.label} is kept from inference to inference"
+        near = [one for one in (producer, *graph.consumers(t)) if one is not None and one.index not in inside]
+        is_border = t in graph.inputs or t in graph.outputs
+        if 1 not in tensor.shape[1:3] and (is_border or any(one.type not in MOVES for one in near)):
+            transposed += tensor.nbytes
+    waiting = max(_waiting(graph, ops, 1), default=0)
+    if transposed * WORTH > waiting:
+        return f"{transposed:,} B would be transposed as a whole so that {waiting:,} B need not wait"
+    extended, made = _rewritten(graph, ops)
+    return reason_to_stay(
+        extended, (op for new in made.values() for op in new if op.type != "RESHAPE"), "a new operator"
+    )
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    extended, made = _rewritten(graph, ops)
+    return replace_ops(extended, made)
+
+
+def _part(graph: Graph, anchor: Op) -> Ops:
+    """Return the operators that are connected with `anchor` by maps and can be exchanged."""
+    found, waiting, seen = {anchor.index}, [anchor], {anchor.index}
+    for op in waiting:
+        for t in _maps(graph, op):
+            for near in (graph.producer(t), *graph.consumers(t)):
+                if near is None or near.index in seen:
+                    continue
+                seen.add(near.index)
+                if _exchanged(graph, near) is not None and refusal(OperatorContext(graph, near)) is None:
+                    found.add(near.index)
+                    waiting.append(near)
+    return anchor, *(op for op in graph.ops if op.index in found and op is not anchor)
+
+
+def _is_map(tensor: Tensor) -> bool:
+    """Return whether the tensor changes if its rows and columns are exchanged."""
+    shape = tensor.shape
+    return len(shape) == 4 and shape[0] == 1 and shape[1:3] != (1, 1) and not tensor.constant
+
+
+def _maps(graph: Graph, op: Op) -> list[TensorId]:
+    return [t for t in dict.fromkeys((*op.inputs, *op.outputs)) if t != ABSENT and _is_map(graph.tensors[t])]
+
+
+def _exchanged(graph: Graph, op: Op) -> tuple[Constants, dict[str, Any]] | None:
+    """Return the constants that change, by the number of their operand, and all options; None if it is impossible."""
+    operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
+    computed = [t for t in operands if t is not None and not t.constant] + [graph.tensors[t] for t in op.outputs]
+    axes = OperatorContext(graph, op).axes() if op.type in REDUCTIONS and has(op, 1) else frozenset()
+    if any(t.variable or t.shape[:1] != (1,) or (len(t.shape) != 4 and not axes >= {1, 2}) for t in computed):
+        return None
+    if op.type in SUMS and any(t.dtype not in INTEGERS for t in computed):
+        return None
+    constants = {k: t.data for k, t in enumerate(operands) if t is not None and t.data is not None}
+    needed, options = tuple[int, ...](), dict(op.options)
+    if op.type in WINDOWS:
+        needed = (1,) if "CONV" in op.type else ()
+        options |= {a: options[b] for pair in PAIRS if pair[0] in options for a, b in (pair, pair[::-1])}
+        if EXPLICIT_PADDING in options:
+            options[EXPLICIT_PADDING] = (*options[EXPLICIT_PADDING][2:], *options[EXPLICIT_PADDING][:2])
+    elif op.type in REDUCTIONS and 0 not in axes:
+        options[AXES] = tuple(sorted(EXCHANGED[a] for a in axes))
+    elif op.type in ELEMENTWISE or op.type == "CONCATENATION":
+        needed = tuple(k for k, data in constants.items() if data.ndim > 1)
+        options |= {name: EXCHANGED[options[name]] for name in ("axis",) if name in options}
+    elif op.type in SIZED:
+        return ({1: constants[1][::-1]}, options) if 1 in constants else None
+    elif op.type in DIMENSIONS and not any(options.get(name) for name in OTHER_MASKS):
+        options |= {name: _exchanged_bits(options[name]) for name in MASKS if name in options}
+        lists = [constants.get(k) for k in DIMENSIONS[op.type]]
+        if any(data is None or len(data) != len(EXCHANGED) for data in lists):
+            return None
+        return {k: constants[k][list(EXCHANGED)] for k in DIMENSIONS[op.type]}, options
+    else:
+        return None
+    if not all(k in constants for k in needed):
+        return None
+    return {k: _in_four(constants[k]).transpose(EXCHANGED) for k in needed}, options
+
+
+def _in_four(data: NDArray[Any]) -> NDArray[Any]:
+    """Return the array with four dimensions."""
+    return data.reshape((1,) * (len(EXCHANGED) - data.ndim) + data.shape)
+
+
+def _exchanged_bits(mask: int) -> int:
+    """Exchange the bits of rows and columns."""
+    return mask & ~6 | (mask & 2) << 1 | (mask & 4) >> 1
+
+
+def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
+    """Return the graph with new tensors, and for each operator's index those that replace it."""
+    inside = {op.index for op in ops}
+    made, new, maps = NewOps(ops[0], dict(graph.tensors), max(op.index for op in graph.ops)), {}, {}
+
+    def cross(source: TensorId, target: TensorId) -> None:
+        if 1 in made.tensors[source].shape[1:3]:
+            made.add("RESHAPE", [source], target)
+        else:
+            made.add("TRANSPOSE", [source, made.integers(EXCHANGED)], target)
+
+    for op in (op for op in graph.ops if op.index in inside):
+        made.op, made.ops = op, []
+        for t in _maps(graph, op):
+            if t not in maps:
+                tensor = graph.tensors[t]
+                maps[t] = made.put(tensor, tuple(tensor.shape[a] for a in EXCHANGED))
+                producer = graph.producer(t)
+                if producer is None or producer.index not in inside:
+                    cross(t, maps[t])
+        constants, options = _exchanged(graph, op) or ({}, {})
+        inputs = [
+            made.put(graph.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)
+            for k, t in enumerate(op.inputs)
+        ]
+        outputs = tuple(maps.get(t, t) for t in op.outputs)
+        made.ops.append(replace(op, inputs=tuple(inputs), outputs=outputs, options=options, sources=op.stands_for))
+        for t in op.outputs:
+            if t in maps and (t in graph.outputs or any(one.index not in inside for one in graph.consumers(t))):
+                cross(maps[t], t)
+        new[op.index] = tuple(made.ops)
+    return replace(graph, tensors=made.tensors), new
+
+
+RULE = Rule("columns", match, check, rewrite)
