@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.convert.conversion import Conversion, Converted
@@ -79,7 +79,8 @@ def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: C
 
 def original_too_large(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
     """Return the error for a model that is not rewritten. why: the reason why it is not."""
-    hint = ", or ".join([*(_boards(arena, needs) if limits.board else ()), SMALLER])
+    elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
+    hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), SMALLER])
     if limits.admit(arena):
         return too_little_flash(limits, needs, hint)
     what = f"needs {arena.total:,} B, limit is {limits.ram:,} B"
@@ -174,7 +175,7 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 def _elsewhere(limits: Limits, best: Converted, others: list[_Alternative]) -> Iterator[str]:
     """Yield boards on which this conversion fits. If there are none, yield boards on which an alternative fits."""
     for flags, there in [("", best), *((f"{other.flags} ", other.once) for other in others)]:
-        if limits.total is not None and there.arena.total > limits.total:
+        if not replace(limits, board=None).fit(there.arena, there.firmware):
             continue
         for board in _boards(there.arena, there.firmware):
             yield flags + board
@@ -198,7 +199,7 @@ def _for_flash(conversion: Conversion, limits: Limits, best: Converted, choose: 
             yield f"--target {GENERIC} (fits in {there.arena.total:,} B and {flash:,} B of flash)"
     if limits.board is not None:
         yield from _elsewhere(limits, best, [])
-    if limits.flash is not None:
+    if limits.flash is not None and replace(limits, flash=None).fit(best.arena, best.firmware):
         yield f"--flash-limit {best.firmware.on(limits.flash.core).total}"
 
 

@@ -107,6 +107,16 @@ def heavy() -> bytes:
     return net.model(net.fully_connected(net.fully_connected(net.input((1, 1000)), 100), 4))
 
 
+def test_a_flash_limit_on_a_large_board_names_no_other_board() -> None:
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(heavy(), board="nano33ble", flash_limit="60K")
+    assert "--board" not in no.value.hint
+    (least,) = re.findall(r"--flash-limit (\d+)", no.value.hint)
+    done = tflm_memopt.optimize(heavy(), board="nano33ble", flash_limit=int(least))
+    assert done.report.footprint
+    assert done.report.footprint.rewritten.total == int(least)
+
+
 def test_the_flash_of_a_board_is_a_limit(folder: Path, run: Run) -> None:
     (folder / "heavy.tflite").write_bytes(heavy())
     answer = run("optimize", "heavy.tflite", "-o", "out", "--board", "bluepill", "--emit", "platformio")
