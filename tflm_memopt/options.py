@@ -196,7 +196,7 @@ def complete(options: Mapping[str, Any], function: str = "optimize") -> dict[str
 
 
 def _read(name: str, option: Option, value: Any) -> Any:
-    types = get_args(TYPES[name]) if get_origin(TYPES[name]) in (Union, UnionType) else (TYPES[name],)
+    types = _members(TYPES[name])
     if not any(_is(value, one) for one in types) and not (option.read and isinstance(value, str)):
         hint = " or ".join(TYPE_NAMES[get_origin(one) or one] for one in types if one is not NoneType)
         raise UsageError(f"invalid value {value!r} for {name}", code="bad_option", hint=hint)
@@ -208,6 +208,11 @@ def _read(name: str, option: Option, value: Any) -> Any:
     return option.read(value) if option.read else value
 
 
+def _members(wanted: Any) -> tuple[Any, ...]:
+    """Return the types of a union, or the type itself."""
+    return get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
+
+
 def _is(value: Any, wanted: Any) -> bool:
     """Return whether a value has a type. Texts and tables do not count as lists, and numbers must be finite."""
     match get_origin(wanted) or wanted:
@@ -216,7 +221,7 @@ def _is(value: Any, wanted: Any) -> bool:
         case origin if origin is Collection:
             (item,) = get_args(wanted)
             is_list = isinstance(value, Collection) and not isinstance(value, (str, bytes, Mapping))
-            return is_list and all(_is(one, item) for one in value)
+            return is_list and all(any(_is(one, kind) for kind in _members(item)) for one in value)
         case origin if origin in (int, float):
             return units.is_number(value, Integral if origin is int else Real)
         case origin:

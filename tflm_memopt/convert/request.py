@@ -108,7 +108,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     on_board, target, core, abi = _on_board(said)
     overhead, plan, effort = said["max_macs"], said["plan"], said["effort"]
     if said["cores"] > 1 and overhead is not None and overhead > 1:
-        raise UsageError("--cores 2 cannot be combined with --max-macs above 1", hint="omit --max-macs, or --cores 2")
+        raise UsageError("--cores 2 cannot be combined with --max-macs above 1", hint="omit one of them")
     without = _without((*said["without"], *cores.without(said["cores"])), overhead)
     ops = said["op_per"] or said["ops"]
     under_tflm = ops == BUILTIN and core is None and said["target"] is None and on_board is None

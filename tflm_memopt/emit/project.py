@@ -266,7 +266,7 @@ def esp_idf(project: Project) -> Texts:
         raise UsageError(
             "no ESP32 can run this program: it is packed for other cores",
             code="cannot_emit",
-            hint="leave out --board and --target, or use for example --board esp32s3",
+            hint="leave out --board and --target, or use for example --board esp32s3 without --target",
         )
     cmake = f"""\
 cmake_minimum_required(VERSION 3.16)

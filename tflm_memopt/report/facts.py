@@ -119,7 +119,7 @@ def _balance(b: Balance) -> Fact:
     gone = f"; TFLM's kernels that may leave: {b.tflm:,} B" if b.tflm > 0 else ""
     gone += f", kernels {-b.tflm:,} B" if b.tflm < 0 else ""
     counted = f"file {b.model:+,} B, library {b.library:,} B on {b.core}, estimated{gone}"
-    return ("balance", f"-{b.ram_saved:,} B of RAM, {b.flash_added:+,} B of flash", counted)
+    return ("balance", f"{-b.ram_saved:+,} B of RAM, {b.flash_added:+,} B of flash", counted)
 
 
 def _window(window: WindowReport, overhead: float) -> Fact:

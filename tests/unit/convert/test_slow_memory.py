@@ -157,6 +157,7 @@ def test_tensors_of_two_regions_share_slow_bytes() -> None:
         ({1: 2}, "invalid value"),
         ("slow=1MB", "fast memory is unknown"),
         ("20kB,30kB", "for several devices"),
+        ((20_000, 30_000), "for several devices"),
     ],
 )
 def test_wrong_sizes(memory: Any, why: str) -> None:
