@@ -250,10 +250,13 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
     column c = column_of(k, p, pixels);
     n = bytes < 4 ? 1 : c.step / 2; /* all pixels of the tile, or one */
     for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) {
-      if (n == 1) {
-        put(&c, 0, rows->pixels[r] + offset, bytes);
+      const int8_t *const from = rows->pixels[r] + offset;
+      if (bytes == 3) {
+        put_quad(c.at, c.step, (uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 | (uint32_t)(uint8_t)from[2] << 16);
+      } else if (n == 1) {
+        put(&c, 0, from, bytes);
       } else {
-        widen_inside(rows->pixels[r] + offset, step, c.at, bytes, n);
+        widen_inside(from, step, c.at, bytes, n);
       }
     }
   }

@@ -190,6 +190,17 @@ void tmo_depthwise_multiply(const tmo_kernel *k, const int8_t *const *taps, int8
     return;
   }
 #endif
+#if TMO_RUNS_DSP
+  if (k->op->tile > 1 && tmo_has_nine_taps(k->op)) {
+    tmo_dsp_run run;
+    run.out = out;
+    run.pixels = 1;
+    memcpy(run.taps, taps, sizeof run.taps);
+    tmo_dsp_nine(&run, &run + 1, k->weights, k->out_channels, 0);
+    tmo_packed_clamp(k->op, out, k->out_channels);
+    return;
+  }
+#endif
   compute(k, taps, out, 1);
 }
 

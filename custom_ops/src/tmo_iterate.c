@@ -202,43 +202,6 @@ TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end
   }
 }
 
-#if TMO_RUNS_DSP
-/* Lists the taps of output column x from the pixels of its tile. */
-static void list_nine(const tmo_kernel *k, const tile_pixels *tile, uint32_t x, const int8_t **taps) {
-  const uint32_t wide = k->op->kernel_w;
-  const tmo_taps columns = tmo_columns(k, (uint16_t)x);
-  const int8_t *const *row = tile->pixels + (columns.start - tile->columns.start);
-  if (tile->rows * columns.count != 9) tmo_depthwise_clear(k, taps, 9);
-  taps += tile->first_row * wide + columns.first;
-  for (uint32_t r = tile->rows; r > 0; --r, row += tile->width, taps += wide) {
-    for (uint32_t c = 0; c < columns.count; ++c) taps[c] = row[c];
-  }
-}
-
-/* Computes the output pixels in columns [x, end) of a packed depthwise convolution with nine taps. */
-TMO_OWN_FRAME static void iterate_nine(const iteration *f, uint32_t x, uint32_t end) {
-  const tmo_kernel *k = &f->kernel;
-  const place row = row_of(f->run, &f->out, f->run->unit.row);
-  enum { ROOM = 36 }; /* for the pixels under four windows of 3x3 taps with stride 2, and nine more, which read_tile() leaves free */
-  const int8_t *pixels[ROOM];
-  tmo_dsp_run runs[TMO_DSP_RUNS];
-  tile_pixels tile;
-  tile.pixels = pixels;
-  tile.room = ROOM;
-  for (uint32_t n; x < end; x += n) {
-    const uint32_t left = end - x, most = left > TMO_DSP_RUNS && left < 2 * TMO_DSP_RUNS ? (left + 1) / 2 : TMO_DSP_RUNS;
-    n = read_tile(f, x, left < most ? end : x + most, &tile);
-    for (uint32_t p = 0; p < n; ++p) {
-      runs[p].out = (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, x + p));
-      runs[p].pixels = 1;
-      list_nine(k, &tile, x + p, runs[p].taps);
-    }
-    tmo_dsp_nine(runs, runs + n, k->weights, k->out_channels, 0);
-    for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, runs[p].out, k->out_channels);
-  }
-}
-#endif
-
 static void iterate_tile(iteration *f) {
 #if TMO_RUNS_PACKED
   const tmo_kernel *k = &f->kernel;
@@ -250,12 +213,6 @@ static void iterate_tile(iteration *f) {
   const tmo_op *op = f->kernel.op;
   const uint32_t end = tmo_unit_column_end(op, f->out.tensor, &f->run->unit);
   uint32_t x = tmo_unit_column(op, &f->run->unit);
-#if TMO_RUNS_DSP
-  if (tmo_has_nine_taps(op)) {
-    iterate_nine(f, x, end);
-    return;
-  }
-#endif
   if (op->access != 0 || op->n_inputs > 1) {
     for (; x < end; ++x) {
       iterate_window(f, x);

@@ -5,6 +5,7 @@ Canaries around the arena stay intact, and one run keeps to the stack that the t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from tflm_memopt.lower.parts import parts
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import Family
+from tflm_memopt.plan.iteration.work import work
+from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
@@ -49,6 +52,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             test_rows_of_one_pixel: DSP,
             test_sums_of_rows: DSP,
             test_depthwise_rows: DSP,
+            test_tiles_of_few_pixels: DSP,
             test_a_wrong_byte_is_seen: QUICK,
         }
         names = some.get(metafunc.function, OTHERS)
@@ -204,6 +208,33 @@ def test_depthwise_rows(core: Core) -> None:
     outcomes = run(core, cases)
     assert len(outcomes) == 11
     assert all(outcome.right and outcome.stack <= core.most_stack for outcome in outcomes)
+
+
+def test_tiles_of_few_pixels(core: Core) -> None:
+    """Compare tiles of several widths at borders and inside, with narrower last tiles, steps and odd channels."""
+    cases, kernels = [], set()
+    for tile in (2, 3, 4, 7):
+        for width in (13, 22):
+            net = Net(tile + width)
+            x = net.conv2d(net.input((1, 40, width, 1)), 8, kernel=(3, 3), stride=(2, 1))
+            y = net.depthwise_conv2d(net.conv2d(x, 12, kernel=(1, 1)), kernel=(3, 3))
+            x = net.conv2d(net.add(x, net.conv2d(y, 8, kernel=(3, 3))), 9, kernel=(3, 3), stride=(1, 2))
+            x = net.depthwise_conv2d(net.conv2d(x, 9, kernel=(3, 1)), kernel=(3, 3), dilation=(1, 2))
+            x = net.depthwise_conv2d(net.conv2d(x, 9, kernel=(1, 1)), kernel=(3, 3), stride=(1, 2), activation="RELU6")
+            x = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 68, kernel=(1, 1)), kernel=(1, 9)), 8, kernel=(3, 2))
+            tiles = replace(Settings(), tile=tile, group_channels=0)
+            model = net.model(x)
+            rewritten, planned = rewrite(model, ConversionOptions(target=core.target, tiles=tiles, seconds=0))
+            kernels |= {one.kernel for one in work(planned)}
+            by_reference = model_cases(rewrite(model)[0])
+            cases += [
+                replace(mine, expected=plain.expected)
+                for mine, plain in zip(model_cases(rewritten), by_reference, strict=True)
+            ]
+    assert {"DSP_CONV tiles", "DSP_DEPTHWISE nine tiles", "DSP_ADD tiles"} <= kernels
+    assert all(outcome.right and outcome.stack <= core.most_stack for outcome in run(core, cases))
+    if core.name in LISTED:
+        assert all(outcome.right for outcome in run(with_listed_parts(core), cases))
 
 
 def test_int16_abs(core: Core) -> None:

@@ -64,7 +64,7 @@ def gathers_everywhere(window: Window, in_channels: int) -> bool:
 
 def depthwise_part(window: Window, width: int, tile: int) -> Part:
     """Return the kernel of a depthwise convolution packed for the DSP extension (tmo_depthwise_packed_row() or
-    iterate_tile() of tmo_iterate.c). tile: columns of an iteration, 0 for whole rows.
+    tmo_iterate_tile()). tile: columns of an iteration, 0 for whole rows.
     """
     dense = (window.kernel_h, window.kernel_w, window.stride_w, window.dilation_w) == (3, 3, 1, 1)
     if tile == 0 and dense and width >= BLOCK_PIXELS - 1 and width != BLOCK_PIXELS + 1:

@@ -31,12 +31,18 @@ TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op 
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *units, uint32_t n);
 
+/* Computes a tile of few pixels of an operator packed for the DSP extension, run->unit. Returns false if it supports only tmo_iterate_any(). */
+TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
+
 /* Computes run->unit's row and the row before it, for which tmo_makes_two_rows(). Changes run->unit. */
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
 /* Computes run->unit with the fastest function that supports the operator. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op) {
+#if TMO_RUNS_DSP
+  if (tmo_has_part(TMO_PART_TILES) && op->tile > 1 && op->packing != TMO_PACKING_NONE && tmo_iterate_tile(run, op)) return TMO_OK;
+#endif
 #if TMO_RUNS_PACKED
   if (!tmo_has_part(TMO_PART_PIXELS)) return tmo_iterate_any(run, op);
   if (tmo_has_part(TMO_PART_TILES) && op->tile == 1 && (TMO_FAST_PIXELS || op->packing != TMO_PACKING_NONE)) return tmo_iterate_pixel(run, op);

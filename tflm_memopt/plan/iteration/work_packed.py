@@ -242,7 +242,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Model dsp_nine_row() and iterate_nine(): runs of pixels share constants, and a call computes RUNS_AT_ONCE runs.
+    """Model dsp_nine_row() and convolve_nine(): runs of pixels share constants, and a call computes RUNS_AT_ONCE runs.
     In a tile, each pixel is a run.
     """
     fours = -(-w.out_channels // 4)
