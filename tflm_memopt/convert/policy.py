@@ -118,9 +118,19 @@ def _plan(
         return conversion.saved(asked.saved), None
     choose = in_time.choose if limits.time else by_instructions.choose
     plan, faster = choose(conversion, limits, asked.table, planning), None
-    if limits.board and limits == Limits(board=limits.board, slow=limits.slow):
+    if _on_board_alone(limits) and (limits.total is None or _is_once(conversion, plan)):
         plan, faster = _on_board(asked, conversion, plan, original, planning)
     return _with_copies(asked, conversion, limits, plan, original), faster
+
+
+def _on_board_alone(limits: Limits) -> bool:
+    """Return whether RAM alone is limited, on a board."""
+    return limits.board is not None and replace(limits, total=None) == Limits(board=limits.board, slow=limits.slow)
+
+
+def _is_once(conversion: Conversion, plan: Converted) -> bool:
+    """Return whether a plan computes nothing twice and moves nothing to slow memory."""
+    return plan.planned.plan.macs <= conversion.plans.macs and not plan.planned.plan.slow
 
 
 def _chosen(

@@ -97,6 +97,13 @@ def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("more", [{"ram_limit": 30_000}, {"memory": "fast=30kB,slow=1MB"}], ids=str)
+def test_a_board_gets_the_same_plan_within_a_limit_that_holds_it(more: dict[str, Any]) -> None:
+    chosen, limited = (tflm_memopt.optimize(EXAMPLE, board="nano33ble", effort=0.1, **each) for each in ({}, more))
+    assert chosen.report.arena.total < 30_000
+    assert chosen.model == limited.model
+
+
 def test_if_all_plans_are_slower_one_near_the_least_arena_is_chosen() -> None:
     """The smallest product of arena and time decides among plans of at most 1.3 times the least arena."""
     net = Net(5)
