@@ -14,14 +14,14 @@ from cores.generated import Call, run
 from kernels_cases import draw_packed
 
 sys.path.append(str(ROOT / "scripts"))
-from bound import BOUND
 from descriptions.pixels import average_pool_pixel, conv_sums, conv_wide, depthwise_sums, max_pool_pixel, mean_pixel
 
 from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import elementwise
-from tflm_memopt.kernels.descriptions.activations import log_softmax
+from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
 from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, move, resize_bilinear
+from tflm_memopt.kernels.descriptions.windows import average_pool
 from tflm_memopt.kernels.instructions import REF, RVV, RVV_INSTRUCTIONS, Instruction
 from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import inward, jam, scheduled, unroll, vectorise
@@ -84,16 +84,15 @@ def test_what_is_for_scalars_alone_has_the_same_bytes() -> None:
     window = {"height": 5, "width": 6, "channels": 3, "kernel_h": 3, "kernel_w": 2, "stride_h": 2, "stride_w": 1}
     places = {"out_h": 3, "out_w": 6, "pad_top": 1, "pad_left": 1, "dilation_h": 1, "dilation_w": 1}
     shapes = {
-        "average_pool": {**window, **places, "low": -100, "high": 90},
-        "softmax": {"rows": 3, "channels": 21, "multiplier": 1375731712, "shift": 22, "diff_min": -247},
-        "log_softmax": {
+        average_pool: {**window, **places, "low": -100, "high": 90},
+        softmax: {"rows": 3, "channels": 21, "multiplier": 1375731712, "shift": 22, "diff_min": -247},
+        log_softmax: {
             "rows": 3, "channels": 21, "multiplier": 1375731712, "shift": 22, "diff_min": -247, "back": 1 << 30,
             "back_shift": -20,
         },
-        "lookup": {"n": 500},
+        lookup: {"n": 500},
     }  # fmt: skip
-    described = {bound.kernel.name: bound.kernel for bound in BOUND} | {"log_softmax": log_softmax}
-    made = [drawn(described[name], values) for name, values in shapes.items()]
+    made = [drawn(kernel, values) for kernel, values in shapes.items()]
     made += [drawn(kernel, small(kernel)) for kernel in LIBRARY]
     assert not any(run(made, REF))
 

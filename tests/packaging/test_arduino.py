@@ -106,6 +106,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return compiled(tmp_path_factory.mktemp("library"), sources)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing("gcc", "g++", tflm=True)), reason=missing("gcc", "g++", tflm=True) or "present")
+def test_the_c_library_has_no_globals(library: list[Path], tmp_path: Path) -> None:
+    """Runs in several threads therefore share nothing but their buffers."""
+    adapter = {path.stem for path in (arduino_library() / "src").rglob("*.cpp")}
+    said = run("size", "-A", *(made for made in library if made.stem not in adapter), cwd=tmp_path)
+    found = re.findall(r"^\.(?:data|bss|tdata|tbss)(?!\.rel\.ro)\S*\s+(\d+)", said, re.MULTILINE)
+    assert set(found) == {"0"}
+
+
 def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
     """Return what a sketch prints in one loop on this machine."""
     source, out = folder / sketch, folder / "out"

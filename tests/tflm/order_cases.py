@@ -1,4 +1,4 @@
-"""Small cases of every verified row of tflm/access_order.py, as nodes, lines for access_orders.cpp, and models."""
+"""Small cases of every verified row of tflm/access_order.py, as nodes and models."""
 
 from __future__ import annotations
 
@@ -107,14 +107,6 @@ class OrderCase:
             inputs = (x, Tensor(1, "b", self.shape, self.read))[:: -1 if self.k else 1]
         y = Tensor(2, "y", self.output, self.written)
         return Op(0, self.op, tuple(t.id for t in inputs), (2,), self.options), Node(inputs, (y,), self.options)
-
-    def line(self) -> str:
-        """Return a line for access_orders.cpp."""
-        n, h, w, c = self.shape
-        pads = (1, 1) if self.op == "PAD" else tuple(s.before for s in self.spans) if self.windows else (0, 0)
-        out = (1, 1, self.channels) if self.op == "FULLY_CONNECTED" else self.output[1:]
-        numbers = (self.k, n, h, w, c, *out, *self.kernel, *self.stride, *self.dilation, *pads)
-        return " ".join([self.op, self.read, self.written, *map(str, numbers)])
 
     def model(self) -> tuple[Net, int, int]:
         """Return the kernel as a model, and its input and output."""

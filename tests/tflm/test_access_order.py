@@ -1,23 +1,16 @@
-"""Check the table of access orders (tflm/access_order.py) against TFLM's reference kernels.
+"""Check the table of access orders (tflm/access_order.py) against TFLM's reference kernels in the official wheel.
 
-The kernels of spring and autumn 2023 are compiled with every load and store logged. In the official wheel, the current
-TFLM, one test places an output as near to an input as the table allows, and then one pixel nearer.
+An output is placed as near to an input as the table allows, and then one pixel nearer.
 """
 
 from __future__ import annotations
 
-import runpy
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-from conftest import ROOT
 from numpy.typing import NDArray
 from tflite_micro import runtime
-from tflm.order_cases import OrderCase, cases
+from tflm.order_cases import ITEM, OrderCase, cases
 
 from tflm_memopt.model import writer
 from tflm_memopt.model.names import OFFLINE_PLAN
@@ -26,18 +19,6 @@ from tflm_memopt.plan.iteration.liveness import constraints
 from tflm_memopt.rowgraph.graph import AccessOrder
 from tflm_memopt.tflm.access_order import REFERENCE, orders
 
-TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
-HERE = Path(__file__).parent
-MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: apt-get install g++")
-LOGGED = (
-    "-fsanitize=kernel-address", "--param=asan-instrumentation-with-call-threshold=0", "--param=asan-globals=0",
-    "--param=asan-stack=0",
-)  # fmt: skip
-PROFILER = """#pragma once
-namespace ruy { namespace profiler { struct ScopeLabel { template <class... T> explicit ScopeLabel(T...) {} }; } }
-"""
-"""The only part of ruy/profiler/instrumentation.h that TFLM's headers use. The wheels lack that file."""
-CASES = list(cases())
 RUNS = 5
 
 
@@ -52,45 +33,13 @@ def distance(order: AccessOrder) -> int:
     return constraints(list(kernel_ranges({0: order}, 1, 0, sizes)))[1, 0]
 
 
-@pytest.fixture(scope="module", params=TFLM["AGES"], ids=lambda tflm: tflm.name)
-def logged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[OrderCase, AccessOrder]:
-    """Log the real access orders of one TFLM version's kernels."""
-    build, tflm = tmp_path_factory.mktemp("orders"), request.param
-    (build / "ruy/profiler").mkdir(parents=True)
-    (build / "ruy/profiler/instrumentation.h").write_text(PROFILER)
-    log, program = build / "log.o", build / "orders"
-    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-c", HERE / "access_log.c", "-o", log], check=True)
-    flags = ["-std=c++17", "-O2", *LOGGED, *tflm.flags, "-isystem", str(build)]
-    sources = [HERE / "access_orders.cpp", log, *tflm.link]
-    subprocess.run(["g++", *flags, *sources, "-o", program], check=True, capture_output=True)
-    lines = "".join(case.line() + "\n" for case in CASES)
-    done = subprocess.run([program], input=lines, capture_output=True, text=True, check=True)
-    answers = [np.array(line.split(), np.int64) for line in done.stdout.splitlines()]
-    return {case: AccessOrder(*answers[2 * n : 2 * n + 2]) for n, case in enumerate(CASES)}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(bool(MISSING), reason=MISSING)
-def test_reference_kernels_go_in_the_order_that_the_table_says(logged: dict[OrderCase, AccessOrder]) -> None:
-    for case in CASES:
-        said, seen = order_of(case), logged[case]
-        assert seen.written.all(), f"{case}: something is never written"
-        assert ((seen.last_read > 0) == (said.last_read >= 0)).all(), case
-        safe = said.last_read[:, None] <= said.written
-        assert (seen.last_read[:, None] < seen.written)[safe].all(), f"{case}: the table allows what loses a byte"
-        assert distance(said) == distance(seen), f"{case}: the table forbids what is safe"
-
-
-SOME = [case for n, case in enumerate(CASES) if n % 4 == 0]
-
-
-@pytest.mark.slow
 def test_one_pixel_more_than_proved_is_wrong() -> None:
-    for case in SOME:
+    for case in cases():
         net, x, y = case.model()
         order = order_of(case)
         least = distance(order)
-        nearer = least - case.pixel
+        # the low bytes of a float32 value that becomes int8 change nothing
+        nearer = least - (case.pixel if case.op != "QUANTIZE" else ITEM[case.read] * case.shape[3])
         # a pooling window of stride 2 leaves space for a whole pixel, but not for a part of one
         if not loses(order, nearer):
             nearer = least - case.pixel // case.output[-1]
