@@ -167,6 +167,27 @@ def test_transpose(shape: Shape, order: list[int], streamed: bool, dtype: str) -
 
 
 @EXAMPLES
+@given(data=st.data(), rank=st.integers(5, 6), transposed=st.booleans(), dtype=st.sampled_from(["INT8", "FLOAT32"]))
+def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, transposed: bool, dtype: str) -> None:
+    """STRIDED_SLICE of more than four and TRANSPOSE of more than five, which only run as a part of our operator."""
+    shape = (1, *(data.draw(st.integers(1, 4)) for _ in range(rank - 1)))
+    net = Net()
+    x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)
+    values = np.arange(np.prod(shape)).reshape(shape).astype(dtype.lower())
+    if transposed:
+        order = (0, *data.draw(st.permutations(range(1, rank))))
+        y, expected = net.transpose(x, order), values.transpose(order)
+    else:
+        chosen = [slice(None), *(data.draw(slices(d)) for d in shape[1:])]
+        y, expected = strided_slice(net, x, chosen), values[tuple(chosen)]
+    model = net.model(y)
+    (found,) = oracle.run(oracle.original(model), [values], 1)
+    np.testing.assert_array_equal(found, expected)
+    result = tflm_memopt.optimize(model, effort="low")
+    assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
+
+
+@EXAMPLES
 @given(heights=st.tuples(st.integers(1, 40), st.integers(1, 7)), channels=st.integers(1, 7),
        first=st.booleans(), dtype=types)  # fmt: skip
 def test_joined_heads_end_as_channels(heights: Pair, channels: int, first: bool, dtype: str) -> None:

@@ -80,6 +80,15 @@ def test_comparisons(size: tuple[int, ...], kind: str, dtype: str, seed: int, ot
 
 
 @EXAMPLES
+@given(size=sizes, kind=st.sampled_from(COMPARISONS), dtype=st.sampled_from(["FLOAT32", "INT32", "INT8"]), seed=seeds)
+def test_comparisons_of_many_dimensions(size: tuple[int, ...], kind: str, dtype: str, seed: int) -> None:
+    net, shape, affine = Net(seed), (1, 2, *size), (0.05, 1) if dtype == "INT8" else None
+    x, y = (net.input(part, affine, dtype=dtype) for part in (shape, (1, 1, 1, 1, size[2])))
+    mask = two(net, kind, x, y, dtype="BOOL")
+    assert_rewritten(net.model(net.reshape(cast(net, mask, "FLOAT32"), (1, *size, 2))), seed)
+
+
+@EXAMPLES
 @given(size=sizes, seed=seeds, kind=st.sampled_from(["LOGICAL_AND", "LOGICAL_OR"]))
 def test_logic(size: tuple[int, ...], seed: int, kind: str) -> None:
     net = Net(seed)

@@ -31,6 +31,13 @@ class Row:
 
 SMALLER = "split it into two layers of smaller kernels, strides or tensors"
 NO_KERNEL_HINT = "build it from operators that run row by row, which docs/operators.md lists"
+INSTEAD: Mapping[str, str] = {
+    "ADD_N": "add two tensors at a time: a + b + c instead of tf.add_n([a, b, c])",
+    "EXP": "use tf.nn.softmax or tf.sigmoid, which contain it",
+    "FLOOR_DIV": "multiply by the reciprocal and round down",
+    "LOG": "use tf.nn.log_softmax, which contains it",
+}
+"""What to use instead of operators that have no row kernel for the given types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,7 +463,15 @@ def row_op(context: OperatorContext) -> RowOp | Unsupported:
 
 
 def _no_kernel(context: OperatorContext) -> Unsupported:
-    return Unsupported("no_kernel", f"There is no row kernel for {_label(context)} yet", "", NO_KERNEL_HINT)
+    """Say for which other types the operator has a row kernel, or that it has none."""
+    name = context.op.type
+    types = [dtype for dtype, rows in (("int8", OPSET), ("float32", FLOATS), ("int32", INTEGERS)) if name in rows]
+    hint = INSTEAD.get(name, NO_KERNEL_HINT)
+    if not types:
+        return Unsupported("no_kernel", f"There is no row kernel for {_label(context)} yet", "", hint)
+    given = dict.fromkeys(t.dtype.lower() for t in (context.tensor(k) for k in range(len(context.op.inputs))) if t)
+    hint = f"compute it in {' or '.join(types)}, or {hint}"
+    return Unsupported("no_kernel", f"{name} runs row by row for {' and '.join(types)} only", ", ".join(given), hint)
 
 
 def _refused(constraint: Constraint, detail: str) -> Unsupported:

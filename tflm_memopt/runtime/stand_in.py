@@ -12,17 +12,21 @@ from tflm_memopt.model import interface, writer
 from tflm_memopt.model.graph import ABSENT, Graph, Op
 from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.context import OperatorContext
+from tflm_memopt.ops.movement import STEP
+from tflm_memopt.ops.opset import refusal
 from tflm_memopt.ops.select import OPERANDS
 from tflm_memopt.rewrite.rules.composed import is_plain_select
+from tflm_memopt.tflm.refused import RANKS
 
 Shape = tuple[int, ...]
 
 
 def runnable(data: bytes) -> bytes:
-    """Return the model with other operators in place of TILE, SELECT between tensors of one shape, and int32 SELECT_V2.
+    """Return the model with other operators in place of some that TFLM lacks. The outputs are the same bytes.
 
-    TILE becomes RESHAPE, BROADCAST_TO and RESHAPE; SELECT becomes SELECT_V2 or, if it is int32, arithmetic. The outputs
-    are the same bytes. Other models are returned unchanged, and so are operators with invalid operands.
+    TILE becomes RESHAPE, BROADCAST_TO and RESHAPE; SELECT becomes SELECT_V2 or, if it is int32, arithmetic;
+    STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands stay.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
@@ -102,11 +106,30 @@ def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
     return operators
 
 
+def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
+    """Return RESHAPE to one dimension and GATHER in place of an operator with more dimensions than TFLM takes."""
+    context = OperatorContext(graph, op)
+    if refusal(context) is not None or len(context.input().shape) <= RANKS[op.type][1]:
+        return [operator]
+    x, count = context.input(), context.input().elements
+    places = STEP[op.type](context, [np.arange(count, dtype=np.int32).reshape(x.shape)])
+
+    def constant(values: Any) -> int:
+        data = np.array(values, np.int32)
+        return writer.add_tensor(tree, "", data.shape, "INT32", buffer=writer.add_buffer(tree, data))
+
+    flat = writer.add_tensor(tree, "", (count,), x.dtype)
+    return [
+        writer.operator(writer.add_opcode(tree, "RESHAPE"), (x.id, constant([count])), (flat,)),
+        writer.operator(writer.add_opcode(tree, "GATHER"), (flat, constant(places)), op.outputs),
+    ]
+
+
 def _unchanged(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
     return [operator]
 
 
 REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any]]] = {
-    "TILE": _tile, "SELECT": _select, "SELECT_V2": _select,
+    "TILE": _tile, "SELECT": _select, "SELECT_V2": _select, "STRIDED_SLICE": _moved, "TRANSPOSE": _moved,
 }  # fmt: skip
 """Functions that return the operators in place of an operator that TFLM may lack, by its name."""

@@ -15,7 +15,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 def check(graph: Graph, ops: Ops) -> str | None:
     (op,) = ops
     for t in (graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]):
-        if t.dtype not in ("INT8", "INT16", "INT32", "UINT8", "FLOAT32"):
+        if t.dtype not in ("INT8", "INT16", "INT32", "UINT8", "FLOAT32", "BOOL"):
             return f"tensor {t.id} '{t.label}' is {t.dtype}"
         if t.dynamic or t.constant or t.variable:
             return (
