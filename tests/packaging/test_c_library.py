@@ -18,15 +18,6 @@ ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "custom_ops"
 
 
-def test_what_users_include_includes_nothing_private() -> None:
-    public = {path.name: path.read_text(encoding="utf-8") for path in (LIBRARY / "include/tmo").iterdir()}
-    adapter = "".join(path.read_text(encoding="utf-8") for path in (LIBRARY / "tflm").glob("*.*"))
-    outermost = {"spin.h", "own.h"}
-    included = re.findall(r'#include "tmo/(.*)"', adapter + "".join(public.values()))
-    users = {"tmo.h", "program.h", "kinds.def", "camera.h", "cores.h", "turns.h", "library.h", "linkage.h"}
-    assert set(included) == set(public) - outermost == users
-
-
 CONSUMER = """\
 cmake_minimum_required(VERSION 3.20)
 project(consumer C CXX)
