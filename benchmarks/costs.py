@@ -46,7 +46,7 @@ from property.oracle import convert
 
 import tflm_memopt
 from tflm_memopt.analysis import costs
-from tflm_memopt.analysis.costs import AMOUNTS, Work, by_amount, by_kernel, estimate
+from tflm_memopt.analysis.costs import AMOUNTS, Work, by_kernel, estimate
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.ops.packing import TARGETS
@@ -215,20 +215,20 @@ def in_loops(counted: Sequence[Counted]) -> list[Counted]:
     return done
 
 
-def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:
-    """Return the costs of each kernel that are not negative and lead to the smallest errors of the estimates."""
+def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
+    """Return the costs of each kernel that are above 0 and lead to the smallest errors of the estimates."""
     from scipy.optimize import nnls  # noqa: PLC0415 (slow to import, and everything else here does without)
 
     rows: dict[str, list[tuple[tuple[float, ...], int]]] = defaultdict(list)
     for c in counted:
         for done, instructions in zip(c.sample.work, c.operators, strict=True):
-            rows[done.kernel].append((done.amounts, instructions))
+            rows[done.kernel].append((tuple(getattr(done, name) for name in AMOUNTS), instructions))
     found = {}
     for kernel, seen in sorted(rows.items()):
         amounts, counts = np.array([a for a, _ in seen], float), np.array([n for _, n in seen], float)
         largest, care = np.maximum(amounts.max(axis=0), 1), np.maximum(counts, 1) ** -CARE
         each = nnls(amounts / largest * care[:, None], counts * care)[0] / largest
-        found[kernel] = [float(f"{value:.{DIGITS}g}") for value in each]
+        found[kernel] = {name: float(f"{cost:.{DIGITS}g}") for name, cost in zip(AMOUNTS, each, strict=True) if cost}
     return found
 
 
@@ -244,19 +244,14 @@ def written(whole: Mapping[str, Any]) -> str:
     """Return costs.json with a line for each kind of kernel."""
     cores = {}
     for core, found in whole.items():
-        costs_of = {kernel: _not_zero(each) for kernel, each in found["kernels"].items()}
-        cores[core] = {**found, "kernels": tables.by_kind(costs_of)}
+        cores[core] = {**found, "kernels": tables.by_kind(found["kernels"])}
     return tables.json_lines({"library": tflm_memopt.__version__, "cores": cores}, 4) + "\n"
-
-
-def _not_zero(each: Sequence[float]) -> dict[str, float]:
-    return {amount: cost for amount, cost in zip(AMOUNTS, each, strict=True) if cost}
 
 
 def stored(path: Path) -> dict[str, Any]:
     """Return the tables by core of a file that written() made. A missing file has none."""
     cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"] if path.exists() else {}
-    return {core: {**found, "kernels": by_amount(by_kernel(found["kernels"]))} for core, found in cores.items()}
+    return {core: {**found, "kernels": by_kernel(found["kernels"])} for core, found in cores.items()}
 
 
 def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
@@ -305,7 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _with_undrawn(found: Mapping[str, list[float]], old: Mapping[str, list[float]]) -> dict[str, list[float]]:
+def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
     """Return the costs together with those of kernels that no drawn plan contains."""
     drawn = {kernel.split()[0] for kernel in found}
     return dict(sorted(({**found} | {k: each for k, each in old.items() if k.split()[0] not in drawn}).items()))

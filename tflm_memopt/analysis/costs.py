@@ -8,8 +8,8 @@ kernel, fitted to counted instructions (benchmarks/costs.py).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 from typing import Literal, TypeVar, get_args
@@ -74,18 +74,13 @@ class Work:
     spared: float = 0
     """Bytes of weights that are therefore not read in flash. Not an amount."""
 
-    @property
-    def amounts(self) -> tuple[float, ...]:
-        """The amounts in the order of AMOUNTS."""
-        return tuple(getattr(self, name) for name in AMOUNTS)
-
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]
 Cost = Literal["macs", "instructions", "time"]
 """Names of the costs by which plans are compared, besides bytes of the arena."""
 COSTS: tuple[Cost, ...] = get_args(Cost)
-Costs = Mapping[str, Sequence[float]]
-"""Instructions per unit of each amount, by kernel."""
+Costs = Mapping[str, Mapping[str, float]]
+"""Instructions per unit of each amount that costs any, by kernel."""
 
 MESSAGES: Mapping[str, tuple[float, float]] = {
     "cortex-m0": (1000, 19.9),
@@ -137,7 +132,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
     if len(alike) > 1:  # for a kernel measured in other ways, take the one with the most words in common
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
-    return max(sum(n * cost for n, cost in zip(work.amounts, kernels[each], strict=True)) for each in alike or kernels)
+    return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 
 
 def counted(kernels: Costs, work: Iterable[Work]) -> bool:
@@ -149,14 +144,11 @@ def counted(kernels: Costs, work: Iterable[Work]) -> bool:
 def tables() -> Mapping[str, Table]:
     """Return the tables by core."""
     text = resources.files("tflm_memopt.analysis").joinpath("costs.json").read_text(encoding="utf-8")
-    found = {
-        core: Table(core=core, **values | {"kernels": by_amount(by_kernel(values["kernels"]))})
-        for core, values in json.loads(text)["cores"].items()
-    }
-    return {
-        core: replace(table, kernels={**table.kernels, **_messages(core), **_own(table.kernels)})
-        for core, table in found.items()
-    }
+    found = {}
+    for core, values in json.loads(text)["cores"].items():
+        kernels = by_kernel(values["kernels"])
+        found[core] = Table(core=core, **values | {"kernels": {**kernels, **_messages(core), **_own(kernels)}})
+    return found
 
 
 T = TypeVar("T")
@@ -165,11 +157,6 @@ T = TypeVar("T")
 def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
     """Return values by kernel, such as "CONV tiles", from values by kind and way, such as "CONV" and "tiles"."""
     return {f"{kind} {way}".strip(): each for kind, ways in nested.items() for way, each in ways.items()}
-
-
-def by_amount(kernels: Mapping[str, Mapping[str, float]]) -> dict[str, list[float]]:
-    """Return the costs of each kernel in the order of AMOUNTS. Amounts without costs are not stored."""
-    return {kernel: [each.get(name, 0.0) for name in AMOUNTS] for kernel, each in kernels.items()}
 
 
 def _own(measured: Costs) -> Costs:
@@ -181,8 +168,7 @@ def _own(measured: Costs) -> Costs:
 def _messages(core: str) -> Costs:
     """Return the costs of rows that are sent to or received from other devices."""
     row, byte = MESSAGES.get(core, MESSAGES[""])
-    amounts = [{"iterations": row, "read": byte}.get(name, 0.0) for name in AMOUNTS]
-    return {"SEND rows": amounts, "RECEIVE rows": amounts}
+    return {kernel: {"iterations": row, "read": byte} for kernel in ("SEND rows", "RECEIVE rows")}
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
