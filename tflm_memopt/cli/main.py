@@ -13,11 +13,9 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
-
-import argcomplete
 
 import tflm_memopt
 from tflm_memopt import units
@@ -25,7 +23,6 @@ from tflm_memopt.analysis.costs import COSTS
 from tflm_memopt.cli import arguments, console, interrupts
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.errors import UsageError, near
-from tflm_memopt.model.c_array import SUFFIXES
 from tflm_memopt.options import FUNCTIONS, OPTIONS
 
 PROGRAM = console.PROGRAM
@@ -67,11 +64,14 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. --help and --version raise SystemExit."""
     console.escape_unprintable()
-    gc.set_threshold(50_000, 20, 20)  # conversions make few reference cycles, so collect rarely
+    gc.set_threshold(200_000, 20, 20)  # imports and conversions make few reference cycles, so collect rarely
     with interrupts.listed() as seen:
         try:
             root = parser()
-            argcomplete.autocomplete(root)
+            if "_ARGCOMPLETE" in os.environ:  # the shell completes a line
+                from tflm_memopt.cli import completion  # noqa: PLC0415 # commands do not need it
+
+                completion.complete(root)
             args = root.parse_args(words)
             return _run(args)
         except BrokenPipeError:  # a command such as `head` has closed the pipe
@@ -156,7 +156,7 @@ def _output(optimize: argparse.ArgumentParser) -> None:
     optimize.add_argument(
         "--labels", type=Path, metavar="FILE.txt",
         help="for a project: names of the first output's values, one per line (default: those in the model's metadata)",
-    ).completer = argcomplete.FilesCompleter(("txt",))  # type: ignore[attr-defined]  # fmt: skip
+    )  # fmt: skip
     _arrays(
         optimize, "--inputs", "FILE.npy",
         "for a project or C module: an example to store instead of a random input, as one array per input",
@@ -164,10 +164,8 @@ def _output(optimize: argparse.ArgumentParser) -> None:
     optimize.add_argument(
         "--manifest", type=Path, metavar="FILE.json",
         help="manifest of a wake word for ESPHome's micro_wake_word; a copy with the new arena and file is written",
-    ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]  # fmt: skip
-    optimize.add_argument(
-        "--plan", type=Path, metavar="FILE.json", help="use a saved plan of this model"
-    ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]
+    )  # fmt: skip
+    optimize.add_argument("--plan", type=Path, metavar="FILE.json", help="use a saved plan of this model")
 
     _keras(optimize)
     optimize.add_argument(
@@ -209,7 +207,7 @@ def _fit(group: Any) -> None:
     fit.add_argument(
         "--board", dest="boards", action="append", default=[], metavar="BOARD",
         help="check only this board; exit with 1 if it is too small",
-    ).completer = _boards  # type: ignore[attr-defined]  # fmt: skip
+    )  # fmt: skip
     of_fit = [name for name in FUNCTIONS["explore"] if name not in ("board", "core")]
     ram = "minimise compute in an arena of at most SIZE, as in optimize; exit with 1 if impossible"
     _options(fit, *of_fit, "ram_limit", ram_limit=ram)
@@ -255,7 +253,7 @@ def _verify(group: Any) -> None:
     verify.add_argument(
         "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",
         help="your own inputs, one array per input of the model; runs may be stacked along the first axis",
-    ).completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]  # fmt: skip
+    )  # fmt: skip
     verify.add_argument(
         "--c", type=Path, metavar="DIR",
         help="folder of optimize --emit c, whose module is also compiled for this machine and compared",
@@ -334,16 +332,14 @@ def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
 
 
 def _describe(command: argparse.ArgumentParser) -> None:
-    argument = command.add_argument(
+    command.add_argument(
         "--describe", type=Path, action="append", default=[], metavar="FILE.py",
         help="Python file that describes custom operators; it is executed. May be given more than once",
     )  # fmt: skip
-    argument.completer = argcomplete.FilesCompleter(("py",))  # type: ignore[attr-defined]
 
 
 def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
-    argument = command.add_argument(name, type=Path, metavar=name.upper(), help=what)
-    argument.completer = argcomplete.FilesCompleter(("tflite", *(suffix[1:] for suffix in SUFFIXES)))  # type: ignore[attr-defined]
+    command.add_argument(name, type=Path, metavar=name.upper(), help=what)
 
 
 def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> None:
@@ -359,9 +355,7 @@ def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> Non
             takes = {"metavar": option.metavar, "type": read, "default": option.default}
         if option.choices:
             takes |= {"choices": option.choices, "type": type(option.choices[0])}
-        argument = command.add_argument(*flags, dest=name, help=about.get(name, option.about), **takes)
-        if name == "board":
-            argument.completer = _boards  # type: ignore[attr-defined]
+        command.add_argument(*flags, dest=name, help=about.get(name, option.about), **takes)
 
 
 def _keras(command: argparse.ArgumentParser) -> None:
@@ -373,15 +367,7 @@ def _keras(command: argparse.ArgumentParser) -> None:
 
 
 def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:
-    argument = command.add_argument(flag, type=Path, nargs="+", default=[], metavar=metavar, help=what)
-    argument.completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]
-
-
-def _boards(**_: Any) -> Mapping[str, str]:
-    """Return the boards for tab completion."""
-    from tflm_memopt.targets.boards import boards  # noqa: PLC0415 # --help does not need them
-
-    return {board.id: board.name for board in boards().values()}
+    command.add_argument(flag, type=Path, nargs="+", default=[], metavar=metavar, help=what)
 
 
 def _link(command: argparse.ArgumentParser) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.language import Array, Index, Operand, Reg, Type
@@ -27,7 +29,9 @@ STEPS = 512
 RANGE = np.float32(65535)
 
 
-def interpolation_table(scale: float, zero_point: int, function: Callable[[float], float]) -> tuple[int, ...]:
+def interpolation_table(
+    scale: float, zero_point: int, function: Callable[[NDArray[np.float32]], NDArray[Any]]
+) -> tuple[int, ...]:
     """Return LUTPopulate's table in float32: `function` at STEPS + 1 points of an int16 input of this scale, for an
     output of scale 2 / 65535. An entry is lowered by half of the interpolation error in the middle of its interval.
     """
@@ -37,26 +41,24 @@ def interpolation_table(scale: float, zero_point: int, function: Callable[[float
     per_unit = one(65536) / (out * one(32767) - out * one(-32768))
     step = (high - low) / one(STEPS)
 
-    def at(x: np.float32) -> np.float32:
-        value: np.float32 = one(function(float(x))) * per_unit
-        return value
+    def nearest(x: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.copysign(np.floor(np.abs(x.astype(np.float64)) + 0.5), x).astype(one)
 
-    def nearest(x: np.float32) -> np.float32:
-        rounded: np.float32 = one(math.copysign(math.floor(abs(float(x)) + 0.5), float(x)))
-        return rounded
-
-    entries = []
-    for i in range(STEPS):
-        start = low + one(i) * step
-        value, middle, following = at(start), at(start + step / one(2)), at(low + one(i + 1) * step)
-        error = nearest((following + nearest(value)) / one(2)) - nearest(middle)
-        entries.append(nearest(value) - nearest(error / one(2)))
-    return tuple(int(min(max(entry, one(-32768)), one(32767))) for entry in (*entries, nearest(at(high))))
+    points = low + np.arange(STEPS, dtype=one) * step
+    value, middle, ends = (
+        function(x).astype(one) * per_unit
+        for x in (points, points + step / one(2), np.append(points[1:], (low + one(STEPS) * step, high)).astype(one))
+    )
+    error = nearest((ends[:-1] + nearest(value)) / one(2)) - nearest(middle)
+    entries = np.append(nearest(value) - nearest(error / one(2)), nearest(ends[-1:]))
+    return tuple(np.clip(entries, -32768, 32767).astype(int).tolist())
 
 
-EXPONENTIAL = interpolation_table(float(np.float32(10) / RANGE), 32767, math.exp)
+EXPONENTIAL = interpolation_table(
+    float(np.float32(10) / RANGE), 32767, lambda x: np.array([*map(math.exp, x.tolist())])
+)
 """Table of e^x for x in [-10, 0]."""
-RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x: float(1 / (1 + np.float32(x))))
+RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x: 1 / (1 + x))
 """Table of 1 / (1 + x) for x in [0, 1]."""
 
 
