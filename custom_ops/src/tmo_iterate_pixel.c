@@ -382,7 +382,7 @@ TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kern
 }
 
 /* Lists the pixels of n columns of a row for which is_plain() holds, from x on. */
-static void list_columns(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
+static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
   const int8_t *const base = tmo_base_of(run, t);
   const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.stripe, run->unit.row);
   for (const uint32_t end = x + n; x < end; ++x) *pixels++ = (int8_t *)(uintptr_t)(base + tmo_pixel_offset(&line, x));
@@ -394,8 +394,8 @@ TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k,
   const uint32_t channels = k->out_channels;
   int8_t *a[TMO_PACKED_PIXELS], *b[TMO_PACKED_PIXELS];
   bool adjacent = true;
-  list_columns(run, &tensors[k->op->input[0]], x, n, a);
-  list_columns(run, &tensors[k->op->input[1]], x, n, b);
+  list_pixels_of_row(run, &tensors[k->op->input[0]], x, n, a);
+  list_pixels_of_row(run, &tensors[k->op->input[1]], x, n, b);
   for (uint32_t p = 1; p < n; ++p) adjacent &= outs[p] - outs[p - 1] == (int32_t)channels && a[p] - a[p - 1] == (int32_t)channels && b[p] - b[p - 1] == (int32_t)channels;
   const uint32_t times = adjacent ? 1 : n, bytes = adjacent ? n * channels : channels;
   for (uint32_t p = 0; p < times; ++p) tmo_packed_add(a[p], b[p], outs[p], bytes, k->bias, k->op);
@@ -413,7 +413,7 @@ TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) 
   tmo_kernel k = kernel_of(run, op, in, out);
   for (; x < end; x += n) {
     n = end - x < TMO_PACKED_PIXELS ? end - x : TMO_PACKED_PIXELS;
-    list_columns(run, out, x, n, outs);
+    list_pixels_of_row(run, out, x, n, outs);
     if (adds) {
       add_few(run, &k, x, n, outs);
     } else if (!(convolves ? convolve_few(run, &k, in, x, n, outs) : convolve_nine(run, &k, in, x, n, outs))) {

@@ -222,3 +222,5 @@ class Part(enum.IntEnum):
     """Consecutive iterations of one pixel each that are computed at once."""
     TWO_ROWS = 28
     """Two consecutive rows that are computed at once."""
+    FEW_PIXELS = 29
+    """Faster execution of tiles of several pixels on the DSP extension. A library without it uses the general code."""

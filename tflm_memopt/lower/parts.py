@@ -53,6 +53,8 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
     source, made = tensors[op.inputs[0]], tensors[op.output]
     if _is_pixel(op, made):
         yield Part.PIXELS
+    if op.tile > 1 and op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE, Packing.DSP_ADD):
+        yield Part.FEW_PIXELS
     if op.packing is Packing.MVE_DEPTHWISE and not _has_nine(op):
         yield Part.TAPS
     if (at_once := _at_once(op)) > 1:

@@ -220,6 +220,7 @@ enum {
   TMO_PART_DSP_PAIRS_5 = 26,
   TMO_PART_AT_ONCE = 27, /* Consecutive iterations of one pixel each that are computed at once. */
   TMO_PART_TWO_ROWS = 28, /* Two consecutive rows that are computed at once. */
+  TMO_PART_FEW_PIXELS = 29, /* Faster execution of tiles of several pixels on the DSP extension. A library without it uses the general code. */
 };
 
 typedef enum {

@@ -41,7 +41,7 @@ TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 /* Computes run->unit with the fastest function that supports the operator. */
 static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op) {
 #if TMO_RUNS_DSP
-  if (tmo_has_part(TMO_PART_TILES) && op->tile > 1 && op->packing != TMO_PACKING_NONE && tmo_iterate_tile(run, op)) return TMO_OK;
+  if (tmo_has_part(TMO_PART_FEW_PIXELS) && op->tile > 1 && op->packing != TMO_PACKING_NONE && tmo_iterate_tile(run, op)) return TMO_OK;
 #endif
 #if TMO_RUNS_PACKED
   if (!tmo_has_part(TMO_PART_PIXELS)) return tmo_iterate_any(run, op);
