@@ -215,14 +215,14 @@ def test_transposed_means_that_stay() -> None:
 
 def test_views_that_stay() -> None:
     net = Net()
-    flags = net.reshape(net.input((1, 4), None, dtype="BOOL"), (4,))
-    net.graph.tensors[flags].type = schema.TensorType.BOOL
+    wide = net.reshape(net.input((1, 4), None, dtype="INT64"), (4,))
+    net.graph.tensors[wide].type = schema.TensorType.INT64
     larger = net.op("RESHAPE", [net.input((1, 4))], [net.tensor((1, 5))], schema.ReshapeOptionsT())
     by_input = net.op("RESHAPE", [net.input((1, 4)), net.input((1,), None, dtype="INT32")], [net.tensor((4,))])
-    result = canonical(net, flags, larger, by_input)
+    result = canonical(net, wide, larger, by_input)
     assert types(result) == ["RESHAPE"] * 3
     assert [r.reason for r in result.refusals] == [
-        "tensor 0 'input0' is BOOL",
+        "tensor 0 'input0' is INT64",
         "[1, 4] and [1, 5] have different sizes",
         "the shape is computed at run time",
     ]
