@@ -161,8 +161,8 @@ def packed(report: Report) -> str:
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""
-    plain, fast = millions(there.generic), millions(there.packed)
-    return f"{there.core} {plain}, with --target or --board at most {fast}{today}"
+    better = f" at most {millions(there.packed)}" if there.packed < there.generic else " another plan"
+    return f"{there.core} {millions(there.generic)}, with --target or --board{better}{today}"
 
 
 def millions(count: int) -> str:
