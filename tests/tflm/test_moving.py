@@ -295,3 +295,23 @@ def test_constant_indices_select_parts(axis: int, indices: list[int]) -> None:
     shape[axis : axis % 4 + 1] = np.shape(indices)
     y = net.op("GATHER", [x, constant(net, indices)], [like(net, x, shape)], schema.GatherOptionsT(axis=axis))
     assert_all(net, y)
+
+
+@EXAMPLES
+@given(size=st.tuples(st.integers(1, 9), st.integers(1, 9)), c=st.integers(1, 3), block=st.integers(1, 3), dtype=types)
+def test_pixel_shuffle_of_pytorch(size: Pair, c: int, block: int, dtype: str) -> None:
+    assert_all(*shuffled_pixels(Net(activations=dtype), (1, *size, c), block))
+
+
+def test_shuffled_pixels_go_directly_to_their_places() -> None:
+    result = tflm_memopt.optimize(Net.model(*shuffled_pixels(Net(), (1, 24, 24, 3), 2)), effort="low")
+    both = 24 * 24 * 3 + 24 * 24 * 12  # input and output
+    assert result.report.arena.total < 1.3 * both
+
+
+def shuffled_pixels(net: Net, shape: Shape, block: int) -> tuple[Net, int]:
+    """Build a network that ends in PyTorch's PixelShuffle, in NCHW."""
+    _, h, w, c = shape
+    x = net.conv2d(net.conv2d(net.input(shape), 4, kernel=(3, 3), padding="SAME"), c * block**2)
+    x = net.reshape(net.transpose(x, (0, 3, 1, 2)), (c, block, block, h, w))
+    return net, net.reshape(net.transpose(x, (0, 3, 1, 4, 2)), (1, c, h * block, w * block))

@@ -35,7 +35,7 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
     except (ValueError, IndexError) as cause:
         raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
     writes = any_rows(byte_shape(context.output), sum(rows.h for rows in reads))
-    form = _by_input_rows(index, operands, writes) if _ends(context.graph, context.output.id) else None
+    form = _by_input_rows(index, operands, writes) if ends(context.graph, context.output.id) else None
     writes, access, moves = form or _by_output_rows(index, operands, writes, fill)
     times = len(access) // len(operands)
     stored = tuple(context.storage(k) for k in context.read) * times
@@ -124,12 +124,12 @@ def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, who
     return Rows(1, writes.h * writes.w, writes.c), (Access(0, 0, 1, reads[0].h),), moves
 
 
-def _ends(graph: Graph, tensor: TensorId) -> bool:
+def ends(graph: Graph, tensor: TensorId) -> bool:
     """Return whether a tensor leaves the model as a whole, possibly through views and element-wise operators."""
     if tensor in graph.outputs:
         return True
     readers = graph.consumers(tensor)
-    return bool(readers) and all(op.type in _WHOLE and _ends(graph, op.outputs[0]) for op in readers)
+    return bool(readers) and all(op.type in _WHOLE and ends(graph, op.outputs[0]) for op in readers)
 
 
 _WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH", VIEW})

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import STEPS, OperatorContext, any_rows, byte_shape
-from tflm_memopt.ops.movement import STEP
+from tflm_memopt.ops.movement import STEP, ends
 from tflm_memopt.ops.opset import Unsupported, refusal, row_op
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops, sole_readers
 
@@ -41,7 +41,8 @@ def check(graph: Graph, ops: Ops) -> str | None:
     moved = row_op(OperatorContext(graph, _as_one(ops)))
     if isinstance(moved, Unsupported):
         return f"they are not regular enough for one operator: {moved}"
-    return None if moved.writes == any_rows(byte_shape(graph.tensors[moved.output])) else "they would make one long row"
+    in_rows = moved.writes == any_rows(byte_shape(graph.tensors[moved.output]))
+    return None if in_rows or ends(graph, moved.output) else "they would make one long row"
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
