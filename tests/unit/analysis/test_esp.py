@@ -52,18 +52,6 @@ def graph(name: str) -> Graph:
     return read(NETWORKS[name]()).graph
 
 
-@pytest.mark.parametrize("row", esp.data()["published"], ids=lambda row: f"{row['chip']} {row['kernel']}")
-def test_published_cycles_of_kernels_are_in_their_ranges(row: dict[str, Any]) -> None:
-    chip = esp.chip(row["chip"])
-    assert chip
-    costs = chip.kernels[row["kernel"]]
-    least, most = (sum(row.get(unit, 0) * span[end] for unit, span in costs.items()) for end in (0, 1))
-    assert least <= row["fast"] <= most
-    if "counted" in row:
-        low, high = chip.cycles_per_instruction
-        assert low <= row["plain"] / row["counted"] <= high
-
-
 BOARD = """\
 core = "Xtensa LX7"
 chip = "ESP32-S3"
