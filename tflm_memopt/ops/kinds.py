@@ -180,7 +180,7 @@ class Traits:
     slides: bool = False
     """Whether it has a window of rows and columns, which may be a single pixel."""
     pools: bool = False
-    """Whether its window covers each channel separately, so that it can be summed one row at a time."""
+    """Whether it pools each channel separately, so that the window can be processed one row at a time."""
     runs_along: bool = False
     """Whether its sums stay in a state: new rows are added, and rows that leave the window are subtracted."""
     accumulators: int = 1

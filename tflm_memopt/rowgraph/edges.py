@@ -6,8 +6,8 @@ edges grow from layer to layer. The last rows are recomputed layer by layer from
 rows, and rows in its rolling buffer. The first rows are recomputed from the first rows of the window, which are kept:
 this is an inference on these rows only, with the padding above. A reader of all rows gets the first rows, the kept and
 new rows, and the last rows, joined. Where branches with different edges meet, as in a residual group, more rows of the
-tensor with the smaller edges count as edge rows. Its new rows are then further up, at the position of the other
-branch's new rows, and are read from its rolling buffer.
+tensor with the smaller edges count as edge rows. So both branches have their new rows at the same position; the tensor
+with the smaller edges has computed these rows before, and they are read from its rolling buffer.
 """
 
 from __future__ import annotations

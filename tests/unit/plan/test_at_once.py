@@ -96,7 +96,7 @@ def five_wide() -> bytes:
 
 
 def test_two_rows_at_once_keep_few_rows() -> None:
-    """Rows are computed in twos that end where those of the reader do: a window of two times three rows keeps four."""
+    """A pair of rows ends where the reader's windows end. So four rows are kept for two windows of three rows."""
     options = replace(OPTIONS, tiles=None, wide=True, reverse=False)
     found = planned(five_wide(), replace(options, two_rows=True))
     assert set(at_once(planned(five_wide(), options).plan)) == {1}

@@ -38,7 +38,7 @@ FUSING = 0.5
 FRONT_SECONDS = 1e-5
 """Work (effort.py) for considering a group when labels are set."""
 Place = Callable[[Candidate, int], int]
-"""Function that returns the bytes of a group with placed buffers, exact only if they exceed the second argument."""
+"""Returns the bytes of a group with placed buffers. A result up to the second argument may be too high."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Returns the group with the bytes of its reversed form (reverse.py), or None if not below the second argument."""
 
