@@ -29,7 +29,7 @@ from tflm_memopt.lower.program import (
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import Access
+from tflm_memopt.ops.rowop import Access, Window
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 from tflm_memopt.runtime.regions import regions
@@ -145,6 +145,41 @@ def test_gather_nd_reads_the_rows_of_both_operands(access: Access, status: Statu
     )
     program = Program(2, 1, 2, 1, tensors, (gather,), (ProgramGroup(0, 1, 0, times(1)),))
     assert host.check(pack(program), [27, 20], [15]) is status
+
+
+@pytest.mark.parametrize(
+    ("shape", "window", "status"),
+    [
+        ((8, 6, 2), Window(), Status.OK),
+        ((8, 3, 4), Window(), Status.OK),
+        ((4, 6, 2), Window(), Status.OP),
+        ((9, 6, 2), Window(), Status.OP),
+        ((8, 5, 2), Window(), Status.OP),
+        ((8, 6, 3), Window(), Status.OP),
+        ((8, 6, 2), Window(kernel_h=2, pad_top=1), Status.OP),
+    ],
+)
+@pytest.mark.parametrize("kind", [Kind.LOOKUP, Kind.CURVE_S16])
+def test_a_row_comes_from_one_row(shape: tuple[int, int, int], window: Window, status: Status, kind: Kind) -> None:
+    height, width, channels = shape
+    scale: dict[str, Any] = {"multipliers": np.full(1, 1 << 14, np.int32), "shifts": np.zeros(1, np.int8)}
+    numbers = {"weights": np.zeros(256, np.int8)} if kind is Kind.LOOKUP else scale
+    op = ProgramOp(kind, (0,), 1, (0,), 0, window=window, **numbers)
+    tensors = (ProgramTensor(0, *shape, height, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
+    program = Program(1, 1, 16, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
+    assert host.check(pack(program), [height * width * channels], [IN]) is status
+
+
+@pytest.mark.parametrize(
+    ("shape", "out", "status"),
+    [((8, 6, 3), 4, Status.OK), ((4, 6, 3), 4, Status.OP), ((8, 5, 3), 4, Status.OP), ((8, 6, 3), 3, Status.OP)],
+)
+def test_an_index_for_each_pixel(shape: tuple[int, int, int], out: int, status: Status) -> None:
+    height, width, channels = shape
+    tensors = (ProgramTensor(0, *shape, height, base=1), ProgramTensor(0, 8, 6, out, 8, base=2))
+    op = ProgramOp(Kind.ARG_MAX, (0,), 1, (0,), 0)
+    program = Program(1, 1, 16, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
+    assert host.check(pack(program), [height * width * channels], [8 * 6 * out]) is status
 
 
 def test_an_access_is_checked_before_it_is_read() -> None:
