@@ -22,8 +22,6 @@ from tflm_memopt.runtime import guard, host, host_model
 from tflm_memopt.runtime.host import ExecutedUnit
 from tflm_memopt.runtime.regions import regions
 
-Ints = NDArray[np.int64]
-
 
 def counted(model: Model) -> BytesMoved:
     """Return the traffic of one inference of all programs in a model, each on inputs of zeros."""

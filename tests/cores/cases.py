@@ -19,7 +19,7 @@ from tflm_memopt.runtime import host, regions
 from tflm_memopt.runtime.host import DeviceArena
 
 MAGIC = 0x434F4D54
-CASE_WORDS, IO_WORDS = 10, 3
+CASE_WORDS = 10
 TOO_LARGE = -1000
 """Status of a case that does not fit into the machine's RAM."""
 

@@ -10,8 +10,9 @@ from tflm_memopt.errors import RegisterError
 G = "bfGroup G {{ {} }};\nmake_device(G, dev, 0x1000);"
 ONE = G.format("bit a; uint4 n[4];")
 USE = "void use(void) { dev->a = 1; }"
+NO_NAMES = "<peripherals><peripheral><registers><register/></registers></peripheral></peripherals>"
 CASES = (
-    # each case has a code, driver, description, place, and a part of the message
+    # each case has a driver, a description, the place, and a part of the message
     (USE, G.format("bit a;\n uint33 wide;"), "fields.h:4", "33 bits, its register 32"),
     ("", chip(register("R", 0, "a:0:4", "b:3:2")), "chip.svd:8", "a and b of dev_Type_R overlap"),
     ("", chip(register("R", 0, "a:30:4")), "chip.svd:7", "ends at bit 33"),
@@ -30,6 +31,14 @@ CASES = (
     (
         "void use(void) {\n  dev->a = 1;\n}", G.format("bit access_type(read_only) a;"), "driver.c:2", "is written here"
     ),
+    ("", chip(register("R", 0, "a:0:4", more="\n<access>often</access>")), "chip.svd:7", "'often'"),
+    ("", chip(register("R", 0, "a:0:4"), '\n<wse field="R.b"/>'), "chip.svd:11", "'R.b'"),
+    ("", '<device schemaVersion="1.3"><name>d</name></device>', "chip.svd:1", "no peripheral"),
+    ("", f"<device>{NO_NAMES}</device>", "chip.svd:1", "CMSIS-SVD"),
+    (
+        "unsigned use(void) {\n  return dev->a;\n}", G.format("bit access_type(write_only) a;"), "driver.c:2", "is read"
+    ),
+    ("void use(void) {\n  for (;;) dev->a = 1;\n}", ONE, "driver.c:2", "has no bound"),
 )  # fmt: skip
 
 
@@ -80,27 +89,3 @@ def test_loops_with_a_bound_are_taken(text: str) -> None:
 @pytest.mark.parametrize("text", UNBOUNDED)
 def test_loops_without_a_bound_are_refused(text: str) -> None:
     assert refused(f"void use(void) {{ {text} }}", ONE).code == "bad_registers"
-
-
-NO_NAMES = "<peripherals><peripheral><registers><register/></registers></peripheral></peripherals>"
-
-
-MORE = {
-    "access of SVD": ("", chip(register("R", 0, "a:0:4", more="\n<access>often</access>")), "chip.svd:7", "'often'"),
-    "side effect of SVD": ("", chip(register("R", 0, "a:0:4"), '\n<wse field="R.b"/>'), "chip.svd:11", "'R.b'"),
-    "no registers": ("", '<device schemaVersion="1.3"><name>d</name></device>', "chip.svd:1", "no peripheral"),
-    "not SVD": ("", f"<device>{NO_NAMES}</device>",
-                "chip.svd:1", "CMSIS-SVD"),
-    "write-only is read": (
-        "unsigned use(void) {\n  return dev->a;\n}", G.format("bit access_type(write_only) a;"), "driver.c:2", "is read"
-    ),
-    "a loop without braces": ("void use(void) {\n  for (;;) dev->a = 1;\n}", ONE, "driver.c:2", "has no bound"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", MORE)
-def test_more_refusals(case: str) -> None:
-    driver, description, where, says = MORE[case]
-    error = refused(driver, description)
-    assert error.where == where
-    assert says in error.what

@@ -63,13 +63,12 @@ def region_tree(
     name: str = "TMO_REGION",
     workspace: int = WORKSPACE,
     offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
-    output_name: str = "y",
 ) -> Any:
     """Return the schema tree of a model of this operator. offsets: arena offsets of input, output and workspace."""
     tree = empty_tree()
     x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))
-    y = writer.add_tensor(tree, output_name, OUT, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
+    y = writer.add_tensor(tree, "y", OUT, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
     space = writer.add_tensor(tree, "workspace", (workspace,), "UINT8")
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=name)
     graph = tree.subgraphs[0]
@@ -121,8 +120,3 @@ def empty_tree() -> Any:
 def builtin(opcode: int, inputs: list[int], outputs: list[int], options: Mapping[str, Any] | None = None) -> Any:
     """Return a schema OperatorT without options."""
     return schema.OperatorT(opcodeIndex=opcode, inputs=np.int32(inputs), outputs=np.int32(outputs), **(options or {}))
-
-
-def _vector(tree: Any, name: str, form: Format, elements: int) -> int:
-    scaling = {} if form.scale is None else {"scale": form.scale, "zero_point": form.zero_point}
-    return writer.add_tensor(tree, name, (1, elements), form.dtype, **scaling)

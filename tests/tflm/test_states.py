@@ -50,8 +50,9 @@ def test_other_settings(build: Callable[[], bytes], options: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    "build", [streaming.partly, streaming.twice_assigned, streaming.read_late, streaming.passed_on, streaming.filled]
-)
+    "build", [streaming.partly, streaming.twice_assigned, streaming.read_late, streaming.passed_on, streaming.filled,
+              streaming.reshaped],
+)  # fmt: skip
 def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)

@@ -98,9 +98,6 @@ def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> Non
     assert asked == {True, False}
 
 
-WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
-
-
 PARTS = [("stream", Part.STREAM), ("external", Part.EXTERNAL), ("arena", None)]
 
 

@@ -164,8 +164,7 @@ def values(index: int, data: Any) -> Edit:
     return edit
 
 
-FLOAT, INT16, INT2 = schema.TensorType.FLOAT32, schema.TensorType.INT16, schema.TensorType.INT2
-UINT8 = schema.TensorType.UINT8
+INT16, UINT8 = schema.TensorType.INT16, schema.TensorType.UINT8
 
 CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (conv, operator(inputs=np.array([0], np.int32)), "count_of_operands", "1 inputs, 1 outputs"),
