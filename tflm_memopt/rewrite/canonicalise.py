@@ -1,6 +1,6 @@
 """Rewrites a graph to an equivalent one with fewer forms, so that more operators run row by row.
 
-Each rule is a row of RULES with match, check and rewrite. A refusal names the place and the reason, and the operators
+Each rule is a row of RULES with match and rewrite. A refusal names the place and the reason, and the operators
 then stay unchanged. The bytes of the model's outputs never change.
 """
 
@@ -98,9 +98,9 @@ def _apply(rule: Rule, graph: Graph, left_alone: Collection[int]) -> tuple[Graph
         ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None
         if ops is None or any(i in left_alone for op in ops for i in op.stands_for):
             continue
-        reason = rule.check(graph, ops)
-        if reason is None:
-            graph = rule.rewrite(graph, ops)
+        found = rule.rewrite(graph, ops)
+        if isinstance(found, Graph):
+            graph = found
         else:
-            refusals.append(LeftAlone(rule.name, describe(anchor), reason))
+            refusals.append(LeftAlone(rule.name, describe(anchor), found))
     return graph, refusals

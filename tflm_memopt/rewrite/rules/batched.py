@@ -62,7 +62,8 @@ def _fits(tensor: Tensor, images: int) -> bool:
     return tensor.constant or (len(tensor.shape) > 1 and tensor.shape[0] == images)
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    """Rewrite the operator. An image's operator runs right after its producers: one image is done before the next."""
     (op,) = ops
     if op.type in REDUCTIONS:
         rank = len(graph.tensors[op.inputs[0]].shape)
@@ -74,21 +75,10 @@ def check(graph: Graph, ops: Ops) -> str | None:
     images = graph.tensors[op.outputs[0]].shape[0]
     if len(graph.ops) + images * (1 + len(op.inputs)) > MAX_OPERATORS:
         return f"the model would have more than {MAX_OPERATORS:,} operators"
-    extended, each, _ = _each(graph, op)
-    reasons = (row_op(OperatorContext(extended, part)) for part in each[0])
-    return next((f"an image alone cannot be made row by row: {r}" for r in reasons if isinstance(r, Unsupported)), None)
-
-
-def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
-    tensor, output = graph.tensors[operand], graph.tensors[op.outputs[0]]
-    alike = tensor.constant and len(tensor.shape) == len(output.shape) and tensor.shape[0] == output.shape[0]
-    return alike and op.type not in ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Rewrite the operator. An image's operator runs right after its producers: one image is done before the next."""
-    (op,) = ops
     extended, each, join = _each(graph, op)
+    reasons = (row_op(OperatorContext(extended, part)) for part in each[0])
+    if refused := [reason for reason in reasons if isinstance(reason, Unsupported)]:
+        return f"an image alone cannot be made row by row: {refused[0]}"
     made = {t: n for n, o in enumerate(graph.ops) for t in o.outputs}
     place = graph.ops.index(op)
     behind: dict[int, list[Op]] = {}
@@ -99,6 +89,12 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
     for n, o in enumerate(graph.ops):
         order += [*behind.get(n, ()), join] if n == place else [o, *behind.get(n, ())]
     return _without_unread_joins(replace(extended, ops=tuple(order)), op)
+
+
+def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
+    tensor, output = graph.tensors[operand], graph.tensors[op.outputs[0]]
+    alike = tensor.constant and len(tensor.shape) == len(output.shape) and tensor.shape[0] == output.shape[0]
+    return alike and op.type not in ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
 
 
 def _each(graph: Graph, op: Op) -> tuple[Graph, list[list[Op]], Op]:
@@ -148,4 +144,4 @@ def _without_unread_joins(graph: Graph, op: Op) -> Graph:
     return replace_ops(graph, dead)
 
 
-RULE = Rule("batched", match, check, rewrite)
+RULE = Rule("batched", match, rewrite)

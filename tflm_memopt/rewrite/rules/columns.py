@@ -65,7 +65,7 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
             yield max(t.nbytes for t in maps)
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     inside = {op.index for op in ops}
     transposed = 0
     for t in {t for op in ops for t in _maps(graph, op)}:
@@ -80,14 +80,8 @@ def check(graph: Graph, ops: Ops) -> str | None:
     if transposed * WORTH > waiting:
         return f"{transposed:,} B would be transposed as a whole so that {waiting:,} B need not wait"
     extended, made = _rewritten(graph, ops)
-    return reason_to_stay(
-        extended, (op for new in made.values() for op in new if op.type != "RESHAPE"), "a new operator"
-    )
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    extended, made = _rewritten(graph, ops)
-    return replace_ops(extended, made)
+    new = (op for each in made.values() for op in each if op.type != "RESHAPE")
+    return reason_to_stay(extended, new, "a new operator") or replace_ops(extended, made)
 
 
 def _part(graph: Graph, anchor: Op) -> Ops:
@@ -164,7 +158,7 @@ def _exchanged_bits(mask: int) -> int:
 def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
     """Return the graph with new tensors, and for each operator's index those that replace it."""
     inside = {op.index for op in ops}
-    made, new, maps = NewOps(ops[0], dict(graph.tensors), max(op.index for op in graph.ops)), {}, {}
+    made, new, maps = NewOps(graph, ops[0]), {}, {}
 
     def cross(source: TensorId, target: TensorId) -> None:
         if 1 in made.tensors[source].shape[1:3]:
@@ -192,7 +186,7 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
             if t in maps and (t in graph.outputs or any(one.index not in inside for one in graph.consumers(t))):
                 cross(maps[t], t)
         new[op.index] = tuple(made.ops)
-    return replace(graph, tensors=made.tensors), new
+    return made.extended, new
 
 
-RULE = Rule("columns", match, check, rewrite)
+RULE = Rule("columns", match, rewrite)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -29,21 +28,12 @@ def is_plain_select(graph: Graph, op: Op) -> bool:
     return op.type == "SELECT" and (len(tensors), len(shapes)) == (4, 1) and None not in shapes
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
-    """Return None. If a new operator stays builtin, annotate() leaves the original as it is."""
-    return None
-
-
 def rewrite(graph: Graph, ops: Ops) -> Graph:
-    extended, made = _rewritten(graph, ops[0])
-    return replace_ops(extended, {ops[0].index: made})
-
-
-def _rewritten(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """Return the graph with the new tensors, and the operators."""
-    made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
+    """Rewrite the operator. If a new operator stays builtin, annotate() leaves the original as it is."""
+    (op,) = ops
+    made = NewOps(graph, op)
     FLOATS.get(op.type, _chosen)(made)
-    return replace(graph, tensors=made.tensors), tuple(made.ops)
+    return replace_ops(made.extended, {op.index: tuple(made.ops)})
 
 
 def _chosen(made: NewOps) -> None:
@@ -66,4 +56,4 @@ def _normalized(made: NewOps) -> None:
 
 FLOATS: Mapping[str, Callable[[NewOps], None]] = {"L2_NORMALIZATION": _normalized}
 """Functions that add the operators in place of a float32 operator, by its name."""
-RULE = Rule("composed", match, check, rewrite)
+RULE = Rule("composed", match, rewrite)

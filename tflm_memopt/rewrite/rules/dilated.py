@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
@@ -31,7 +31,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return tuple(chain) if complete else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
     blocks = _constant(graph, first, 1)
     if blocks is None or blocks != _constant(graph, ops[0], 1):
@@ -43,19 +43,16 @@ def check(graph: Graph, ops: Ops) -> str | None:
     named = ("dilationHFactor", "dilationWFactor", "strideH", "strideW")
     if conv.options.get("padding") != "VALID" or any(conv.options.get(name, 1) != 1 for name in named):
         return "the convolution between has padding, a stride or a dilation"
-    if _shapes(graph, ops) is None:
+    shapes = _shapes(graph, ops)
+    if shapes is None:
         return "the shapes between are not those of one convolution"
-    extended, made = _rewritten(graph, ops)
-    return reason_to_stay(extended, (op for op in made if op.type in CONVOLUTIONS), "with a dilation it")
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    extended, made = _rewritten(graph, ops)
-    graph = replace_ops(extended, {ops[0].index: made})
+    found = _dilated(graph, ops, *shapes).in_place(CONVOLUTIONS, "with a dilation it")
+    if isinstance(found, str):
+        return found
     for op in ops[1:]:
-        if not graph.consumers(op.outputs[0]) and op.outputs[0] not in graph.outputs:
-            graph = replace_ops(graph, {op.index: ()})
-    return graph
+        if not found.consumers(op.outputs[0]) and op.outputs[0] not in found.outputs:
+            found = replace_ops(found, {op.index: ()})
+    return found
 
 
 def _constant(graph: Graph, op: Op, k: int) -> list[int] | None:
@@ -81,22 +78,20 @@ def _shapes(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], tuple[int, int], t
     return None
 
 
-def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, Ops]:
-    """Return the graph with new tensors, and the operators in place of the BATCH_TO_SPACE_ND."""
-    conv, first, shapes = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1], _shapes(graph, ops)
-    if shapes is None:
-        raise ValueError("these operators are not one convolution")
-    read, dilation, made_shape = shapes
+def _dilated(
+    graph: Graph, ops: Ops, read: tuple[int, ...], dilation: tuple[int, int], written: tuple[int, ...]
+) -> NewOps:
+    """Return the operators in place of the BATCH_TO_SPACE_ND. read, written: the convolution's shapes."""
+    conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
     gone = [op for op in ops[1:] if len(graph.consumers(op.outputs[0])) == 1]
     sources = tuple(dict.fromkeys(i for op in (*gone, ops[0]) for i in op.stands_for))
-    made = NewOps(replace(ops[0], sources=sources), dict(graph.tensors), max(o.index for o in graph.ops))
+    made = NewOps(graph, replace(ops[0], sources=sources))
     x = made.shaped(first.inputs[0], *read)
     options = {**conv.options, "dilationHFactor": dilation[0], "dilationWFactor": dilation[1]}
-    y = made.put(graph.tensors[ops[0].outputs[0]], made_shape)
+    y = made.put(graph.tensors[ops[0].outputs[0]], written)
     made.add(conv.type, [x, *conv.inputs[1:]], y, **options)
     made.add("RESHAPE", [y], ops[0].outputs[0])
-    made.ops[-1] = replace(made.ops[-1], index=ops[0].index)
-    return replace(graph, tensors=made.tensors), tuple(made.ops)
+    return made
 
 
-RULE = Rule("dilated", match, check, rewrite)
+RULE = Rule("dilated", match, rewrite)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.context import PIECE
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
 
 MAX_GROUPS = 64
 """Limit of the number of groups that become convolutions, since each has its own operators in the program."""
@@ -28,32 +28,21 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if fits and (filter_.shape[3] == 1 or groups <= MAX_GROUPS) else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
-    extended, made = _rewritten(graph, ops[0])
-    return reason_to_stay(extended, (op for op in made if op.type.endswith("CONV_2D")), "without groups it")
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     """Rewrite the operator. All forms sum in the same order."""
-    extended, made = _rewritten(graph, ops[0])
-    return replace_ops(extended, {ops[0].index: made})
+    made = NewOps(graph, ops[0])
+    _apart(made) if graph.tensors[ops[0].inputs[1]].shape[3] > 1 else _depthwise(made)
+    return made.in_place(("CONV_2D", "DEPTHWISE_CONV_2D"), "without groups it")
 
 
 def _groups(graph: Graph, op: Op) -> int:
     return graph.tensors[op.inputs[0]].shape[3] // max(1, graph.tensors[op.inputs[1]].shape[3])
 
 
-def _rewritten(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """Return the graph with new tensors, and the operators in place of the original one."""
-    if graph.tensors[op.inputs[1]].shape[3] > 1:
-        return _apart(graph, op)
-    extended, depthwise = _depthwise(graph, op)
-    return extended, (depthwise,)
-
-
-def _apart(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """Return the graph with a convolution for each group, whose outputs are joined."""
-    made, groups = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops)), _groups(graph, op)
+def _apart(made: NewOps) -> None:
+    """Add a convolution for each group, and join their outputs."""
+    graph, op = made.graph, made.op
+    groups = _groups(graph, op)
     x, y = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
     each, outputs = x.shape[3] // groups, list[TensorId]()
     for n in range(groups):
@@ -63,8 +52,6 @@ def _apart(graph: Graph, op: Op) -> tuple[Graph, Ops]:
         output = made.put(y, (*y.shape[:3], y.shape[3] // groups))
         outputs.append(made.add(op.type, inputs, output, **op.options))
     made.add("CONCATENATION", outputs, y.id, axis=3, fusedActivationFunction="NONE")
-    made.ops[-1] = replace(made.ops[-1], index=op.index)
-    return replace(graph, tensors=made.tensors), tuple(made.ops)
 
 
 def _part(made: NewOps, constant: Tensor, n: int, groups: int) -> TensorId:
@@ -78,16 +65,15 @@ def _part(made: NewOps, constant: Tensor, n: int, groups: int) -> TensorId:
     return made.put(constant, data.shape, data=data, quantization=q)
 
 
-def _depthwise(graph: Graph, op: Op) -> tuple[Graph, Op]:
-    """Return the graph with the depthwise filter, and the depthwise operator, whose output channel m reads input
-    channel m // multiplier.
-    """
-    source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
-    is_reversed = _reversed(filter_, max(graph.tensors) + 1)
+def _depthwise(made: NewOps) -> None:
+    """Add a depthwise operator, whose output channel m reads input channel m // multiplier."""
+    op = made.op
+    source, filter_ = (made.tensors[i] for i in op.inputs[:2])
+    is_reversed = _reversed(filter_, max(made.tensors) + 1)
+    made.tensors[is_reversed.id] = is_reversed
     options = {**op.options, "depthMultiplier": filter_.shape[0] // source.shape[3]}
     inputs = (op.inputs[0], is_reversed.id, *op.inputs[2:])
-    new = replace(op, type="DEPTHWISE_CONV_2D", inputs=inputs, options=options)
-    return replace(graph, tensors={**graph.tensors, is_reversed.id: is_reversed}), new
+    made.ops.append(replace(op, type="DEPTHWISE_CONV_2D", inputs=inputs, options=options))
 
 
 def _reversed(filter_: Tensor, number: int) -> Tensor:
@@ -99,4 +85,4 @@ def _reversed(filter_: Tensor, number: int) -> Tensor:
     return replace(filter_, id=number, shape=data.shape, data=data, quantization=scales)
 
 
-RULE = Rule("grouped", match, check, rewrite)
+RULE = Rule("grouped", match, rewrite)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -22,26 +22,17 @@ def _is_long(right: Tensor) -> bool:
     return right.shape[-1] < MAX_KERNEL_H <= right.shape[-2]
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
-    extended, made = _transposed(graph, ops[0])
-    return reason_to_stay(extended, made)
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    extended, made = _transposed(graph, ops[0])
-    return replace_ops(extended, {ops[0].index: made})
-
-
-def _transposed(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """Return the graph with the transposed matrices, and the operators."""
-    made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    """Transpose the matrices."""
+    (op,) = ops
+    made = NewOps(graph, op)
     (left, right), options = op.inputs[:2], dict(op.options)
     if options.get("adjX", False):
         left, options["adjX"] = _turned(made, left), False
     if _is_long(graph.tensors[right]):
         right, options["adjY"] = _turned(made, right), not options.get("adjY", False)
-    product = replace(op, inputs=(left, right), options=options, sources=op.stands_for)
-    return replace(graph, tensors=made.tensors), (*made.ops, product)
+    made.ops.append(replace(op, inputs=(left, right), options=options, sources=op.stands_for))
+    return made.in_place()
 
 
 def _turned(made: NewOps, matrix: TensorId) -> TensorId:
@@ -51,4 +42,4 @@ def _turned(made: NewOps, matrix: TensorId) -> TensorId:
     return made.add("TRANSPOSE", [matrix, order], made.put(made.tensors[matrix], (*batch, columns, rows)))
 
 
-RULE = Rule("long-product", match, check, rewrite)
+RULE = Rule("long-product", match, rewrite)

@@ -25,7 +25,7 @@ from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext, Span
 from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
 
 MOST_OUTPUTS = 64
 """Limit of the number of outputs per row, by which the bytes of the filters are multiplied."""
@@ -92,31 +92,25 @@ def long_window(graph: Graph, op: Op) -> LongWindow | None:
     return None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     (op,) = ops
-    extended, made = _rewritten(graph, op)
-    if not made:
+    if (made := _rewritten(graph, op)) is None:
         return f"its window has no form of at most {MAX_KERNEL_H} rows"
-    reasons = (row_op(OperatorContext(extended, part)) for part in made if part.type != "RESHAPE")
-    return next((f"it cannot be made row by row: {r}" for r in reasons if isinstance(r, Unsupported)), None)
+    reasons = (row_op(OperatorContext(made.extended, part)) for part in made.ops if part.type != "RESHAPE")
+    reason = next((f"it cannot be made row by row: {r}" for r in reasons if isinstance(r, Unsupported)), None)
+    return reason or made.in_place(())
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    (op,) = ops
-    extended, made = _rewritten(graph, op)
-    return replace_ops(extended, {op.index: made})
-
-
-def _rewritten(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """Return the graph with new tensors, and the operators that replace the original one, or none."""
+def _rewritten(graph: Graph, op: Op) -> NewOps | None:
+    """Return the operators that replace the original one, or None."""
     long = long_window(graph, op)
     if long is None or ((long.along.before or long.along.after) and not _ignores_zeros(graph, op)):
-        return graph, ()
+        return None
     form = form_of(graph, op, long)
     if form is not None:
         return _in_new_rows(graph, op, long, form)
     outputs = long.outputs()
-    return (graph, ()) if outputs is None else _in_one_row(graph, op, long, outputs)
+    return None if outputs is None else _in_one_row(graph, op, long, outputs)
 
 
 def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
@@ -134,9 +128,9 @@ def _ignores_zeros(graph: Graph, op: Op) -> bool:
     return op.type in WEIGHTED and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
 
 
-def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> tuple[Graph, Ops]:
-    """Return the graph with new tensors, and operators whose rows have all samples of `outputs` windows."""
-    made, rows = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops)), -(-long.along.output // outputs)
+def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> NewOps:
+    """Return operators whose rows have all samples of `outputs` windows."""
+    made, rows = NewOps(graph, op), -(-long.along.output // outputs)
     step, window, before, c = outputs * long.stride, long.rows(outputs), long.along.before, long.channels
     count = max(rows - 1 + window, -(-(before + long.samples) // step))
     source, target, x = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]], op.inputs[0]
@@ -156,22 +150,21 @@ def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> tuple[G
         options |= {"filterHeight": 1, "filterWidth": long.kernel}
     y = made.put(target, (1, rows, outputs, target.shape[3]))
     made.add(op.type, [x, *filters, *op.inputs[2:]], y, **options)
-    return _ended(graph, made, long, y, rows * outputs)
+    return _ended(made, long, y, rows * outputs)
 
 
-def _ended(graph: Graph, made: NewOps, long: LongWindow, y: TensorId, count: int) -> tuple[Graph, Ops]:
-    """Return the graph and the operators, with the first of `count` outputs as the original's output."""
-    depth = graph.tensors[made.op.outputs[0]].shape[3]
+def _ended(made: NewOps, long: LongWindow, y: TensorId, count: int) -> NewOps:
+    """Add operators that make the original's output from the first of `count` outputs."""
+    depth = made.tensors[made.op.outputs[0]].shape[3]
     if count != long.along.output:
         y = made.first(made.shaped(y, 1, count, 1, depth), 1, long.along.output, 1, depth)
     made.add("RESHAPE", [y], made.op.outputs[0])
-    made.ops[-1] = replace(made.ops[-1], index=made.op.index)
-    return replace(graph, tensors=made.tensors), tuple(made.ops)
+    return made
 
 
-def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[Graph, Ops]:
-    """Return the graph with new tensors, and the operators that replace the original one."""
-    made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
+def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
+    """Return the operators that replace the original one, on rows of several samples."""
+    made = NewOps(graph, op)
     target, outputs, summed = graph.tensors[op.outputs[0]], form.outputs, op.type == "CONV_2D"
     count = -(-long.along.output // outputs)
     x = _in_rows(graph, made, long, form, (count - 1) * form.stride + form.window)
@@ -187,7 +180,7 @@ def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> tuple[G
     if outputs > 1 and not summed:  # outputs of a channel are adjacent
         y = made.shaped(y, 1, count, depth, outputs)
         y = made.add("TRANSPOSE", [y, made.integers([0, 1, 3, 2])], made.put(target, (1, count, outputs, depth)))
-    return _ended(graph, made, long, y, count * outputs)
+    return _ended(made, long, y, count * outputs)
 
 
 def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: int) -> TensorId:
@@ -249,4 +242,4 @@ def _repeated(tensor: Tensor, times: int, *, each: bool) -> Quantization | None:
     return replace(q, scale=tuple(map(float, scale)), zero_point=tuple(map(int, zero_point)), axis=axis)
 
 
-RULE = Rule("long-window", match, check, rewrite)
+RULE = Rule("long-window", match, rewrite)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
 from tflm_memopt.ops.context import COMPARISONS
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, reason_to_stay, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
 
 MAPPED = frozenset(
     {
@@ -40,17 +39,26 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if len(graph.tensors[op.outputs[0]].shape) > 4 else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    """Join dimensions."""
     (op,) = ops
-    if _shapes(graph, op) is None:
+    if (shapes := _shapes(graph, op)) is None:
         return "its dimensions alternate between operands, or the shapes do not fit"
-    extended, made = _rewritten(graph, op)
-    return reason_to_stay(extended, (new for new in made if new.type in (op.type, "BROADCAST_TO")))
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    extended, made = _rewritten(graph, ops[0])
-    return replace_ops(extended, {ops[0].index: made})
+    made, inputs = NewOps(graph, op), list[TensorId]()
+    repeated, (*joined, output) = shapes
+    for t, whole, shape in zip(op.inputs, repeated, joined, strict=True):
+        x = graph.tensors[t]
+        if x.data is not None:
+            data = np.broadcast_to(np.asarray(x.data), whole).reshape(shape)
+            inputs.append(made.put(x, shape, data=data))
+            continue
+        complete = math.prod(whole) == x.elements
+        source = t if complete else made.add("BROADCAST_TO", [t, made.integers(whole)], made.put(x, whole))
+        inputs.append(made.shaped(source, *shape))
+    y = made.put(graph.tensors[op.outputs[0]], output)
+    made.add(op.type, inputs, y, **op.options)
+    made.add("RESHAPE", [y], op.outputs[0])
+    return made.in_place((op.type, "BROADCAST_TO"))
 
 
 def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]] | None:
@@ -93,27 +101,4 @@ def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
     return tuple(d if a < there[0] else out[a] for a, d in enumerate(shape))
 
 
-def _rewritten(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """Return the graph with the joined tensors, and the operators."""
-    shapes = _shapes(graph, op)
-    if shapes is None:
-        raise ValueError("this operator keeps its dimensions")
-    made, inputs = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops)), list[TensorId]()
-    repeated, (*joined, output) = shapes
-    for t, whole, shape in zip(op.inputs, repeated, joined, strict=True):
-        x = graph.tensors[t]
-        if x.data is not None:
-            data = np.broadcast_to(np.asarray(x.data), whole).reshape(shape)
-            inputs.append(made.put(x, shape, data=data))
-            continue
-        complete = math.prod(whole) == x.elements
-        source = t if complete else made.add("BROADCAST_TO", [t, made.integers(whole)], made.put(x, whole))
-        inputs.append(made.shaped(source, *shape))
-    y = made.put(graph.tensors[op.outputs[0]], output)
-    made.add(op.type, inputs, y, **op.options)
-    made.add("RESHAPE", [y], op.outputs[0])
-    made.ops[-1] = replace(made.ops[-1], index=op.index)
-    return replace(graph, tensors=made.tensors), tuple(made.ops)
-
-
-RULE = Rule("many-dimensions", match, check, rewrite)
+RULE = Rule("many-dimensions", match, rewrite)

@@ -33,21 +33,20 @@ def _moves(graph: Graph, op: Op) -> bool:
     return op.type in STEP and OperatorContext(graph, op).read == (0,)
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    """Replace the chain's last operator by the combined one, and remove the others."""
     for op in ops:
         reason = None if op.type == VIEW else refusal(OperatorContext(graph, op))
         if reason is not None:
             return f"operator {op.index} {op.kind} stays builtin: {reason}"
-    moved = row_op(OperatorContext(graph, _as_one(ops)))
+    one = _as_one(ops)
+    moved = row_op(OperatorContext(graph, one))
     if isinstance(moved, Unsupported):
         return f"they are not regular enough for one operator: {moved}"
     in_rows = moved.writes == any_rows(byte_shape(graph.tensors[moved.output]))
-    return None if in_rows or ends(graph, moved.output) else "they would make one long row"
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Replace the chain's last operator by the combined one, and remove the others."""
-    return replace_ops(graph, {**{op.index: () for op in ops}, ops[-1].index: (_as_one(ops),)})
+    if not in_rows and not ends(graph, moved.output):
+        return "they would make one long row"
+    return replace_ops(graph, {**{op.index: () for op in ops}, ops[-1].index: (one,)})
 
 
 def _as_one(ops: Ops) -> Op:
@@ -63,4 +62,4 @@ def _as_one(ops: Ops) -> Op:
     )
 
 
-RULE = Rule("moves", match, check, rewrite)
+RULE = Rule("moves", match, rewrite)

@@ -18,7 +18,8 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op, *readers) if any(r.type in _CONVOLUTIONS for r in readers) else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    """Fold the padding into every reader."""
     pad, *readers = ops
     source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
     if len(source.shape) != 4 or _amounts(graph, pad) is None:
@@ -38,12 +39,6 @@ def check(graph: Graph, ops: Ops) -> str | None:
         reason = refusal(OperatorContext(graph, reader)) or row_op(OperatorContext(graph, _padded(graph, pad, reader)))
         if isinstance(reason, Unsupported):
             return f"operator {reader.index} {reader.kind} stays builtin: {reason}"
-    return None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Fold the padding into every reader."""
-    pad, *readers = ops
     return replace_ops(graph, {pad.index: (), **{op.index: (_padded(graph, pad, op),) for op in readers}})
 
 
@@ -82,4 +77,4 @@ def _pad_value(graph: Graph, pad: Op) -> int | None:
     )
 
 
-RULE = Rule("fold-pad", match, check, rewrite)
+RULE = Rule("fold-pad", match, rewrite)

@@ -26,27 +26,24 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op, *readers) if alike else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    """Change the shape before the PAD, and let the readers' readers read the padded row."""
     pad, *readers = ops
     if any(r.outputs[0] in graph.outputs for r in readers):
         return "the padded steps are an output of the model"
-    return None if np.asarray(graph.tensors[pad.inputs[1]].data).shape == (3, 2) else "its paddings are not three pairs"
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Change the shape before the PAD, and let the readers' readers read the padded row."""
-    pad, *readers = ops
-    made = NewOps(pad, dict(graph.tensors), max(o.index for o in graph.ops))
+    if np.asarray(graph.tensors[pad.inputs[1]].data).shape != (3, 2):
+        return "its paddings are not three pairs"
+    made = NewOps(graph, pad)
     x, y = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
     row = made.shaped(x.id, 1, *x.shape)
     amounts = made.integers([(0, 0), *np.asarray(graph.tensors[pad.inputs[1]].data).tolist()])
     padded = made.put(y, (1, *y.shape))
     new = replace(pad, inputs=(row, amounts, *pad.inputs[2:]), outputs=(padded,), sources=pad.stands_for)
-    graph = replace_ops(replace(graph, tensors=made.tensors), {pad.index: (*made.ops, new)})
+    graph = replace_ops(made.extended, {pad.index: (*made.ops, new)})
     graph = replace_ops(graph, {reader.index: () for reader in readers})
     views = {reader.outputs[0] for reader in readers}
     read = {o.index: (replace(o, inputs=tuple(padded if t in views else t for t in o.inputs)),) for o in graph.ops}
     return replace_ops(graph, read)
 
 
-RULE = Rule("pad-in-time", match, check, rewrite)
+RULE = Rule("pad-in-time", match, rewrite)

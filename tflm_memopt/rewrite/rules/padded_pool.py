@@ -7,7 +7,6 @@ pool over fewer samples. The other windows become a pool without padding, which 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
@@ -37,17 +36,24 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if padded and long and long.kernel > MAX_KERNEL_H and long.along.output > 1 else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     (op,) = ops
     long = long_window(graph, op)
     parts = [] if long is None else list(_parts(long))
     clipped = [part for part in parts if part.windows == 1]
     if len(clipped) > MOST_CLIPPED:
         return f"{len(clipped)} of its windows are clipped, at most {MOST_CLIPPED}"
-    inner = [part for part in parts if part.windows > 1]
-    if long is None or (inner and long.outputs() is None):
+    if long is None or (len(parts) > len(clipped) and long.outputs() is None):
         return f"its window has no form of at most {MAX_KERNEL_H} rows"
-    return None
+    new, target = NewOps(graph, op), graph.tensors[op.outputs[0]]
+    x = new.shaped(op.inputs[0], 1, long.samples, 1, long.channels)
+    pooled = [_pool(new, x, part, long) for part in parts]
+    if len(pooled) > 1:
+        y = new.put(target, (1, long.along.output, 1, long.channels))
+        new.add("CONCATENATION", pooled, y, axis=1, fusedActivationFunction="NONE")
+        pooled = [y]
+    new.add("RESHAPE", pooled, op.outputs[0])
+    return new.in_place(())
 
 
 def _parts(long: LongWindow) -> Iterator[_Part]:
@@ -62,25 +68,6 @@ def _parts(long: LongWindow) -> Iterator[_Part]:
             yield _Part(start, whole[-1] + long.kernel - start, long.kernel, len(whole))
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    (op,) = ops
-    long = long_window(graph, op)
-    if long is None:
-        raise ValueError("this is not a pool along one axis")
-    new = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
-    channels, target = long.channels, graph.tensors[op.outputs[0]]
-    x = new.shaped(op.inputs[0], 1, long.samples, 1, channels)
-    pooled = [_pool(new, x, part, long) for part in _parts(long)]
-    if len(pooled) > 1:
-        y = new.put(target, (1, long.along.output, 1, channels))
-        new.add("CONCATENATION", pooled, y, axis=1, fusedActivationFunction="NONE")
-        pooled = [y]
-    new.add("RESHAPE", pooled, op.outputs[0])
-    new.ops[-1] = replace(new.ops[-1], index=op.index)
-    whole = replace(graph, tensors=new.tensors)
-    return replace(whole, ops=tuple(n for o in graph.ops for n in (new.ops if o.index == op.index else (o,))))
-
-
 def _pool(new: NewOps, x: TensorId, part: _Part, long: LongWindow) -> TensorId:
     begin, size = new.integers([0, part.first, 0, 0]), new.integers([1, part.samples, 1, long.channels])
     piece = new.put(new.tensors[x], (1, part.samples, 1, long.channels))
@@ -91,4 +78,4 @@ def _pool(new: NewOps, x: TensorId, part: _Part, long: LongWindow) -> TensorId:
     return new.add(new.op.type, [piece], made, **options)
 
 
-RULE = Rule("padded-pool", match, check, rewrite)
+RULE = Rule("padded-pool", match, rewrite)

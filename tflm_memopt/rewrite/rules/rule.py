@@ -17,23 +17,39 @@ Ops = tuple[Op, ...]
 
 
 class Rule(NamedTuple):
-    """One rewrite. `match` returns its operators, the anchor first. `check` returns why they must stay, or None."""
+    """One rewrite. `match` returns its operators, the anchor first. `rewrite` returns the new graph, or why not."""
 
     name: str
     match: Callable[[Graph, Op], Ops | None]
-    check: Callable[[Graph, Ops], str | None]
-    rewrite: Callable[[Graph, Ops], Graph]
+    rewrite: Callable[[Graph, Ops], Graph | str]
 
 
 @dataclass
 class NewOps:
-    """Tensors and operators that replace an operator."""
+    """Tensors and operators that replace an operator of a graph."""
 
+    graph: Graph
     op: Op
-    tensors: dict[TensorId, Tensor]
-    index: int
-    """The highest operator index in use."""
     ops: list[Op] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.tensors = dict(self.graph.tensors)
+        self.index = max(op.index for op in self.graph.ops)
+        """The highest operator index in use."""
+
+    @property
+    def extended(self) -> Graph:
+        """The graph with the new tensors."""
+        return replace(self.graph, tensors=self.tensors)
+
+    def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
+        """Return the graph with the new operators in place of the old one, or why one of them would stay builtin.
+
+        The last operator gets the index of the old one. kinds: operators that must not stay builtin; None for all.
+        """
+        ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
+        checked = (op for op in ops if kinds is None or op.type in kinds)
+        return reason_to_stay(self.extended, checked, who) or replace_ops(self.extended, {self.op.index: ops})
 
     def put(self, like: Tensor, shape: tuple[int, ...], **changes: Any) -> TensorId:
         tensor = max(self.tensors) + 1

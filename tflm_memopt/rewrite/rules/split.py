@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
@@ -17,26 +18,22 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if split and has(op, int(op.type == "SPLIT")) else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     (op,) = ops
     parts = _parts(graph, op)
     if parts is None:
         return "its axis or sizes are not constant, or do not fit its input"
     if len(parts) * sum(graph.tensors[t].elements for t in op.outputs) > MAX_MOVED:
         return f"it has {len(parts)} outputs, too many for their size"
-    for piece in _pieces(graph, op):
+    pieces = _pieces(graph, op, parts)
+    for piece in pieces:
         reason = row_op(OperatorContext(graph, piece))
         if isinstance(reason, Unsupported):
             return f"output {op.outputs.index(piece.outputs[0])} cannot be made row by row: {reason}"
-    return None
+    return replace_ops(graph, {op.index: pieces})
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    (op,) = ops
-    return replace_ops(graph, {op.index: _pieces(graph, op)})
-
-
-def _pieces(graph: Graph, op: Op) -> Ops:
+def _pieces(graph: Graph, op: Op, parts: Sequence[tuple[int, int, int]]) -> Ops:
     """Return the slices. The first one gets the operator's index, and the others get new ones."""
     new = max(o.index for o in graph.ops) + 1
     source = op.inputs[int(op.type == "SPLIT")]
@@ -49,7 +46,7 @@ def _pieces(graph: Graph, op: Op) -> Ops:
             options={PIECE: part},
             sources=op.stands_for,
         )
-        for k, (output, part) in enumerate(zip(op.outputs, _parts(graph, op) or (), strict=True))
+        for k, (output, part) in enumerate(zip(op.outputs, parts, strict=True))
     )
 
 
@@ -80,4 +77,4 @@ def _scalar(graph: Graph, op: Op, k: int) -> int | None:
     return int(data.flatten()[0]) if data is not None and data.size == 1 and data.dtype.kind == "i" else None
 
 
-RULE = Rule("split", match, check, rewrite)
+RULE = Rule("split", match, rewrite)

@@ -12,10 +12,6 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if op.type == "TRANSPOSE_CONV" and len(op.inputs) in (3, 4) else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
-    return None
-
-
 def rewrite(graph: Graph, ops: Ops) -> Graph:
     """Reorder the operands as in CONV_2D: input, filter, bias."""
     (op,) = ops
@@ -23,4 +19,4 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
     return replace_ops(graph, {op.index: (replace(op, inputs=(source, filter_, *bias)),)})
 
 
-RULE = Rule("transpose-conv", match, check, rewrite)
+RULE = Rule("transpose-conv", match, rewrite)

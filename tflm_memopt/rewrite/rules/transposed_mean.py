@@ -24,28 +24,22 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op, *chain) if chain else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
-    transpose = ops[0]
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    """Apply the same MEANs on NHWC. The tensor between them is kept, so that its scale rounds as before."""
+    transpose, *means = ops
     if not same_numbers(graph.tensors[transpose.inputs[0]], graph.tensors[transpose.outputs[0]]):
         return "it changes scale or zero point"
     steps = _steps(graph, ops)
     if steps is None or sorted(axis for step in steps for axis in step) != [1, 2]:
         return "they are not a mean over height and width, each once"
-    extended = _with_middle(graph, ops, steps)
-    for op in _mean_ops(graph, ops, steps):
+    extended, new = _with_middle(graph, ops, steps), _mean_ops(graph, ops, steps)
+    for op in new:
         reason = refusal(OperatorContext(extended, op))
         if reason is not None:
             return f"operator {op.index} MEAN stays builtin: {reason}"
-    return None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    """Apply the same MEANs on NHWC. The tensor between them is kept, so that its scale rounds as before."""
-    transpose, *means = ops
-    steps = _steps(graph, ops) or ()
-    new = _mean_ops(graph, ops, steps)
-    graph = _with_middle(graph, ops, steps)
-    return replace_ops(graph, {transpose.index: (), **{old.index: (op,) for old, op in zip(means, new, strict=True)}})
+    return replace_ops(
+        extended, {transpose.index: (), **{old.index: (op,) for old, op in zip(means, new, strict=True)}}
+    )
 
 
 def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
@@ -100,4 +94,4 @@ def _with_middle(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Gr
     return replace(graph, tensors={**graph.tensors, middle: tensor})
 
 
-RULE = Rule("transposed-mean", match, check, rewrite)
+RULE = Rule("transposed-mean", match, rewrite)

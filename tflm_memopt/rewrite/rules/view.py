@@ -12,7 +12,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if op.type in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS") else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     (op,) = ops
     for t in (graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]):
         if t.dtype not in ("INT8", "INT16", "INT32", "UINT8", "FLOAT32", "BOOL"):
@@ -29,14 +29,9 @@ def check(graph: Graph, ops: Ops) -> str | None:
         return f"{list(shapes[0])} and {list(shapes[1])} have different sizes"
     if any(i != ABSENT and not graph.tensors[i].constant for i in op.inputs[1:]):
         return "the shape is computed at run time"
-    return None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    (op,) = ops
     options = {OPERANDS: op.inputs[1:], VIEW_OF: op.type}
     view = replace(op, type=VIEW, inputs=op.inputs[:1], options=options, sources=op.stands_for)
     return replace_ops(graph, {op.index: (view,)})
 
 
-RULE = Rule("view", match, check, rewrite)
+RULE = Rule("view", match, rewrite)

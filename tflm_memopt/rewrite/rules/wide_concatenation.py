@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from tflm_memopt.format.limits import MAX_INPUTS
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -18,23 +16,15 @@ def match(graph: Graph, op: Op) -> Ops | None:
     return (op,) if wide and ABSENT not in op.inputs else None
 
 
-def check(graph: Graph, ops: Ops) -> str | None:
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    """Join the inputs in a chain of operators."""
     (op,) = ops
-    fault = _fault(graph, op) if op.type == "PACK" else None
-    if fault is not None:
+    if op.type == "PACK" and (fault := _fault(graph, op)) is not None:
         return fault
-    extended, chain = _chained(graph, op)
-    for part in chain:
-        reason = refusal(OperatorContext(extended, part)) if part.type == "CONCATENATION" else None
-        if reason is not None:
-            return f"it cannot be made row by row: {reason}"
-    return None
-
-
-def rewrite(graph: Graph, ops: Ops) -> Graph:
-    (op,) = ops
-    extended, chain = _chained(graph, op)
-    return replace_ops(extended, {op.index: chain})
+    made = _chained(graph, op)
+    reasons = (refusal(OperatorContext(made.extended, part)) for part in made.ops if part.type == "CONCATENATION")
+    reason = next((f"it cannot be made row by row: {reason}" for reason in reasons if reason is not None), None)
+    return reason or made.in_place(())
 
 
 def _fault(graph: Graph, op: Op) -> str | None:
@@ -48,9 +38,9 @@ def _fault(graph: Graph, op: Op) -> str | None:
     return None if shapes == {packed} and output[axis] == count else f"its output has shape {list(output)}"
 
 
-def _chained(graph: Graph, op: Op) -> tuple[Graph, Ops]:
-    """Return the graph with tensors for intermediate results, and the chain. Its last operator has the old index."""
-    made = NewOps(op, dict(graph.tensors), max(o.index for o in graph.ops))
+def _chained(graph: Graph, op: Op) -> NewOps:
+    """Return the chain, with tensors for intermediate results."""
+    made = NewOps(graph, op)
     inputs, axis = op.inputs, int(op.options.get("axis", 0))
     if op.type == "PACK":
         axis %= len(graph.tensors[op.outputs[0]].shape)
@@ -67,8 +57,7 @@ def _chained(graph: Graph, op: Op) -> tuple[Graph, Ops]:
             output = made.put(graph.tensors[output], tuple(sizes))
         options = {"fusedActivationFunction": "NONE", **op.options, "axis": axis}
         joined = made.add("CONCATENATION", (joined, *taken), output, **options)
-    made.ops[-1] = replace(made.ops[-1], index=op.index)
-    return replace(graph, tensors=made.tensors), tuple(made.ops)
+    return made
 
 
 def _thick(made: NewOps, tensor: TensorId, axis: int) -> TensorId:
@@ -80,4 +69,4 @@ def _thick(made: NewOps, tensor: TensorId, axis: int) -> TensorId:
     return made.put(old, shape, data=np.asarray(old.data).reshape(shape))
 
 
-RULE = Rule("wide-concatenation", match, check, rewrite)
+RULE = Rule("wide-concatenation", match, rewrite)
