@@ -284,9 +284,9 @@ def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
 
 
 def toml(data: bytes, hint: str) -> Mapping[str, Any]:
-    """Return the document of a TOML file. Raises UsageError with this hint for an invalid one."""
+    """Return the document of a TOML file, also after a byte order mark. Raises UsageError with this hint if invalid."""
     try:
-        document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8"))
+        document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"invalid TOML: {error}", code="bad_config", hint=hint) from error
     return document

@@ -18,7 +18,7 @@ MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "us": 0.001}
 MEGAHERTZ = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
 
 
-def size(said: int | str) -> int:
+def size(said: float | str) -> int:
     """Parse a size in bytes: 20kB is 20,000, 64KiB and 64K are 65,536, a plain number is bytes.
 
     Raises UsageError for anything else, and for a text such as "16", which probably lacks a unit.
@@ -27,7 +27,7 @@ def size(said: int | str) -> int:
     (20000, 65536, 16384, 1500, 20480, 512)
     """
     value = _amount(said, BYTES)
-    if value is None or value < 0:
+    if value is None or value < 0 or (isinstance(said, float) and not said.is_integer()):
         hint = "20480, 20kB (1,000 B each), 64K or 64KiB (1,024 B each)"
         raise UsageError(f"invalid size '{said}'", hint=hint)
     if isinstance(said, str) and said.strip().isdecimal() and value < SMALLEST:

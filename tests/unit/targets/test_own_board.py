@@ -17,7 +17,8 @@ BOARD = 'core = "Cortex-M7"\nclock = "480MHz"\nram = "128kB"\nflash = "1MB"\n'
 
 def test_a_file_describes_a_board(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(BOARD + 'core_ram = "20kB"\nexternal_ram = "8MB"\n[flash_timing]\nwait_states = 4\n')
+    text = BOARD + 'core_ram = "20kB"\nexternal_ram = "8MB"\n[flash_timing]\nwait_states = 4\n'
+    path.write_text(text, encoding="utf-8-sig")  # as some editors on Windows save it
     report = tflm_memopt.optimize(RESNET, board=str(path)).report
     assert report.board
     assert (report.board.board, report.board.fits) == ("mine", True)
@@ -52,6 +53,7 @@ def test_all_espressif_chips_run_programs_for_esp_nn() -> None:
         (BOARD + "[flash_timing]\nwait_states = [4]\n", "invalid flash_timing"),
         (BOARD + "flash_timing = 4\n", "invalid flash_timing"),
         (BOARD.replace("M7", "M4F") + "[flash_timing]\nwait_states = 9\n", "not modelled for a flash of 9 of 16 B"),
+        (BOARD.replace('"128kB"', "1.5"), "invalid size '1.5'"),
         ("ram", "invalid TOML"),
     ],
 )
