@@ -235,7 +235,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMem
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
-            chosen = members[i].conversion.of(plan)
+            chosen = members[i].conversion.of(replace(plan, sharing=()))  # other buffers overlap, so other barriers
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
     told = tuple(
         Pausing(

@@ -42,6 +42,8 @@ LEAST_TRIES = 5
 """Sizes of fast memory to try, to name one that is enough."""
 SPILL_TRIES = 4
 """Number of plans with tensors in slow memory to try, since their tails become known only afterwards."""
+LARGEST = 4
+"""Largest ratio of a plan's buffers to the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Errors that a damaged plan, or one of another model, can raise while it is read."""
 
@@ -323,11 +325,14 @@ class Conversion:
 
     # Saved plans
 
-    def saved(self, document: Mapping[str, Any]) -> Converted:
-        """Return the conversion with a saved plan. Raises UsageError for a document without a plan of this model."""
+    def saved(self, document: Mapping[str, Any], beside: int = 0) -> Converted:
+        """Return the conversion with a saved plan. Raises UsageError for a document without a plan of this model.
+
+        beside: bytes of other models in the same arena.
+        """
         try:
             plan = self._read(document)
-            self._matches(plan)
+            self._matches(plan, beside)
             return self.of(plan)
         except _BROKEN as error:
             reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
@@ -342,12 +347,17 @@ class Conversion:
             raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}")
         return Plan.from_json(document)
 
-    def _matches(self, plan: Plan) -> None:
+    @property
+    def largest(self) -> int:
+        """The bytes that the buffers of no plan exceed."""
+        return _largest(self.rows) if self.rows else 0
+
+    def _matches(self, plan: Plan, beside: int) -> None:
         """Raise PlanError if sizes or regions are another model's. The checker would not notice: it replays bytes."""
         if plan.target != self.options.target:
             raise PlanError(f"it is for {plan.target}, not for {self.options.target}")
-        sizes = tensor_sizes(self._planned_from(plan))
-        if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
+        largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + beside
+        if not 0 <= plan.head <= largest:
             raise PlanError(f"its head of {plan.head} bytes is larger than everything that this model has")
         for call in plan.calls():
             step = plan.steps[call[0]]
@@ -357,3 +367,9 @@ class Conversion:
             crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
             if crooked:
                 raise PlanError(f"tensor {crooked[0]} is not aligned as --ops group wants it")
+
+
+def _largest(graph: RowGraph) -> int:
+    """Return the bytes that the buffers of no plan exceed, with copied weights."""
+    constants = sum(tensor.nbytes for tensor in graph.model.tensors.values() if tensor.constant)
+    return LARGEST * (sum(tensor_sizes(graph).values()) + constants)

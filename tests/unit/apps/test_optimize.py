@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from models import Net
 from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, fit, optimize
 from tflm_memopt.apps.rates import MEASURED
 from tflm_memopt.apps.results import AppOptimized
+from tflm_memopt.apps.verify import verify_app
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.plan import Plan
@@ -115,6 +117,18 @@ def test_from_a_file_to_files_and_back(door: Path, run: Run) -> None:
 def explored() -> AppExploration:
     models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
     return explore(App(models, options=CLOCKED))
+
+
+def test_a_small_model_beside_one_on_two_cores_with_copies(tmp_path: Path) -> None:
+    """The plan of the small model has buffers above those of the large one. Barriers follow from the common layout."""
+    net = Net(2)
+    models = {
+        "large": AppModel(long(), {"cores": 2, "weights": "ram"}),
+        "small": AppModel(net.model(net.conv2d(net.input((1, 4, 4, 2)), 3))),
+    }
+    app = App(models, (("large", "small"),), options=LOW)
+    optimize(app).save(tmp_path)
+    assert verify_app(app, tmp_path, lambda *_: None, runs=2).bit_exact
 
 
 def test_the_frontier_of_an_application_is_of_points_of_its_models() -> None:
