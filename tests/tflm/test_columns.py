@@ -52,6 +52,15 @@ def test_maps_that_would_be_transposed_as_a_whole() -> None:
     assert reason == "1,920 B would be transposed as a whole so that 1,920 B need not wait"
 
 
+@pytest.mark.parametrize("transposed", [True, False])
+def test_a_sliding_window_computes_only_new_rows(*, transposed: bool) -> None:
+    """Rows stay rows if the input's own rows are those of the network, and become rows if TRANSPOSE exchanges them."""
+    data = spectrogram_net(transposed=transposed)
+    result = tflm_memopt.optimize(data, effort="low", input="sliding:2")
+    assert result.report.macs.rewritten < 0.5 * result.report.macs.original
+    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
+
+
 @pytest.mark.slow
 @settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
 @given(recipes(sets=(COLUMNS,)))

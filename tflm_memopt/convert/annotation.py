@@ -52,17 +52,19 @@ MOST_NAMED = 4
 ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file"
 
 
-def annotate(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:
+def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:
     """Return the canonical form, without changes to operators that stay builtin, byte for byte.
 
-    whole: the reason why all operators stay builtin (left_whole()), or None.
+    whole: the reason why all operators stay builtin (left_whole()), or None. sliding: whether the input is a sliding
+    window.
     """
     if whole:
         kept = Unsupported("left_whole", whole.why, "", whole.hint)
         return AnnotatedGraph(activations_only(graph), {op.index: kept for op in graph.ops})
     left_alone, known = frozenset[int](), {*graph.tensors, ABSENT}
     while True:
-        canonical = canonicalise.canonicalise(with_cells(with_states(graph, left_alone), left_alone), left_alone).graph
+        cells = with_cells(with_states(graph, left_alone), left_alone)
+        canonical = canonicalise.canonicalise(cells, left_alone, sliding=sliding).graph
         support = to_row_ops(canonical)
         undone = frozenset(
             i

@@ -69,9 +69,9 @@ def _compared(program: Program) -> Iterator[ProgramOp]:
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
     """Yield the original's operators in each form that programs may have: with dead channels and without them."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
-    annotated = annotation.annotate(graph, annotation.left_whole(model))
-    forms = [annotated]
     mode = input_mode(changes.input or "arena")
+    annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)
+    forms = [annotated]
     if mode.where == SLIDING:
         with contextlib.suppress(UsageError):  # the rewritten model may belong to another original
             forms.insert(0, pipeline.slide(annotated, mode)[0])

@@ -289,8 +289,9 @@ class Conversion:
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
         """Return the conversion with another place of the input or an int8 interface, or None if that is impossible."""
         border = to_int8_io(self.source.graph) if int8_io else self.border
-        original = pipeline.interpret(border.graph, self.options.ops) if int8_io else self.whole
         options = replace(self.options, input=input)
+        same = not int8_io and (input.where == SLIDING) == (self.options.input.where == SLIDING)
+        original = self.whole if same else pipeline.interpret(border.graph, options.ops, mode=input)
         try:
             return self._other(border, original, options)
         except UsageError:

@@ -72,9 +72,9 @@ def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph
     return graph
 
 
-def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None) -> AnnotatedGraph:
+def interpret(graph: Graph, ops: Ops, whole: LeftWhole | None = None, mode: InputMode = IN_ARENA) -> AnnotatedGraph:
     """Return the annotated graph for this kind of operators in the rewritten model. whole: see annotate()."""
-    return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole)
+    return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole, sliding=mode.where == SLIDING)
 
 
 def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGraph:

@@ -96,7 +96,8 @@ class Request:
         """Return the conversion of a model. Raises ModelError for an invalid model and for one that TFLM refuses."""
         source = read(model)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
-        annotated = pipeline.interpret(border.graph, self.options.ops, annotation.left_whole(source, self.options.ops))
+        whole = annotation.left_whole(source, self.options.ops)
+        annotated = pipeline.interpret(border.graph, self.options.ops, whole, self.options.input)
         refuse(annotation.refused(source, annotated))
         known = self.options, self.abi, self.tiles(), self.library, self.interpreter
         return Conversion(source, border, annotated, *known).placed()

@@ -54,6 +54,8 @@ RULES: tuple[Rule, ...] = (
     view.RULE,
     moves.RULE,
 )
+SLIDING_RULES = tuple(columns.WITHIN if rule is columns.RULE else rule for rule in RULES)
+"""Rules for a sliding input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,11 @@ class Canonical:
     refusals: tuple[LeftAlone, ...] = ()
 
 
-def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
-    """Replace known integers by constants, then apply all RULES in order. left_alone: indices to skip."""
+def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Canonical:
+    """Replace known integers by constants, then apply all rules in order. left_alone: indices to skip."""
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
-    for rule in RULES:
+    for rule in SLIDING_RULES if sliding else RULES:
         graph, refused = _apply(rule, graph, left_alone)
         refusals += refused
     return Canonical(graph, tuple(refusals))

@@ -6,6 +6,7 @@ columns become rows, a single row waits. Sums of integers do not depend on their
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -66,6 +67,15 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    return _rewrite(graph, ops, WORTH)
+
+
+def rewrite_within(graph: Graph, ops: Ops) -> Graph | str:
+    """Exchange rows and columns only if no map at the border is transposed, so that new rows of a window stay rows."""
+    return _rewrite(graph, ops, math.inf)
+
+
+def _rewrite(graph: Graph, ops: Ops, worth: float) -> Graph | str:
     inside = {op.index for op in ops}
     transposed = 0
     for t in {t for op in ops for t in _maps(graph, op)}:
@@ -77,7 +87,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
         if 1 not in tensor.shape[1:3] and (is_border or any(one.type not in MOVES for one in near)):
             transposed += tensor.nbytes
     waiting = max(_waiting(graph, ops, 1), default=0)
-    if transposed * WORTH > waiting:
+    if transposed and transposed * worth > waiting:
         return f"{transposed:,} B would be transposed as a whole so that {waiting:,} B need not wait"
     extended, made = _rewritten(graph, ops)
     new = (op for each in made.values() for op in each if op.type != "RESHAPE")
@@ -189,4 +199,4 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
     return made.extended, new
 
 
-RULE = Rule("columns", match, rewrite)
+RULE, WITHIN = Rule("columns", match, rewrite), Rule("columns", match, rewrite_within)
