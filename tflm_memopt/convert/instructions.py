@@ -283,17 +283,21 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
         # the error of this call names the least RAM
         return within_budget(conversion, replace(limits, instructions=None))
     fewest = found[0].instructions
+    small = [c for c in found if limits.admit(c.converted.arena)]
     if fewest > most:
+        hint = f"--max-instructions {(small or found)[0].instructions}"
+        if not small:
+            beyond = limits.admit_beyond(found[0].converted.arena)
+            hint = f"{hint} --ram-limit {found[0].total}" if beyond else SMALLER
         raise DoesNotFit(
             f"no plan has as few estimated instructions as {most:,}",
             code="too_slow",
             where=f"{fewest:,} on {table.core}, in {found[0].total:,} B",
-            hint=f"--max-instructions {fewest}",
+            hint=hint,
         )
     within = [c for c in found if c.instructions <= most]
     if limits.ram is None:
         return within[-1].converted
-    small = [c for c in found if limits.admit(c.converted.arena)]
     if small and small[0].instructions <= most:
         return small[0].converted
     least = within[-1]

@@ -64,6 +64,14 @@ def test_a_small_limit_on_a_large_board_names_a_limit_that_holds(more: dict[str,
     assert done.report.arena.total == int(least)
 
 
+def test_a_limit_of_instructions_names_a_limit_of_ram_as_well() -> None:
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(camera(), ram_limit=3000, max_instructions=10)
+    (both,) = re.findall(r"--max-instructions (\d+) --ram-limit (\d+)", no.value.hint)
+    done = tflm_memopt.optimize(camera(), max_instructions=int(both[0]), ram_limit=int(both[1]))
+    assert done.report.arena.total <= int(both[1])
+
+
 def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
     net = Net(1)
     x = net.input((1, 16, 16, 4))
