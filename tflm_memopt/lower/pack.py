@@ -56,9 +56,7 @@ def pack(op: RowOp) -> Packed:
 
 def _dead(op: RowOp) -> NDArray[np.bool_]:
     """Return which channels have the multiplier 0. Their sums are not computed."""
-    if op.multipliers is None:
-        raise ValueError(f"{op.name} has no scales")
-    return np.broadcast_to(op.multipliers == 0, op.writes.c)
+    return np.broadcast_to(op.own_scales[0] == 0, op.writes.c)
 
 
 def constant_sizes(
@@ -137,9 +135,8 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
     """Return left shift, m2, c, e of both operands, and m2, c, e of the output."""
-    if op.multipliers is None or op.shifts is None:
-        raise ValueError(f"{op.name} has no scales")
-    multipliers, shifts = op.multipliers.astype(np.int64), -op.shifts.astype(np.int64)
+    multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
+    shifts = -shifts
     halves = (shifts == 0).astype(np.int64)
     shifts = shifts + halves
     zeros = np.array([0, 0, op.output_zero_point])
@@ -219,13 +216,10 @@ def _mve_scales(op: RowOp) -> NDArray[np.int64]:
 
 def _scales(op: RowOp) -> NDArray[np.int64]:
     """Return [channel][bias, m2, c, e]. The sum of a channel with multiplier 0 is 0."""
-    if op.multipliers is None or op.shifts is None:
-        raise ValueError(f"{op.name} has no scales")
-    n = op.writes.c
-    shifts = np.where(_dead(op), 1, -np.broadcast_to(op.shifts, n).astype(np.int64))
+    multipliers, lefts = (np.broadcast_to(values, op.writes.c).astype(np.int64) for values in op.own_scales)
+    shifts = np.where(_dead(op), 1, -lefts)
     rounding = (2 * op.output_zero_point + 1) * 2**shifts // 2
-    multipliers = 2 * np.broadcast_to(op.multipliers, n).astype(np.int64)
-    return np.stack((np.where(_dead(op), 0, folded_bias(op)), multipliers, rounding, shifts), axis=1)
+    return np.stack((np.where(_dead(op), 0, folded_bias(op)), 2 * multipliers, rounding, shifts), axis=1)
 
 
 def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -111,9 +111,7 @@ def _output(op: RowOp, x: _Int32) -> Range:
 
 def _requantized(op: RowOp, low: Ints, high: Ints) -> Range:
     """Return the range of clamp(rescale(x) + zero point), with one scale or one per channel."""
-    if op.multipliers is None or op.shifts is None:
-        raise ValueError(f"{op.name} has no multipliers")
-    return _output(op, _rescaled(_int32(low, high), op.multipliers, op.shifts))
+    return _output(op, _rescaled(_int32(low, high), *op.own_scales))
 
 
 def _conv(op: RowOp, x: Sequence[Range]) -> Range:
@@ -136,9 +134,7 @@ def _centred(op: RowOp, x: Range) -> tuple[Ints, Ints]:
 
 def _signed_sums(op: RowOp, taps: tuple[int, int]) -> tuple[Ints, Ints]:
     """Return the sums of the positive and of the negative weights over the taps."""
-    if op.weights is None:
-        raise ValueError(f"{op.name} has no weights")
-    weights = op.weights.astype(np.int64)
+    weights = op.own_weights.astype(np.int64)
     return np.maximum(weights, 0).sum(taps), np.minimum(weights, 0).sum(taps)
 
 
@@ -158,12 +154,11 @@ def _operands(op: RowOp, x: Sequence[Range]) -> tuple[Range, Range]:
 
 
 def _add(op: RowOp, x: Sequence[Range]) -> Range:
-    if op.multipliers is None or op.shifts is None:
-        raise ValueError(f"{op.name} has no multipliers")
+    multipliers, shifts = op.own_scales
     a, b = (
         _rescaled(_int32((r.low - zero) << op.param, (r.high - zero) << op.param), multiplier, shift)
         for r, zero, multiplier, shift in zip(
-            _operands(op, x), op.input_zero_points, op.multipliers[:2], op.shifts[:2], strict=True
+            _operands(op, x), op.input_zero_points, multipliers[:2], shifts[:2], strict=True
         )
     )
     exact = a.exact & b.exact
@@ -171,7 +166,7 @@ def _add(op: RowOp, x: Sequence[Range]) -> Range:
         total = _int32(a.low - b.high, a.high - b.low, exact)
     else:
         total = _int32(a.low + b.low, a.high + b.high, exact)
-    return _output(op, _rescaled(total, op.multipliers[2], op.shifts[2]))
+    return _output(op, _rescaled(total, multipliers[2], shifts[2]))
 
 
 def _mul(op: RowOp, x: Sequence[Range]) -> Range:
@@ -197,17 +192,13 @@ def _mean(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _lookup(op: RowOp, x: Sequence[Range]) -> Range:
-    if op.weights is None:
-        raise ValueError(f"{op.name} has no table")
-    values = op.weights.astype(np.int64)
+    values = op.own_weights.astype(np.int64)
     parts = [values[low - INT8_MIN : high - INT8_MIN + 1] for low, high in zip(x[0].low, x[0].high, strict=True)]
     return Range(np.array([part.min() for part in parts]), np.array([part.max() for part in parts]))
 
 
 def _gather(op: RowOp, x: Sequence[Range]) -> Range:
-    if op.weights is None:
-        raise ValueError(f"{op.name} has no table")
-    return Range(op.weights.min(axis=0).astype(np.int64), op.weights.max(axis=0).astype(np.int64))
+    return Range(op.own_weights.min(axis=0).astype(np.int64), op.own_weights.max(axis=0).astype(np.int64))
 
 
 _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {

@@ -299,6 +299,20 @@ class RowOp:
         return KINDS[self.kind]
 
     @property
+    def own_weights(self) -> NDArray[np.int8]:
+        """The weights. Raises ValueError if there are none."""
+        if self.weights is None:
+            raise ValueError(f"{self.name} has no weights")
+        return self.weights
+
+    @property
+    def own_scales(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Multipliers and shifts. Raises ValueError if there are none."""
+        if self.multipliers is None or self.shifts is None:
+            raise ValueError(f"{self.name} has no scales")
+        return self.multipliers, self.shifts
+
+    @property
     def takes_copied_weights(self) -> bool:
         """Whether its kernel can read its weights in the arena."""
         return self.kind is Kind.CONV

@@ -48,7 +48,7 @@ class _Link:
     def needs(self, written: Bools) -> Bools:
         """Return the channels of each input that these output channels depend on."""
         if self.op.is_convolution:
-            weighed: Bools = np.any(_weights(self.op)[written], axis=(0, 1, 2))
+            weighed: Bools = np.any(self.op.own_weights[written], axis=(0, 1, 2))
             return weighed & ~self._absorbed()
         if self.op.is_depthwise:
             used: Bools = np.any(written.reshape(self.op.reads[0].c, -1), axis=1)
@@ -156,7 +156,7 @@ def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
     """Return a convolution's bias with the dropped constant channels' contribution, modulo 2**32 like all sums."""
     op, (x,) = link.op, link.seen
     values = (x.low - op.input_zero_points[0])[dropped]
-    added = _weights(op).sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values
+    added = op.own_weights.sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values
     if not added.any():
         return op.bias
     return np.asarray(added if op.bias is None else added + op.bias).astype(np.int32)
@@ -165,9 +165,3 @@ def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
 def _per_channel(values: NDArray[Scalar] | None, mask: Bools) -> NDArray[Scalar] | None:
     """Select the values of the remaining channels. A single value for all channels stays."""
     return values if values is None or values.size == 1 else values[mask]
-
-
-def _weights(op: RowOp) -> NDArray[np.int8]:
-    if op.weights is None:
-        raise ValueError(f"{op.name} has no weights")
-    return op.weights
