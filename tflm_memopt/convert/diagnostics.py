@@ -31,7 +31,7 @@ ROLES = {
     Role.TENSOR: "output of",
     Role.ROLLING_BUFFER: "rolling buffer of",
     Role.ACCUMULATOR: "sums of",
-    Role.SCRATCH: "scratch of",
+    Role.SCRATCH: "scratch of the kernels",
     Role.WEIGHTS: "copied weights of",
 }
 MOST_NAMED = 4
@@ -227,8 +227,10 @@ def binding(converted: Converted) -> str:
 
 
 def _content(graph: Graph, buffer: Buffer) -> str:
-    maker = graph.producer(buffer.key)
     what = ROLES[buffer.role]
+    if buffer.role is Role.SCRATCH:  # its key is the group
+        return what
+    maker = graph.producer(buffer.key)
     if maker is None:
         return f"the model's input '{graph.tensors[buffer.key].label}'"
     return f"{what} op {maker.number} {maker.kind}"

@@ -72,6 +72,14 @@ def test_a_limit_of_instructions_names_a_limit_of_ram_as_well() -> None:
     assert done.report.arena.total <= int(both[1])
 
 
+def test_scratch_is_named_in_what_does_not_fit() -> None:
+    """Its buffer belongs to a group, not to a tensor."""
+    net = Net(13)
+    y = net.depthwise_conv2d(net.input((1, 1, 300, 4)), kernel=(1, 9), stride=(1, 2), out=(0.2, 0))
+    with pytest.raises(DoesNotFit, match=r"scratch of the kernels 480 B"):
+        tflm_memopt.optimize(net.model(y), target="esp-nn", ram_limit=1000, effort="low")
+
+
 def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
     net = Net(1)
     x = net.input((1, 16, 16, 4))
