@@ -26,15 +26,20 @@ def runnable(data: bytes) -> bytes:
     """Return the model with other operators in place of some that TFLM lacks. The outputs are the same bytes.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE; SELECT becomes SELECT_V2 or, if it is int32, arithmetic;
-    STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands stay.
+    STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands stay. A model in
+    which all operators stay is returned as it is.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
         return data
     tree = writer.edit(model)
-    operators = []
+    operators, changed = [], False
     for op, operator in zip(model.graph.ops, tree.subgraphs[0].operators, strict=True):
-        operators += REPLACED.get(op.type, _unchanged)(tree, model.graph, op, operator)
+        others = REPLACED[op.type](tree, model.graph, op, operator) if op.type in REPLACED else None
+        operators += [operator] if others is None else others
+        changed |= others is not None
+    if not changed:
+        return data
     tree.subgraphs[0].operators = operators
     plan = interface.metadata(tree, OFFLINE_PLAN)
     if plan is not None:
@@ -61,11 +66,11 @@ def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
     return steps if tuple(shape) == output.shape else None
 
 
-def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
+def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
     """Return RESHAPE, BROADCAST_TO and RESHAPE in place of TILE."""
     steps = _steps(graph, op)
     if steps is None:
-        return [operator]
+        return None
     source, output = operator.inputs[0], operator.outputs[0]
     operators = []
 
@@ -83,11 +88,13 @@ def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
     return operators
 
 
-def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
+def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
     """Return SELECT_V2 in place of SELECT, and a * c + b * (1 - c) with c = 0 or 1 in place of int32 SELECT_V2."""
     if len(op.inputs) != OPERANDS or not (op.type == "SELECT_V2" or is_plain_select(graph, op)):
-        return [operator]
+        return None
     if any(graph.tensors[t].dtype != "INT32" for t in (*op.inputs[1:], *op.outputs)):
+        if op.type == "SELECT_V2":
+            return None
         operator.opcodeIndex = writer.add_opcode(tree, "SELECT_V2")
         return [operator]
     condition, *choices = op.inputs
@@ -106,11 +113,11 @@ def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
     return operators
 
 
-def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
+def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
     """Return RESHAPE to one dimension and GATHER in place of an operator with more dimensions than TFLM takes."""
     context = OperatorContext(graph, op)
     if refusal(context) is not None or len(context.input().shape) <= RANKS[op.type][1]:
-        return [operator]
+        return None
     x, count = context.input(), context.input().elements
     places = STEP[op.type](context, [np.arange(count, dtype=np.int32).reshape(x.shape)])
 
@@ -125,11 +132,7 @@ def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
     ]
 
 
-def _unchanged(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any]:
-    return [operator]
-
-
-REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any]]] = {
+REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any] | None]] = {
     "TILE": _tile, "SELECT": _select, "SELECT_V2": _select, "STRIDED_SLICE": _moved, "TRANSPOSE": _moved,
 }  # fmt: skip
-"""Functions that return the operators in place of an operator that TFLM may lack, by its name."""
+"""Functions that return the operators in place of an operator that TFLM lacks, or None if it stays, by its name."""
