@@ -125,7 +125,7 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """How SELECT reads an operand. Bits 0 and 1 number its row among the rows that the iteration reads."""
+    """Bits that tell how SELECT reads an operand. Bits 0 and 1 number its row among those that are read."""
 
     ONE_COLUMN = 4
     """Its only column is repeated."""

@@ -37,7 +37,7 @@ INSTEAD: Mapping[str, str] = {
     "FLOOR_DIV": "multiply by the reciprocal and round down",
     "LOG": "use tf.nn.log_softmax, which contains it",
 }
-"""What to use instead of operators that have no row kernel for the given types."""
+"""Operators to use in place of those that have no row kernel for the given types."""
 
 
 @dataclass(frozen=True, slots=True)

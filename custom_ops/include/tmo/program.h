@@ -182,7 +182,7 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* How SELECT reads an operand. Bits 0 and 1 number its row among the rows that the iteration reads. */
+/* Bits that tell how SELECT reads an operand. Bits 0 and 1 number its row among those that are read. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* Its only column is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* Its only channel is repeated. */
