@@ -233,6 +233,7 @@ def rare(seed: int) -> bytes:
     steps = net.input((1, rng.randint(1, 6), rng.choice((3, 8, 24, 40))), (0.05, 3))
     outputs += [net.int4(net.conv2d(x, rng.choice((4, 10)), kernel=(3, 3))), net.int4(net.depthwise_conv2d(x))]
     outputs += decoded(net, x)
+    outputs += compared(net, x, rng)
     return net.model(*outputs, *products, lstm(net, steps, rng.choice((4, 7, 16, 32))))
 
 
@@ -248,6 +249,17 @@ def decoded(net: Net, x: int) -> list[int]:
     at = net.reshape(places, (c, 1))
     pixels = gather_nd(net, net.reshape(x, (h * w, c)), at)
     return [chosen, pairs, pixels, two(net, "DIV", real, floats(net, np.full(shape[-1:], 3)))]
+
+
+def compared(net: Net, x: int, rng: random.Random) -> list[int]:
+    """Add comparisons of two int8 tensors and of each channel with a limit, and the larger values of both tensors."""
+    shape, like = net.shape(x), net.affine(x)
+    other, limits = net.input(shape, like), net.tensor(shape[3:], affine=like, data=np.arange(shape[3]))
+    kinds = rng.sample(("LESS", "LESS_EQUAL", "EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL"), 2)
+    masks = [two(net, kind, x, operand, "BOOL") for kind, operand in zip(kinds, (other, limits), strict=True)]
+    chosen = net.tensor(shape, affine=like)
+    net.op("SELECT_V2", [masks[0], x, other], [chosen], schema.SelectV2OptionsT())
+    return [masks[1], chosen]
 
 
 def rare_int16(seed: int) -> bytes:
