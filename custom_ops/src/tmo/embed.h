@@ -61,6 +61,7 @@
 
 #ifndef TMO_TWO_CORES
 #include "../tmo_iterate.c"
+#include "../tmo_iterate_few.c"
 #include "../tmo_iterate_pixel.c"
 #include "../tmo_run.c"
 #endif
@@ -95,6 +96,7 @@ TMO_POP_OPTIONS
 TMO_PUSH_OPTIONS
 #ifdef TMO_TWO_CORES
 #include "../tmo_cores.c"
+#include "../tmo_iterate_few.c"
 #include "../tmo_iterate_pixel.c"
 #endif
 #include "../tmo_check.c"

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Iterations of operators packed for the DSP extension that compute a few pixels. See tmo_iterate.c for all other cases. */
+#include <string.h>
+
+#include "tmo/iterate.h"
+
+#if TMO_RUNS_DSP
+
+#include "tmo/pixel.h"
+
+/* Units that are computed at once. */
+typedef struct {
+  const tmo_unit *units;
+  uint32_t n;
+  int8_t *outs[TMO_PACKED_PIXELS];
+} pixels_at_once;
+
+enum { ZERO_BYTES = 64 }; /* maximum number of channels of pixels that are gathered tap by tap */
+
+/* Widens the bytes of a tap into the column of one of n pixels. */
+static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t bytes) {
+  for (; bytes >= 4; bytes -= 4, from += 4, to += 4 * n) {
+    to[0] = from[0];
+    to[1] = from[2];
+    to[2 * n] = from[1];
+    to[2 * n + 1] = from[3];
+  }
+  if (bytes > 0) to[0] = from[0];
+  if (bytes > 1) to[2 * n] = from[1];
+  if (bytes > 2) to[1] = from[2];
+}
+
+/* Gathers windows tap by tap, with taps that fill quads. */
+TMO_OWN_FRAME static void gather_pixel_taps(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  const tmo_op *op = k->op;
+  const uint32_t wide = op->kernel_w, all = op->kernel_h * wide, channels = k->in_channels, n = a->n;
+  const int8_t *taps[TMO_MAX_TAPS], **mine = taps;
+  int8_t zero[ZERO_BYTES];
+  int16_t *tile = (int16_t *)k->scratch;
+  memset(zero, op->input_zero_point[0], channels);
+  for (uint32_t p = 0; p < n; ++p, mine += all) {
+    run->unit = a->units[p];
+    const pixel_window w = window_under(run, op, in);
+    if (w.rows.count * w.columns.count != all) {
+      for (uint32_t t = 0; t < all; ++t) mine[t] = zero;
+    }
+    list_window(run, &w, wide - w.columns.count, mine + w.rows.first * wide + w.columns.first);
+  }
+  for (uint32_t t = 0; t < all; ++t, tile += n * channels) {
+    if (n == TMO_PACKED_PIXELS) {
+      const int8_t *const from[TMO_PACKED_PIXELS] = {taps[t], taps[all + t], taps[2 * all + t], taps[3 * all + t]};
+      tmo_dsp_widen_each(from, tile, channels);
+    } else {
+      for (uint32_t p = 0; p < n; ++p) widen_tap(taps[p * all + t], tile + 2 * p, n, channels);
+    }
+  }
+}
+
+TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  const int8_t *taps[TMO_MAX_TAPS];
+  for (uint32_t p = 0; p < a->n; ++p) {
+    run->unit = a->units[p];
+    const pixel_window w = window_under(run, k->op, in);
+    gather_pixel(run, &w, k, taps, p, a->n);
+  }
+}
+
+/* Computes the n gathered pixels, at least two. */
+static void multiply_into(const tmo_kernel *k, uint32_t n, int8_t *const *outs) {
+  const int8_t *const first = outs[0];
+  bool even = outs[1] > first;
+  for (uint32_t p = 2; p < n; ++p) even &= outs[p] == outs[p - 1] + (outs[1] - first);
+  if (even) {
+    tmo_conv_dsp_multiply(k, n, outs[0], (uint32_t)(outs[1] - first));
+  } else {
+    tmo_conv_dsp_scatter(k, n, outs);
+  }
+}
+
+static void convolve_at_once(tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  const uint32_t taps = (uint32_t)k->op->kernel_h * k->op->kernel_w;
+  if (k->in_channels % 4 == 0 && k->in_channels <= ZERO_BYTES && taps * a->n <= TMO_MAX_TAPS) {
+    gather_pixel_taps(run, k, in, a);
+  } else {
+    gather_each(run, k, in, a);
+  }
+  multiply_into(k, a->n, a->outs);
+}
+
+TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
+  const uint32_t wide = k->op->kernel_w;
+  tmo_dsp_run runs[TMO_DSP_RUNS];
+  for (uint32_t p = 0; p < a->n; ++p) {
+    run->unit = a->units[p];
+    const pixel_window w = window_under(run, k->op, in);
+    runs[p].out = a->outs[p];
+    runs[p].pixels = 1;
+    if (w.rows.count * w.columns.count != 9) tmo_depthwise_clear(k, runs[p].taps, 9);
+    list_window(run, &w, wide - w.columns.count, runs[p].taps + w.rows.first * wide + w.columns.first);
+  }
+  tmo_dsp_nine(runs, runs + a->n, k->weights, k->out_channels, 0);
+  for (uint32_t p = 0; p < a->n; ++p) tmo_packed_clamp(k->op, a->outs[p], k->out_channels);
+}
+
+/* The pixels under the windows of adjacent output columns, row by row, each listed once. */
+typedef struct {
+  const int8_t *pixels[TMO_MAX_TAPS];
+  uint32_t width; /* number of columns */
+} pixel_grid;
+
+/* Lists the pixels under the windows of n output columns from x on. Those outside the input are read from `zero`. Returns false if they are too
+ * many, or do not fit into the `room` bytes of `zero`. */
+TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *zero, uint32_t room, pixel_grid *grid) {
+  const tmo_op *const op = k->op;
+  const uint32_t width = (n - 1) * op->stride_w + op->kernel_w, all = op->kernel_h * width;
+  const int32_t start = (int32_t)(x * op->stride_w) - op->pad_left, beyond = start + (int32_t)width - in->width;
+  const uint32_t left = start < 0 ? (uint32_t)-start : 0, right = beyond > 0 ? (uint32_t)beyond : 0;
+  const pixel_window w = {op, in, tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height),
+                          {left, left + right < width ? width - left - right : 0, (uint32_t)start + left}};
+  if (all > TMO_MAX_TAPS || op->dilation_w > 1) return false;
+  grid->width = width;
+  if (w.rows.count * w.columns.count != all) {
+    if (k->in_channels > room) return false;
+    memset(zero, op->input_zero_point[0], k->in_channels);
+    for (uint32_t i = 0; i < all; ++i) grid->pixels[i] = zero;
+  }
+  list_window(run, &w, width - w.columns.count, grid->pixels + w.rows.first * width + left);
+  return true;
+}
+
+/* Widens a tap of n pixels, at least four bytes of each. */
+static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
+  const ptrdiff_t apart = from[1] - from[0];
+  const bool fits = apart == (int32_t)apart; /* pixels on the stack of a host may be far from the others */
+  if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && bytes % 4 == 0) {
+    tmo_dsp_widen_each(from, tile, bytes);
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && n == 3 && fits && from[2] - from[1] == apart) {
+    tmo_dsp_widen_3(from[0], (uint32_t)apart, tile, bytes);
+  } else if (tmo_has_part(TMO_PART_DSP_PAIRS_2) && n == 2 && fits) {
+    tmo_dsp_widen_2(from[0], (uint32_t)apart, tile, bytes);
+  } else {
+    for (uint32_t p = 0; p < n; ++p) widen_tap(from[p], tile + 2 * p, n, bytes);
+  }
+}
+
+/* Gathers n pixels, two to four, tap by tap. Returns false if this is not possible. */
+TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
+  const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
+  int8_t zero[ZERO_BYTES];
+  pixel_grid grid;
+  int16_t *tile = (int16_t *)k->scratch;
+  if (channels < 4 || (channels % 4 != 0 && wide > 1) || !list_grid(run, k, in, x, n, zero, ZERO_BYTES, &grid)) return false;
+  const int8_t *const *row = grid.pixels;
+  for (uint32_t ky = k->op->kernel_h; ky > 0; --ky, row += grid.width) {
+    for (uint32_t kx = 0; kx < wide; ++kx, tile += n * ((channels + 3) / 4 * 4)) {
+      const int8_t *from[TMO_PACKED_PIXELS];
+      if (stride == 1) {
+        widen_each(row + kx, tile, n, channels);
+        continue;
+      }
+      for (uint32_t p = 0; p < n; ++p) from[p] = row[kx + p * stride];
+      widen_each(from, tile, n, channels);
+    }
+  }
+  return true;
+}
+
+/* Computes n pixels of a packed convolution, at least two, from whole input rows. */
+TMO_OWN_FRAME static void convolve_columns(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
+  const tmo_op *const op = k->op;
+  const int8_t *pixels[TMO_MAX_TAPS];
+  const tmo_taps rows = tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
+  const tmo_window window = {pixels, (uint16_t)rows.count, 1, (uint16_t)rows.first, 0, 0, rows.count};
+  tmo_columns_job job = {x, x + n, n, outs[0], (uint32_t)(outs[1] - outs[0]), outs[1] > outs[0] ? NULL : outs};
+  for (uint32_t p = 2; p < n; ++p) {
+    if (outs[p] != outs[p - 1] + job.step) job.outs = outs;
+  }
+  k->in_width = in->width;
+  k->out_width = (uint16_t)(x + n);
+  k->whole_rows = true;
+  tmo_list_lines(in, tmo_base_of(run, in), rows.start, op->dilation_h, rows.count, 1, 0, pixels);
+  tmo_conv_dsp_columns(k, &window, &job);
+}
+
+static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
+  if (gather_grid(run, k, in, x, n)) {
+    multiply_into(k, n, outs);
+    return true;
+  }
+  if (tmo_has_column_windows(in)) return false;
+  convolve_columns(run, k, in, x, n, outs);
+  return true;
+}
+
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this is not possible for any n. */
+TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
+  const tmo_op *const op = k->op;
+  const uint32_t channels = k->out_channels;
+  pixel_grid grid;
+  tmo_dsp_run runs[TMO_DSP_RUNS];
+  if (!list_grid(run, k, in, x, n, (int8_t *)k->scratch, channels, &grid)) return false;
+  for (uint32_t p = 0; p < n; ++p) {
+    const int8_t *const *row = grid.pixels + p * op->stride_w;
+    runs[p].out = outs[p];
+    runs[p].pixels = 1;
+    if (op->kernel_w == 3) {
+      TMO_UNROLLED for (uint32_t t = 0; t < 9; ++t) runs[p].taps[t] = row[t / 3 * grid.width + t % 3];
+    } else {
+      const uint32_t wide = op->kernel_w;
+      for (uint32_t t = 0; t < 9; t += wide, row += grid.width) {
+        for (uint32_t c = 0; c < wide; ++c) runs[p].taps[t + c] = row[c];
+      }
+    }
+  }
+  tmo_dsp_nine(runs, runs + n, k->weights, channels, 0);
+  for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(op, outs[p], channels);
+  return true;
+}
+
+/* Lists the pixels of n columns of a row for which is_plain() holds, from x on. */
+static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
+  const int8_t *const base = tmo_base_of(run, t);
+  const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.stripe, run->unit.row);
+  for (const uint32_t end = x + n; x < end; ++x) *pixels++ = (int8_t *)(uintptr_t)(base + tmo_pixel_offset(&line, x));
+}
+
+/* Adds n pixels, at once if they are adjacent in both inputs and the output. */
+TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k, uint32_t x, uint32_t n, int8_t *const *outs) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program);
+  const uint32_t channels = k->out_channels;
+  int8_t *a[TMO_PACKED_PIXELS], *b[TMO_PACKED_PIXELS];
+  bool adjacent = true;
+  list_pixels_of_row(run, &tensors[k->op->input[0]], x, n, a);
+  list_pixels_of_row(run, &tensors[k->op->input[1]], x, n, b);
+  for (uint32_t p = 1; p < n; ++p) adjacent &= outs[p] - outs[p - 1] == (int32_t)channels && a[p] - a[p - 1] == (int32_t)channels && b[p] - b[p - 1] == (int32_t)channels;
+  const uint32_t times = adjacent ? 1 : n, bytes = adjacent ? n * channels : channels;
+  for (uint32_t p = 0; p < times; ++p) tmo_packed_add(a[p], b[p], outs[p], bytes, k->bias, k->op);
+}
+
+TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  const bool convolves = tmo_is_packed_as(op, TMO_PACKING_DSP_CONV), adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
+  const uint32_t end = tmo_unit_column_end(op, out, &run->unit);
+  uint32_t x = tmo_unit_column(op, &run->unit), n;
+  int8_t *outs[TMO_PACKED_PIXELS];
+  if (!is_plain(run, in) || out->layout != TMO_LAYOUT_HWC || (adds ? !is_plain(run, &tensors[op->input[1]]) : !convolves && !tmo_has_nine_taps(op))) return false;
+  if (convolves && op->kernel_w > 1 && in->channels % 4 != 0 && tmo_has_column_windows(in)) return false;
+  if (convolves && (end - x < 2 || end - x > tmo_packed_pixels(op, tmo_packed_values(op, in->channels), op->tile))) return false;
+  tmo_kernel k = kernel_of(run, op, in, out);
+  for (; x < end; x += n) {
+    n = end - x < TMO_PACKED_PIXELS ? end - x : TMO_PACKED_PIXELS;
+    list_pixels_of_row(run, out, x, n, outs);
+    if (adds) {
+      add_few(run, &k, x, n, outs);
+    } else if (!(convolves ? convolve_few(run, &k, in, x, n, outs) : convolve_nine(run, &k, in, x, n, outs))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program);
+  return is_plain(run, &tensors[op->input[0]]) && tensors[op->output].layout == TMO_LAYOUT_HWC ? tmo_at_once(op) : 1;
+}
+
+void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *units, uint32_t n) {
+  const tmo_tensor *const tensors = tmo_tensors(run->program), *const in = &tensors[op->input[0]], *const out = &tensors[op->output];
+  pixels_at_once a = {units, n, {NULL}};
+  for (uint32_t p = 0; p < n; ++p) {
+    run->unit = units[p];
+    a.outs[p] = pixel_of(run, out, units[p].row, units[p].tile);
+  }
+  tmo_kernel k = kernel_of(run, op, in, out);
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV)) {
+    convolve_at_once(run, &k, in, &a);
+  } else {
+    convolve_channels_at_once(run, &k, in, &a);
+  }
+}
+#endif
+
+typedef int tmo_iterate_few_is_not_empty; /* ISO C forbids an empty file */
