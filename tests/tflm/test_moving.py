@@ -315,3 +315,14 @@ def shuffled_pixels(net: Net, shape: Shape, block: int) -> tuple[Net, int]:
     x = net.conv2d(net.conv2d(net.input(shape), 4, kernel=(3, 3), padding="SAME"), c * block**2)
     x = net.reshape(net.transpose(x, (0, 3, 1, 2)), (c, block, block, h, w))
     return net, net.reshape(net.transpose(x, (0, 3, 1, 4, 2)), (1, c, h * block, w * block))
+
+
+def test_an_operator_that_stays_builtin_reads_the_padded_steps() -> None:
+    """A PAD of steps and the change of shape after it stay as they are, so that the tensor that is read exists."""
+    net = Net(3)
+    padded = net.pad(net.input((1, 20, 3)), [(0, 0), (2, 1), (0, 0)])
+    row = net.reshape(padded, (1, *net.shape(padded)))
+    data = net.model(net.normalized(row), net.conv2d(row, 4, kernel=(1, 3)))
+    new, planned = oracle.rewrite(data, ConversionOptions(seconds=0))
+    assert len(planned.graph.builtins) == 1
+    oracle.assert_same_bytes(data, new)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from tflm_memopt.model import recurrent
 from tflm_memopt.model.calls import called_from_main
-from tflm_memopt.model.graph import ABSENT, VIEW, Graph
+from tflm_memopt.model.graph import ABSENT, VIEW, Graph, TensorId
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT
 from tflm_memopt.ops.context import PIECE
@@ -66,14 +66,7 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
         cells = with_cells(with_states(graph, left_alone), left_alone)
         canonical = canonicalise.canonicalise(cells, left_alone, sliding=sliding).graph
         support = to_row_ops(canonical)
-        undone = frozenset(
-            i
-            for op in canonical.ops
-            if not isinstance(support[op.index], RowOp)
-            and op.type != VIEW
-            and (len(op.stands_for) > 1 or PIECE in op.options or {*op.inputs, *op.outputs} - known)
-            for i in op.stands_for
-        )
+        undone = _undone(canonical, support, known, left_alone)
         annotated = AnnotatedGraph(activations_only(canonical), {**support, **_variables(graph, support, left_alone)})
         if canonical.states and undone <= left_alone:
             annotated = rolling_buffers.with_rolling_buffers(annotated)
@@ -81,6 +74,26 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
         if undone <= left_alone:
             return annotated
         left_alone |= undone
+
+
+def _undone(
+    graph: Graph, support: Mapping[int, Support], known: Collection[TensorId], left_alone: Collection[int]
+) -> frozenset[int]:
+    """Return the original operators to leave alone so that each operator that stays builtin is as in the file.
+
+    If an operator that is left alone still reads a new tensor, the operator that writes the tensor is left alone, too.
+    """
+    undone = set[int]()
+    for op in graph.ops:
+        if isinstance(support[op.index], RowOp) or op.type == VIEW:
+            continue
+        new = {*op.inputs, *op.outputs} - {*known}
+        if new or len(op.stands_for) > 1 or PIECE in op.options:
+            undone |= {*op.stands_for}
+        if {*op.stands_for} <= {*left_alone}:
+            writers = (graph.producer(t) for t in new)
+            undone |= {i for writer in writers if writer is not None for i in writer.stands_for}
+    return frozenset(undone)
 
 
 def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from tflm_memopt.errors import PlanError
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import OPERANDS, VIEW, Op
 from tflm_memopt.rewrite.parts import PART
@@ -23,13 +24,17 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """Return the operators for the file. A view that stays builtin reads its shape from a constant."""
+    """Return the operators for the file. A view that stays builtin reads its shape from a constant. Raises PlanError if
+    another operator would not read its own operands.
+    """
     if PART in op.options:
         return [_part(tree, op, originals)]
     kept = [originals[i] for i in op.stands_for]
     if op.type == VIEW:
         (view,) = kept
         view.inputs = np.array([view.inputs[0], *op.options[OPERANDS]], np.int32)
+    elif not any(np.array_equal(one.inputs, op.inputs) for one in kept):
+        raise PlanError(f"operator {op.index} {op.type} stays builtin, but it no longer reads its own operands")
     return kept
 
 
