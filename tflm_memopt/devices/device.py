@@ -1,9 +1,9 @@
 """Run one device of several as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
-The command line is one JSON object: the device number, the model's path, the number of inferences, the timeout in
-milliseconds, and the arena's size. The process listens on a loopback port and prints the port. It reads the ports of
-all devices from standard input. Device 0 has `inputs`, a file of arrays, and writes `outputs`. Each process ends with a
-line of JSON: bytes sent and received, and the status and time of every inference. The caller's side is in devices.py.
+The command line is one JSON object: the device number, the model's path, the number of inferences and the timeout in
+milliseconds. The process listens on a loopback port and prints the port. It reads the ports of all devices from
+standard input. Device 0 has `inputs`, a file of arrays, and writes `results`. Each process ends with a line of JSON:
+bytes sent and received, and the status and time of every inference. The caller's side is in run.py.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def main() -> int:
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listening:
         print(listening.getsockname()[1], flush=True)
         streams = connect(listening, asked["device"], json.loads(sys.stdin.readline()))
-    link = wheel.Link([s.fileno() if s else -1 for s in streams], asked["device"], asked["first"], asked["patience"])
-    tflm = wheel.interpreter(model, asked["arena"]) if asked["arena"] else worker.allocate(model)
+    link = wheel.Link([s.fileno() if s else -1 for s in streams], asked["device"], asked["patience"])
+    tflm = worker.allocate(model)
     inputs = worker.load(Path(asked["inputs"])) if asked["device"] == 0 else []
     results: list[list[NDArray[Any]]] = [[] for _ in range(asked["outputs"])]
     statuses, spent = [], []

@@ -58,14 +58,11 @@ def run_devices(models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: in
         processes = []
         for number, model in enumerate(models):
             own = {"inputs": str(folder / worker.INPUTS), "results": str(folder / worker.OUTPUTS), "outputs": outputs}
-            asked = {
-                "device": number, "model": str(model.resolve()), "runs": runs, "patience": PATIENCE, "first": 1,
-                "arena": 0, **(own if number == 0 else {"outputs": 0}),
-            }  # fmt: skip
-            processes.append(ending.enter_context(_started(asked)))
+            asked = {"device": number, "model": str(model.resolve()), "runs": runs, "patience": PATIENCE}
+            processes.append(ending.enter_context(_started(asked | (own if number == 0 else {"outputs": 0}))))
         ports = [int(p.stdout.readline() or 0) if p.stdout else 0 for p in processes]
         for process in processes if all(ports) else ():
-            _tell(process, ports)
+            print(json.dumps(ports), file=process.stdin, flush=True)
         done = [_said(process, runs * PATIENCE / 1000 + SLACK) for process in processes]
         for number, (process, said) in enumerate(zip(processes, done, strict=True)):
             if process.returncode:
@@ -86,12 +83,6 @@ def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.communicate()
-
-
-def _tell(process: subprocess.Popen[str], ports: Sequence[int]) -> None:
-    """Send the ports of all devices to a process."""
-    if process.stdin:
-        print(json.dumps(list(ports)), file=process.stdin, flush=True)
 
 
 def _said(process: subprocess.Popen[str], seconds: float) -> str:

@@ -24,8 +24,7 @@ from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
 from tflm_memopt.results import SourceReport
-from tflm_memopt.runtime import host
-from tflm_memopt.runtime.compilers import compiler
+from tflm_memopt.runtime import compilers, host
 from tflm_memopt.runtime.feeds import in_a_picture
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import Run
@@ -115,13 +114,9 @@ def _module(source: Path) -> Sources | None:
     return Sources(header, source, named[1]) if named else None
 
 
-def toolchain() -> Toolchain:
-    """Return the compiler $CC, or one that is installed. Raises RuntimeUnavailable if there is none."""
-    return _toolchain(compiler())
-
-
 @functools.cache
-def _toolchain(command: tuple[str, ...]) -> Toolchain:
+def toolchain(command: tuple[str, ...]) -> Toolchain:
+    """Return a compiler, with sanitizers if they work on this machine."""
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         folder = Path(name)
         (folder / "probe.c").write_text("int main(void) { return 0; }\n")
@@ -138,7 +133,7 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
     model: the rewritten model that the module must belong to. where: interface.Changes.input. runs: inputs of each run;
     whole frames for a streamed or external input, whole windows for a sliding one.
     """
-    compiler, new = toolchain(), step_elements(model.graph, where)
+    compiler, new = toolchain(compilers.compiler()), step_elements(model.graph, where)
     source = None if new else _source(model, where, [run.values for run in runs])
     stateful = any(region.state is not None for region in regions(model))
     fed = _steps(runs, new) if stateful else _fed(source, [run.values for run in runs])

@@ -76,13 +76,12 @@ def under_tflm(*jobs: Job) -> Iterable[Outcome]:
 
 
 def on_host(*jobs: Job) -> Iterable[Outcome]:
-    return [_run_on_host(job) for job in jobs]
-
-
-def _run_on_host(job: Job) -> Outcome:
-    step, began = step_elements(read(job.model).graph, job.input), time.perf_counter()
-    outputs = host_model.run_model(job.graph, job.stacks(), len(job.fed), job.resets(), step)
-    return Outcome(outputs, seconds=time.perf_counter() - began)
+    found = []
+    for job in jobs:
+        step, began = step_elements(read(job.model).graph, job.input), time.perf_counter()
+        outputs = host_model.run_model(job.graph, job.stacks(), len(job.fed), job.resets(), step)
+        found.append(Outcome(outputs, seconds=time.perf_counter() - began))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +104,12 @@ def cases_of(
     new: int = 0,
 ) -> list[Case]:
     """Return `runs` random cases, then extreme ones, the user's, and a sequence. new: windows.step_elements."""
-    usual = _usual(before, after, changes, runs, seed, files)
     inputs = inputs_of(before, after, changes)
+    usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
     if not new:
         return usual + of_rewritten(changes, sequence(before, inputs, steps, seed))
-    usual[RESET_BEFORE] = _after_a_reset(usual[RESET_BEFORE])
+    case = usual[RESET_BEFORE]
+    usual[RESET_BEFORE] = Case(replace(case.original, reset=True), replace(case.rewritten, reset=True))
     return usual + of_rewritten(changes, windows(before, inputs[0], new, steps, seed))
 
 
@@ -129,20 +129,11 @@ def further_cases(
     return of_rewritten(changes, [*found, *drawn]), len(found)
 
 
-def _after_a_reset(case: Case) -> Case:
-    return Case(*(replace(run, reset=True) for run in (case.original, case.rewritten)))
-
-
-def _usual(before: Graph, after: Graph, changes: Changes, runs: int, seed: int, files: Sequence[Array]) -> list[Case]:
-    cases = of_rewritten(changes, stimuli(before, inputs_of(before, after, changes), runs, seed))
-    return cases + _of_files(before, after, changes, files)
-
-
 def _of_files(before: Graph, after: Graph, changes: Changes, files: Sequence[Array]) -> list[Case]:
     """Return the inferences of the user's arrays, which have the formats of the original or of the rewritten model."""
     old = [before.tensors[t] for t in before.inputs]
     if matches(old, files):
-        to_new = each({change.index: change for change in changes.inputs}, convert.forward)
+        to_new = each(changes.inputs, convert.forward)
         return [Case(run, _mapped(to_new, run)) for run in from_files(old, files)]
     return of_rewritten(changes, from_files(inputs_of(before, after, changes), files))
 
@@ -169,15 +160,16 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
     """Return the cases for runs of the rewritten model. The original's inputs precede removed operators."""
-    to_old = each({change.index: change for change in changes.inputs}, convert.preimage)
+    to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 
 
 Conversion = Callable[[Array], Array]
 
 
-def each(changed: dict[int, Change], conversion: Callable[[Change], Conversion]) -> dict[int, Conversion]:
-    return {index: conversion(change) for index, change in changed.items()}
+def each(changed: Sequence[Change], conversion: Callable[[Change], Conversion]) -> dict[int, Conversion]:
+    """Return the conversion of each changed input or output by its number."""
+    return {change.index: conversion(change) for change in changed}
 
 
 def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
@@ -188,7 +180,7 @@ def first_difference(
     graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
 ) -> Difference | None:
     """Return the first difference in the order of runs and outputs, or None. Floats are compared as bits."""
-    back = each({change.index: change for change in changes.outputs}, convert.backward)
+    back = each(changes.outputs, convert.backward)
     outputs = [
         (a, back[k](b) if k in back else b) for k, (a, b) in enumerate(zip(expected.outputs, got.outputs, strict=True))
     ]

@@ -56,35 +56,25 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
     arithmetic. If it fails, InterfaceError names the first wrong value.
     """
     before, after = change.before, change.after
+    where = f"input {change.index} '{short_name(change.name)}'"
+    if before.dtype not in ("FLOAT32", "UINT8"):
+        what, hint = f"cannot convert {after} back to {before}", "optimize the original again, and verify these two"
+        raise InterfaceError(what, code="interfaces_differ", where=where, hint=hint)
+    scale, zero_point = _affine(after)
+
+    def inverse(q: Int8) -> NDArray[Any]:
+        steps = (q.astype(np.int32) - zero_point).astype(np.float32)
+        values: NDArray[Any] = steps * np.float32(scale) if before.dtype == "FLOAT32" else q.view(np.uint8) ^ 0x80
+        return values
+
     every = np.arange(-128, 128).astype(np.int8)
-    if before.dtype == "FLOAT32":
-        scale, zero_point = _affine(after)
-
-        def inverse(q: Int8) -> NDArray[Any]:
-            steps: NDArray[np.float32] = (q.astype(np.int32) - zero_point).astype(np.float32)
-            real: NDArray[np.float32] = steps * np.float32(scale)
-            return real
-
-    elif before.dtype == "UINT8":
-
-        def inverse(q: Int8) -> NDArray[Any]:
-            flipped: NDArray[np.uint8] = q.view(np.uint8) ^ np.uint8(0x80)
-            return flipped
-
-    else:
-        raise InterfaceError(
-            f"cannot convert {after} back to {before}",
-            code="interfaces_differ",
-            hint="optimize the original again, and verify these two",
-            where=f"input {change.index} '{short_name(change.name)}'",
-        )
     back = forward(change)(inverse(every))
     if not np.array_equal(back, every):
         value = int(every[back != every][0])
         raise InterfaceError(
             f"TFLM's QUANTIZE does not give back {value}: {before} -> {after} turns it into {int(back[value + 128])}",
             code="interfaces_differ",
-            where=f"input {change.index} '{short_name(change.name)}'",
+            where=where,
             hint="verify a rewrite that keeps the original's inputs",
         )
     return inverse

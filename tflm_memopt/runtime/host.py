@@ -147,7 +147,8 @@ def check(
     image = _aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     declared = slow_bytes(program) if slow is None else slow
-    sizes = _uint32s([*input_bytes, *output_bytes, *_kept_bytes(program), declared])
+    state = state_bytes(program)
+    sizes = _uint32s([*input_bytes, *output_bytes, *([state] if state else []), declared])
     return Status(
         _library().tmo_check(image.ctypes.data, len(program), sizes, len(input_bytes), len(output_bytes), available)
     )
@@ -306,11 +307,6 @@ def slow_bytes(program: bytes) -> int:
     return int(np.frombuffer(program, POOL, 1, HEADER.itemsize)[0]["bytes"]) if has_pool else 0
 
 
-def _kept_bytes(program: bytes) -> list[int]:
-    """Return the size of the state, or an empty list without a state."""
-    return [nbytes for nbytes in (state_bytes(program),) if nbytes]
-
-
 def inputs_of(program: bytes) -> int:
     """Return the number of inputs of the program, or 0 if the program is too short."""
     return int(np.frombuffer(program, HEADER, 1)[0]["n_inputs"]) if len(program) >= HEADER.itemsize else 0
@@ -430,7 +426,6 @@ def _loaded() -> ctypes.CDLL:
     library.tmo_status_text.argtypes, library.tmo_status_text.restype = [ctypes.c_int], ctypes.c_char_p
     library.tmo_check.argtypes = [pointer, size, uint32s, size, size, size]
     library.tmo_run.argtypes = [pointer, ctypes.POINTER(pointer), pointer]
-    library.tmo_run_paused.argtypes = [pointer, ctypes.POINTER(pointer), pointer, uint32s, ctypes.c_uint32, pointer]
     library.tmo_begin.argtypes = [ctypes.POINTER(_RunState), pointer, ctypes.POINTER(pointer), pointer]
     library.tmo_begin.restype = None
     library.tmo_step.argtypes = [ctypes.POINTER(_RunState)]

@@ -20,7 +20,7 @@ from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.graph import Graph, Op, TensorId, zeros_like
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.model.reader import describe, is_region
-from tflm_memopt.ops.rowop import RowOp, Rows
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.loops import Iteration, Repeat
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import Support, View, to_row_ops
@@ -74,7 +74,7 @@ def _step(graph: Graph, op: Op, support: Mapping[int, Support]) -> Step:
     if isinstance(known, RowOp):
         return _program(_reference_program(known), known.inputs, (known.output,), graph)
     if isinstance(known, View):
-        return _view(known)
+        return lambda values: values.update({known.output: values[known.storage]})
     if is_region(op):
         region = regions.region_of(graph, op)
         external = graph.inputs if region.input == InputPlace.EXTERNAL else ()
@@ -87,7 +87,7 @@ def _step(graph: Graph, op: Op, support: Mapping[int, Support]) -> Step:
             where=describe(op),
             hint="verify on 64-bit Linux on x86 with the extra 'tflm'",
         )
-    return _conversion(op, conversion)
+    return lambda values: values.update({op.outputs[0]: conversion(values[op.inputs[0]])})
 
 
 def _program(program: bytes, inputs: Sequence[TensorId], outputs: Sequence[TensorId], graph: Graph) -> Step:
@@ -95,20 +95,6 @@ def _program(program: bytes, inputs: Sequence[TensorId], outputs: Sequence[Tenso
 
     def step(values: Values) -> None:
         values.update(zip(outputs, host.run(program, [values[t] for t in inputs], sizes, state), strict=True))
-
-    return step
-
-
-def _view(view: View) -> Step:
-    def step(values: Values) -> None:
-        values[view.output] = values[view.storage]
-
-    return step
-
-
-def _conversion(op: Op, conversion: Callable[[Array], Array]) -> Step:
-    def step(values: Values) -> None:
-        values[op.outputs[0]] = conversion(values[op.inputs[0]])
 
     return step
 
@@ -146,14 +132,11 @@ def _reference_program(op: RowOp) -> bytes:
     )
     count = op.reads[0].h if op.scatters else op.writes.h
     loops = (Repeat(count, (Iteration(0),)),)
-    tensors = tuple(_whole(rows, base) for base, rows in enumerate((*op.reads, op.writes), start=1))
+    each = enumerate((*op.reads, op.writes), start=1)
+    tensors = tuple(ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, base) for base, rows in each)
     tensors += () if constant is None else (constant,)
     return pack(Program(n, 1, COUNTER_BYTES, count, tensors, (lone,), (ProgramGroup(0, 1, 0, loops),)))
 
 
 COUNTER_BYTES = 2
 """Bytes of the operator's counter of iterations, a uint16."""
-
-
-def _whole(rows: Rows, base: int) -> ProgramTensor:
-    return ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, base)

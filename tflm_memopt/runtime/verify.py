@@ -84,7 +84,10 @@ def verify(
     drawn, new = LEAST_RUNS if runs is None else runs, step_elements(after.graph, changes.input)
     cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs, steps=steps, new=new)
     first = pair.run(cases)
-    guarded, failure = (0, first.failure) if first.failure else guarded_runs(after, _watched(cases, drawn), seed)
+    watched = cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]  # the last random input and the extreme ones
+    guarded, failure = 0, first.failure
+    if not failure:
+        guarded, failure = guarded_runs(after, [case.rewritten.values for case in watched], seed)
     wrong = failure or first.difference
     more = pair.go_on(first, drawn, seed) if runs is None and not wrong else NO_MORE
     return Verification(
@@ -205,11 +208,6 @@ def _threads(after: Model, wanted: int | None) -> tuple[int, ...]:
     return (1, 2) if _is_for_two_cores(after) else (1,)
 
 
-def _watched(cases: Sequence[Case], drawn: int) -> list[Sequence[Array]]:
-    """Return the inputs for the watched executor: the last random input and the extreme ones."""
-    return [case.rewritten.values for case in cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]]
-
-
 def message(model: Model) -> list[ProgramOp]:
     """Return the operators of a device that send or receive rows."""
     return [op for region in regions(model) for op in unpack(region.program).ops if op.message]
@@ -234,19 +232,14 @@ def _is_for_two_cores(after: Model) -> bool:
         return False
 
 
-def _runs_on(after: Model, cores: int | None) -> None:
-    """Raise UsageError if two cores were requested for a model that is made for one."""
-    if cores == 2 and not _is_for_two_cores(after):
-        hint = "optimize --cores 2, or verify without --cores"
-        raise UsageError("no part of the rewritten model is made for two cores", code="other_model", hint=hint)
-
-
 def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[Graph, Changes]:
     """Return the rewritten model with its whole input, and the changes of its interface.
 
-    Raises InterfaceError, and UsageError as _runs_on() does.
+    Raises InterfaceError, and UsageError if two cores were requested for a model that is made for one.
     """
-    _runs_on(after, cores)
+    if cores == 2 and not _is_for_two_cores(after):
+        hint = "optimize --cores 2, or verify without --cores"
+        raise UsageError("no part of the rewritten model is made for two cores", code="other_model", hint=hint)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     seen = interface.with_whole_input(before.graph, after.graph, changes)
     interface.compare(before.graph, seen, changes)
@@ -268,7 +261,7 @@ def _run_module(
 ) -> ModuleRuns:
     """Run the C module and compare it. graph: the original's graph. expected: outcome of the original."""
     got = c_module.run(module, after, changes.input, [case.rewritten for case in cases])
-    back = each({change.index: change for change in changes.outputs}, convert.backward)
+    back = each(changes.outputs, convert.backward)
     ports = []
     for k, b in enumerate(got.outputs):
         before, now = (

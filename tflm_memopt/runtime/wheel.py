@@ -42,7 +42,7 @@ def interpreter(model: bytes, arena_size: int) -> Any:
     Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and the wheel's RuntimeError when the
     model does not fit the arena or an operator refuses it. TFLM's messages go to the process's stderr.
     """
-    runtime = _runtime()
+    runtime = require()
     model = bytes(model)  # CPython aligns bytes objects to 16 bytes, so aligned programs stay aligned
     with contextlib.redirect_stdout(io.StringIO()):  # the wheel prints the number of resource variables
         return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
@@ -53,13 +53,11 @@ def set_source(source: TmoSource) -> None:
 
     The data must keep their address.
     """
-    _runtime()
     _shim().TmoSetSource(ctypes.byref(source))
 
 
 def provide_memory(nbytes: int) -> None:
     """Provide slow memory of exactly this size, filled with noise, for every interpreter of this process."""
-    _runtime()
     _shim().TmoSetMemory(_noise(nbytes).ctypes.data, nbytes)
 
 
@@ -71,31 +69,28 @@ def _noise(nbytes: int) -> NDArray[np.uint8]:
     return room[start : start + nbytes]
 
 
-def set_cores(cores: int, seed: int = 0) -> None:
+def set_cores(cores: int, seed: int) -> None:
     """Set the number of threads for programs made for two cores, in every interpreter of this process.
 
     seed: seed of random delays around barriers, or 0 for no delays.
     """
-    _runtime()
     _shim().TmoSetCores(cores, seed)
 
 
 def use_own(kernels: Path) -> None:
     """Set the user's own kernels for programs, in every interpreter of this process."""
-    _runtime()
     own.register(_shim(), kernels)
 
 
 class Link:
     """This process as one of several devices, whose models exchange rows through sockets."""
 
-    def __init__(self, sockets: Sequence[int], device: int, first: int, patience: int) -> None:
-        """Open the link. sockets: file descriptors of connected sockets by device, -1 for this device. first: number of
-        the first inference. patience: timeout for a row in milliseconds.
+    def __init__(self, sockets: Sequence[int], device: int, patience: int) -> None:
+        """Open the link. sockets: file descriptors of connected sockets by device, -1 for this device. patience:
+        timeout for a row in milliseconds.
         """
-        _runtime()
         fds = (ctypes.c_int * len(sockets))(*sockets)
-        _shim().TmoOpenLink(fds, device, len(sockets), first, patience)
+        _shim().TmoOpenLink(fds, device, len(sockets), 1, patience)
 
     def begin(self) -> None:
         """Start an inference. Call this before every inference."""
@@ -114,6 +109,7 @@ class Link:
 
 
 def _shim() -> ctypes.CDLL:
+    require()
     shim = ctypes.CDLL(str(native_library("tmo_wheel_shim")))
     shim.TmoSetMemory.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
     return shim
@@ -125,14 +121,12 @@ def exists_here() -> bool:
     return cpython and sys.platform == "linux" and platform.machine() == "x86_64"
 
 
-def require() -> None:
-    """Raise RuntimeUnavailable, which names what to install, if `interpreter` cannot work here."""
-    _runtime()
-
-
 @functools.cache
-def _runtime() -> Any:
-    """Return the wheel's module, after loading our operator into the global symbols, where the wheel finds it."""
+def require() -> Any:
+    """Return the wheel's module, after loading our operator into the global symbols, where the wheel finds it.
+
+    Raises RuntimeUnavailable, which names what to install.
+    """
     from importlib import metadata  # noqa: PLC0415 # slow to import
 
     try:
