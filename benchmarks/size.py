@@ -87,7 +87,7 @@ def image(core: Core, level: str, needed: Needs, folder: Path, flags: Iterable[s
     """Write that program."""
     main, library, linked = folder / "main.c", folder / "net_library.c", folder / "image.elf"
     main.write_text(PROGRAM, encoding="utf-8")
-    library.write_text(source("net", needed, {"run"}), encoding="utf-8")
+    library.write_text(source("net", needed, {"run"}, own={}), encoding="utf-8")
     cores = [file for file in sources() if file.suffix == ".S"]
     files = [str(compiled(core, level, flags, file, folder)) for file in (main, library, *cores)]
     places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in SYMBOLS]

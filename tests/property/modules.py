@@ -14,7 +14,7 @@ from property.ports import ported, ports_of
 
 from tflm_memopt.convert import annotation, pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
-from tflm_memopt.emit.embedded import embedded, entries
+from tflm_memopt.emit.embedded import library
 from tflm_memopt.emit.module import module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.errors import UsageError
@@ -72,8 +72,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     whole = module(NAME, read(new), _frame(planned))
     (folder / f"{NAME}.h").write_text(module_header(whole))
     (folder / f"{NAME}.c").write_text(module_source(whole, sample(data, new)))
-    operators = regions(read(new))
-    for name, text in embedded(NAME, [operator.program for operator in operators], entries(operators)).items():
+    for name, text in library(NAME, regions(read(new))).items():
         (folder / name).write_text(text)
     return new
 

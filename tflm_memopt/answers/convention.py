@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from tflm_memopt.tflm.arena import Arena
@@ -37,10 +37,19 @@ def unknown(arena: Arena) -> str:
     return "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is unknown"
 
 
-def with_arenas(record: Any) -> dict[str, Any]:
-    """Return a record as plain data. Its arenas are converted by Arena.to_json()."""
-    arenas = {f.name: value for f in fields(record) if isinstance(value := getattr(record, f.name), Arena)}
-    return asdict(record) | {name: arena.to_json() for name, arena in arenas.items()}
+def plain(record: Any, *without: str) -> dict[str, Any]:
+    """Return a record's fields for JSON, without those named. Arenas are converted by Arena.to_json()."""
+    return {f.name: _plain(getattr(record, f.name)) for f in fields(record) if f.name not in without}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Arena):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return plain(value) if is_dataclass(value) else value
 
 
 def in_one_line(name: str) -> str:

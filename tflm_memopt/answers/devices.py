@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from tflm_memopt.answers.convention import convention, in_one_line, with_arenas
+from tflm_memopt.answers.convention import convention, in_one_line, plain
 from tflm_memopt.answers.optimized import Optimized
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
@@ -150,8 +150,7 @@ class DevicesReport:
         return f"<DevicesReport of {in_one_line(self.model)}: arenas of {arenas} B, {self.convention}>"
 
     def to_json(self) -> dict[str, Any]:
-        devices = [with_arenas(device) for device in self.devices]
-        return with_arenas(self) | {"devices": devices, "alone": with_arenas(self.alone), "drawbacks": self.drawbacks}
+        return plain(self) | {"drawbacks": self.drawbacks}
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,5 +227,5 @@ class DevicesExploration:
         return f"<DevicesExploration of {in_one_line(self.model)}: {len(self.points)} points, {self.convention}>"
 
     def to_json(self) -> dict[str, Any]:
-        points = [asdict(point) | {"memory": point.memory} for point in self.points]
-        return with_arenas(self) | {"convention": self.convention, "points": points}
+        points = [plain(point) | {"memory": point.memory} for point in self.points]
+        return plain(self) | {"convention": self.convention, "points": points}

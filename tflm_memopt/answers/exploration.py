@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from tflm_memopt.analysis.costs import Cost, Work
-from tflm_memopt.answers.convention import convention, in_one_line
+from tflm_memopt.answers.convention import convention, in_one_line, plain
 from tflm_memopt.answers.report import MemoriesReport
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.targets.boards import BoardFit
@@ -56,11 +56,7 @@ class PointReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields except the plan and the work."""
-        plain = {
-            f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("plan", "work", "arena", "board")
-        }
-        plain["memories"] = self.memories and asdict(self.memories)
-        return plain | {"arena": self.arena.to_json(), "board": self.board and asdict(self.board)}
+        return plain(self, "plan", "work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +100,5 @@ class Exploration:
         return f"<Exploration of {in_one_line(self.model)}: {what}>"
 
     def to_json(self) -> dict[str, Any]:
-        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("points", "original_arena")}
-        return kept | {
-            "convention": self.convention,
-            "original_arena": self.original_arena.to_json(),
-            "points": [point.to_json() for point in self.points],
-        }
+        points = [point.to_json() for point in self.points]
+        return plain(self, "points") | {"convention": self.convention, "points": points}

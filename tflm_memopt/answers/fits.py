@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tflm_memopt.analysis.timing import Time
-from tflm_memopt.answers.convention import in_one_line, with_arenas
+from tflm_memopt.answers.convention import in_one_line, plain
 from tflm_memopt.answers.report import Flash
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.targets.boards import Board, BoardFit
@@ -78,4 +78,4 @@ class Fits:
         return f"<Fits of {in_one_line(self.model)}: rewritten on {self.fitting} of {len(self.boards)} boards>"
 
     def to_json(self) -> dict[str, Any]:
-        return with_arenas(self)
+        return plain(self)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Firmware
-from tflm_memopt.answers.convention import convention, in_one_line, with_arenas
+from tflm_memopt.answers.convention import convention, in_one_line, plain
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
@@ -84,4 +84,4 @@ class Inspection:
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields except the memory map, the firmware and the boards."""
-        return {key: value for key, value in with_arenas(self).items() if key not in ("memory", "firmware", "fits")}
+        return plain(self, "memory", "firmware", "fits")

@@ -9,7 +9,7 @@ from typing import Any
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Footprint
 from tflm_memopt.analysis.timing import Time
-from tflm_memopt.answers.convention import convention, in_one_line, with_arenas
+from tflm_memopt.answers.convention import convention, in_one_line, plain
 from tflm_memopt.answers.groups import GroupReport, KeptBuiltin
 from tflm_memopt.rewrite.tiling import Tiling
 from tflm_memopt.targets.boards import BoardFit
@@ -261,7 +261,7 @@ class Report:
         return f"<Report of {outcome(self)}>"
 
     def to_json(self) -> dict[str, Any]:
-        return with_arenas(self)
+        return plain(self)
 
 
 def outcome(report: Report) -> str:

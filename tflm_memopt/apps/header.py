@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tflm_memopt.apps.results import AppOptimized
-from tflm_memopt.emit.embedded import embedded, entries, file_name, symbol
+from tflm_memopt.emit.embedded import file_name, library, symbol
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
-from tflm_memopt.emit.own import own_kernels
 from tflm_memopt.emit.resolver import ARENA_ALIGNMENT, Needed, needed
 from tflm_memopt.emit.templates import rendered
 from tflm_memopt.model.names import OURS
@@ -80,12 +79,8 @@ def excluded_rows(result: AppOptimized) -> list[str]:
 
 def library_file(result: AppOptimized) -> Mapping[str, str]:
     """Return APP_library.c by name, or nothing if no model has one of our operators."""
-    models = [read(done.model) for done in result.models.values()]
-    found = [region for model in models for region in regions(model)]
-    if not found:
-        return {}
-    own = {identity: kernel for model in models for identity, kernel in own_kernels(model).items()}
-    return embedded(result.app.name, [region.program for region in found], entries(found), own)
+    found = [region for done in result.models.values() for region in regions(read(done.model))]
+    return library(result.app.name, found)
 
 
 def files(result: AppOptimized) -> Mapping[str, str]:

@@ -18,7 +18,6 @@ from tflm_memopt.report.parts import page as joined
 from tflm_memopt.report.parts import section, table_of
 from tflm_memopt.results import convention
 from tflm_memopt.runtime.verification import Verification
-from tflm_memopt.tflm.arena import Arena
 
 PAGE_WIDTH = 1100
 
@@ -30,7 +29,8 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
     table = table_of("model", "TFLM today", "head", "tail", "alone", "F", numbers=5)
     for name, done in result.models.items():
         before, after = done.report.original_arena, done.report.arena
-        table.add_row(printable(name), before.figure(before.total), *_arena(after), f"{done.report.overhead:.2f}")
+        sizes = (before.figure(before.total), *text.sizes(after))
+        table.add_row(printable(name), *sizes, f"{done.report.overhead:.2f}")
     facts = [f"  {name:34} {nbytes:>12,} B" for name, nbytes in _facts(result)]
     runs = [f"  at the same time: {', '.join(group)}" for group in report.concurrent] or ["  all models in turn"]
     pausing = [
@@ -102,10 +102,6 @@ def _cores(cores: Sequence[CoreLoad]) -> list[str]:
 def _percent(busy: Iterable[float]) -> str:
     """Return the use of each core."""
     return ", ".join(f"{100 * load:.1f} %" for load in busy)
-
-
-def _arena(arena: Arena) -> tuple[str, str, str]:
-    return arena.figure(arena.head), arena.figure(arena.tail), arena.figure(arena.total)
 
 
 def _facts(result: AppOptimized) -> list[tuple[str, int]]:

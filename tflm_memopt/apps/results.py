@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from tflm_memopt import generic
+from tflm_memopt.answers.convention import plain
 from tflm_memopt.apps.app import App
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.results import Optimized, PointReport
@@ -100,24 +101,9 @@ class AppOptimized:
 
     def to_json(self) -> dict[str, Any]:
         """Return the report, with the arena and the multiply-accumulates of each model."""
-        r = self.report
-        plain = {
-            name: getattr(r, name)
-            for name in r.__dataclass_fields__
-            if name not in ("arena", "reserved", "pausing", "cores")
-        }
-        each = {
-            name: {
-                "arena": done.report.arena.to_json(),
-                "macs": {"original": done.report.macs.original, "rewritten": done.report.macs.rewritten},
-            }
-            for name, done in self.models.items()
-        }
-        reserved = [
-            {"model": x.model, "tensor": x.tensor, "first": x.first, "end": x.end, "why": x.why} for x in r.reserved
-        ]
-        lists = {"pausing": [asdict(one) for one in r.pausing], "cores": [asdict(one) for one in r.cores]}
-        return plain | {"arena": r.arena.to_json(), "reserved": reserved, **lists, "models": each}
+        reports = {name: done.report for name, done in self.models.items()}
+        each = {name: {"arena": one.arena.to_json(), "macs": plain(one.macs)} for name, one in reports.items()}
+        return plain(self.report) | {"models": each}
 
     def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
         """Return the files that optimize writes, by name: the files of each model, the common header and the report."""
@@ -162,6 +148,5 @@ class AppExploration:
     """Basis of the times of each model that has a rate or pauses."""
 
     def to_json(self) -> dict[str, Any]:
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("models", "points")}
         models = {name: [point.to_json() for point in points] for name, points in self.models.items()}
-        return plain | {"models": models, "points": [asdict(point) for point in self.points]}
+        return plain(self, "models") | {"models": models}

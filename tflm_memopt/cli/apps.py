@@ -13,7 +13,7 @@ from tflm_memopt.apps.fit import fit_app
 from tflm_memopt.apps.reader import read_app
 from tflm_memopt.apps.verify import verify_app
 from tflm_memopt.cli import arguments, console
-from tflm_memopt.cli.explored import Forms, explored
+from tflm_memopt.cli.explored import explored
 from tflm_memopt.cli.fitted import fitted, on_boards
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.errors import about
@@ -43,7 +43,8 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     return explored(
         args,
         lambda progress: tflm_memopt.explore(app, progress=progress, **settings),
-        Forms(pages.frontier, pages.exploration),
+        pages.frontier,
+        pages.exploration,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import tflm_memopt
 from tflm_memopt.apps.reader import is_app
 from tflm_memopt.cli import apps, arguments, console
-from tflm_memopt.cli.explored import Forms, explored
+from tflm_memopt.cli.explored import explored
 from tflm_memopt.cli.fitted import fitted, on_boards
 from tflm_memopt.cli.keras import is_keras
 from tflm_memopt.cli.progress import busy
@@ -40,7 +40,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import family
 from tflm_memopt.options import FUNCTIONS
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.report import plot, svg, text
+from tflm_memopt.report import figures, plot, svg, text
 from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
 from tflm_memopt.runtime import arrays, stimuli
 from tflm_memopt.targets.boards import boards
@@ -58,8 +58,7 @@ def optimize(args: argparse.Namespace) -> int:
         return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
     folder = args.output or Path(f"{args.model.stem}_memopt")
     report, files = _optimize_one(args, args.model, folder)
-    names = dict.fromkeys(_shown(path, folder) for path in files)
-    console.answer(args, report.to_json, text.optimized(report, folder, names))
+    console.answer(args, report.to_json, text.optimized(report, folder, listed(files, folder)))
     return console.DONE if report.changed or not args.fail_unchanged else console.NO
 
 
@@ -153,10 +152,13 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
     return arrays.load(args.inputs or args.calibrate)
 
 
-def _shown(path: Path, folder: Path) -> str:
-    """Return the name under which the list of files shows a written file; for a file of a project, the folder."""
-    inside = path.relative_to(folder) if path.is_relative_to(folder) else path
-    return f"{inside.parts[0]}/" if len(inside.parts) > 1 and not inside.is_absolute() else path.name
+def listed(files: Iterable[Path], folder: Path) -> list[str]:
+    """Return the names that the list of written files shows; for the files of a project or device, its folder."""
+    names = []
+    for path in files:
+        inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
+        names.append(f"{inside.parts[0]}/" if len(inside.parts) > 1 else inside.name)
+    return list(dict.fromkeys(names))
 
 
 def fit(args: argparse.Namespace) -> int:
@@ -193,7 +195,7 @@ def explore(args: argparse.Namespace) -> int:
     def plans(result: Exploration) -> dict[Path, bytes]:
         return paths_below(args.plans, bundle.plans(result, args.model.stem)) if args.plans else {}
 
-    return explored(args, explore_model, Forms(plot.exploration, text.exploration, plans))
+    return explored(args, explore_model, figures.frontier, text.exploration, plans)
 
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:

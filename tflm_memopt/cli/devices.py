@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import tflm_memopt
 from tflm_memopt.apps.reader import is_app
 from tflm_memopt.cli import arguments, commands, console
-from tflm_memopt.cli.explored import Forms, explored
+from tflm_memopt.cli.explored import explored
 from tflm_memopt.cli.progress import busy
 from tflm_memopt.convert import saved
 from tflm_memopt.devices import network as devices
@@ -43,7 +42,8 @@ def optimize(args: argparse.Namespace) -> int:
     files = _files(result, args, folder)
     keep(args.model, files)
     write_files(files)
-    console.answer(args, result.report.to_json, pages.optimized(result.report, folder, _folders(files, folder)))
+    shown_files = commands.listed(files, folder)
+    console.answer(args, result.report.to_json, pages.optimized(result.report, folder, shown_files))
     return console.DONE
 
 
@@ -66,7 +66,7 @@ def explore(args: argparse.Namespace) -> int:
             **commands.given(args), progress=progress,
         )  # fmt: skip
 
-    return explored(args, explore_devices, Forms(pages.frontier, pages.exploration))
+    return explored(args, explore_devices, pages.frontier, pages.exploration)
 
 
 def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
@@ -84,11 +84,6 @@ def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folde
         files = saved.files(one, args.emit, (), (), args.model, folder / own)
         made |= {f"{own}/{name}": content for name, content in files.items()}
     return paths_below(folder, made)
-
-
-def _folders(files: dict[Path, Any], folder: Path) -> list[str]:
-    inside = (path.relative_to(folder).parts for path in files)
-    return list(dict.fromkeys(f"{parts[0]}/" if len(parts) > 1 else parts[0] for parts in inside))
 
 
 def verify(args: argparse.Namespace) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rich.console import RenderableType
 
@@ -28,27 +27,22 @@ class Explored(Protocol):
 R = TypeVar("R", bound=Explored)
 
 
-@dataclass(frozen=True, slots=True)
-class Forms(Generic[R]):
-    """Functions that present a result of explore."""
-
-    drawing: Callable[[R, float], Drawing]
-    answer: Callable[[R, Sequence[str]], RenderableType]
-    """Function that returns the answer, given the files that were written."""
-    others: Callable[[R], Mapping[Path, bytes]] = lambda _: {}
-    """Function that returns the contents of additional files."""
-
-
-def explored(args: argparse.Namespace, explore: Callable[[Progress], R], forms: Forms[R]) -> int:
-    """Explore, write --plot and the other files, and print the answer."""
+def explored(
+    args: argparse.Namespace,
+    explore: Callable[[Progress], R],
+    drawing: Callable[[R, float], Drawing],
+    answer: Callable[[R, Sequence[str]], RenderableType],
+    others: Callable[[R], Mapping[Path, bytes]] = lambda _: {},
+) -> int:
+    """Explore, write --plot and the other files, and print the answer, which names the files that were written."""
     plot.check(args.plot)
     with about(args.model), busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = explore(progress)
     files: dict[Path, bytes] = {}
     if args.plot:
-        files[args.plot] = svg.document(forms.drawing(result, plot.WIDTH)).encode()
-    files |= forms.others(result)
+        files[args.plot] = svg.document(drawing(result, plot.WIDTH)).encode()
+    files |= others(result)
     keep(args.model, files)
     write_files(files)
-    console.answer(args, result.to_json, forms.answer(result, list(map(str, files))))
+    console.answer(args, result.to_json, answer(result, list(map(str, files))))
     return console.DONE

@@ -27,6 +27,7 @@ from tflm_memopt.options import FUNCTIONS, OPTIONS
 
 PROGRAM = console.PROGRAM
 DONE, NO, BAD = console.DONE, console.NO, console.BAD
+AS_WRITTEN = argparse.RawDescriptionHelpFormatter
 INTERRUPTED = 130
 """Exit code 128 + SIGINT, as in shells."""
 
@@ -102,7 +103,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands and flags."""
-    root = _Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, formatter_class=_Raw)
+    root = _Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, formatter_class=AS_WRITTEN)
     root.add_argument("--version", action="version", version=f"%(prog)s {tflm_memopt.__version__}")
     group = root.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
 
@@ -313,16 +314,12 @@ class _Parser(argparse.ArgumentParser):
         return []
 
 
-class _Raw(argparse.RawDescriptionHelpFormatter):
-    """Keeps the line breaks of the examples."""
-
-
 def _command(group: Any, name: str, what: str) -> argparse.ArgumentParser:
     """Add the parser of a command."""
     lines = [line for line in EXAMPLES.splitlines() if line.startswith(f"  {PROGRAM} {name} ")]
     epilog = "\n".join(["examples:", *lines])
     command: argparse.ArgumentParser = group.add_parser(
-        name, help=what, description=what, epilog=epilog, formatter_class=_Raw
+        name, help=what, description=what, epilog=epilog, formatter_class=AS_WRITTEN
     )
     command.add_argument("--json", action="store_true", help="print only one JSON document to standard output")
     command.add_argument(

@@ -47,11 +47,6 @@ def speeds(
     return _shares(share) if share is not None else EVEN
 
 
-def without(cores: int) -> tuple[str, ...]:
-    """Return the techniques that are useless on several cores: tiles are single pixels without halves."""
-    return ("tiles",) if cores > 1 else ()
-
-
 def _shares(share: str | Collection[float]) -> tuple[float, float]:
     try:
         found = tuple(float(part) for part in (share.split(",") if isinstance(share, str) else share))

@@ -110,7 +110,8 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     overhead, plan, effort = said["max_macs"], said["plan"], said["effort"]
     if said["cores"] > 1 and overhead is not None and overhead > 1:
         raise UsageError("--cores 2 cannot be combined with --max-macs above 1", hint="omit one of them")
-    without = _without((*said["without"], *cores.without(said["cores"])), overhead)
+    useless = ("tiles",) if said["cores"] > 1 else ()  # tiles are single pixels, which have no halves
+    without = _without((*said["without"], *useless), overhead)
     ops = said["op_per"] or said["ops"]
     under_tflm = ops == BUILTIN and core is None and said["target"] is None and on_board is None
     table = costs.table(target, TFLM_CORE if under_tflm else core)

@@ -123,7 +123,9 @@ class Network:
         """The parsed model. Raises the errors of reading, and UsageError for a model with state."""
         source = read(self.data)
         refuse(refused(source, annotate(source.graph, left_whole(source))))
-        _stateless(source.graph)
+        tensors, ops = source.graph.tensors.values(), source.graph.ops
+        if any(t.variable for t in tensors) or any(op.type == VAR_HANDLE for op in ops):
+            raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
         return source
 
     @cached_property
@@ -271,12 +273,6 @@ def together(
     ]
     ends = done(exchanges, [own[-1] for own in computing], line)
     return DevicesTime(line.rate, line.latency, tuple(round(sum(own), 3) for own in computing), round(ends[0], 3))
-
-
-def _stateless(graph: Graph) -> None:
-    """Raise UsageError for a model with state, because each device would have to keep a part of the state."""
-    if any(t.variable for t in graph.tensors.values()) or any(op.type == VAR_HANDLE for op in graph.ops):
-        raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
 
 
 def switch_of(graph: Graph, devices: int) -> int:

@@ -272,11 +272,8 @@ class _Sharer(Tiles):
         self.device = device
         for t in op.outputs:
             self.pieces[t] = [self._whole(t, device)]
-        self._copy(op, inputs, op.outputs)
-
-    def _copy(self, op: Op, inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> None:
-        self.add(op.type, inputs, outputs[0], op.options, of=op)
-        self.new[-1] = replace(self.new[-1], outputs=tuple(outputs))
+        self.add(op.type, inputs, op.outputs[0], op.options, of=op)
+        self.new[-1] = replace(self.new[-1], outputs=op.outputs)
 
     def _run_rows(self, op: Op) -> None:
         output, made = op.outputs[0], []

@@ -62,14 +62,6 @@ class Cut:
     """Weights before the cut of layers that stay whole, as a multiple of an even part of all weights."""
 
 
-class Stages(NamedTuple):
-    """A network in stages."""
-
-    shardings: Mapping[int, DeviceSharding]
-    at: Mapping[int, int]
-    """Device of each operator, by Op.index."""
-
-
 class PlannedCut(NamedTuple):
     """A network in two stages on two devices."""
 
@@ -112,9 +104,9 @@ def planned_cuts(network: Network, devices: int) -> Iterator[PlannedCut]:
     graph = network.graph
     shardings = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     for position in _positions(graph, max(budget(network, CUTS), devices + 2)):
-        stages = Stages(shardings, pipeline(graph, [graph.ops[position].index], 2))
+        at = pipeline(graph, [graph.ops[position].index], 2)
         with where_possible():
-            yield PlannedCut(position, network.converted(shardings, 2, at=stages.at))
+            yield PlannedCut(position, network.converted(shardings, 2, at=at))
 
 
 def arranged(
@@ -147,9 +139,13 @@ def arranged(
         by_ram = best.exceeds_alone and number % 2
         least = min(promising, key=_order if by_ram else None)
         tried.add(least.ends)
-        stages = _stages(graph, [cuts[end].position for end in least.ends], frozenset() if by_ram else heavy)
+        split = frozenset() if by_ram else heavy
+        shardings = {
+            op.index: DeviceSharding.CHANNELS if op.index in split else DeviceSharding.WHOLE for op in graph.ops
+        }
+        at = _devices(graph, [cuts[end].position for end in least.ends])
         with where_possible():
-            made = network.converted(stages.shardings, devices, at=stages.at)
+            made = network.converted(shardings, devices, at=at)
             for ends, device in zip(pairwise(least.ends), made.report.devices[1:], strict=True):
                 problem.known[ends] = device.arena.total
             best = min(best, cost_of(made.report, alone))
@@ -199,14 +195,12 @@ class _Arranging:
         return Partial(cost(max(one.cost.ram, ram), worst, sent, self.alone), (*one.ends, end))
 
 
-def _stages(graph: Graph, ends: Sequence[int], heavy: frozenset[int]) -> Stages:
-    """Return the stages that end at these positions. Operators after the last end run on the first device."""
+def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
+    """Return each operator's device if stages end at these positions. The first device runs those after the last."""
     at = {op.index: 0 for op in graph.ops}
     for device, (first, end) in enumerate(pairwise([0, *ends])):
         at |= {op.index: device for op in graph.ops[first:end]}
-    return Stages(
-        {op.index: DeviceSharding.CHANNELS if op.index in heavy else DeviceSharding.WHOLE for op in graph.ops}, at
-    )
+    return at
 
 
 def _heavy(graph: Graph, devices: int) -> frozenset[int]:

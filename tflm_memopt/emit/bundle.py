@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.border import Border, border
-from tflm_memopt.emit.embedded import embedded, entries
+from tflm_memopt.emit.embedded import library
 from tflm_memopt.emit.license import marked
 from tflm_memopt.emit.module import module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
-from tflm_memopt.emit.own import own_kernels
 from tflm_memopt.emit.printing import to_json
 from tflm_memopt.emit.program import Subject, labels_count
 from tflm_memopt.emit.project import Project, arduino, below, esp_idf, of_model, platformio
@@ -88,10 +87,7 @@ def cpp(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[s
 
 def _library(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
     """Return NAME_library.c, which all emitters share, or nothing for a model without our operators."""
-    if not (found := list(regions(model))):
-        return {}
-    called = entries(found, shared=bool(result.report.cores))
-    return embedded(stem, [region.program for region in found], called, own_kernels(model))
+    return library(stem, regions(model), shared=bool(result.report.cores))
 
 
 def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from enum import IntEnum
 
 from tflm_memopt.emit.kernels import Needs, needs
 from tflm_memopt.emit.names import comment, file_stem, identifier
+from tflm_memopt.emit.own import own_kernels
 from tflm_memopt.emit.own_text import definitions
 from tflm_memopt.format.codes import InputPlace, Part
 from tflm_memopt.ops.custom import OwnKernel
@@ -35,26 +36,26 @@ def file_name(name: str) -> str:
     return f"{file_stem(name)}_library.c"
 
 
-def entries(regions: Iterable[CustomOperator], *, shared: bool = False) -> frozenset[str]:
-    """Return the library entries that run these operators. shared: whether two cores run them."""
-    return frozenset(_entry(region, shared=shared) for region in regions)
-
-
 def _entry(region: CustomOperator, *, shared: bool) -> str:
+    """Return the library entry that runs an operator."""
     if region.input in (InputPlace.STREAM, InputPlace.LINK):
         return "push"
     return "run_paused" if region.pauses else "run_shared" if shared else "run"
 
 
-def embedded(
-    name: str, programs: Sequence[bytes], called: Collection[str], own: Mapping[int, OwnKernel] | None = None
-) -> Mapping[str, str]:
-    """Return NAME_library.c, by file name. called: entries besides `check`. own: the user's kernels by identity."""
-    return {file_name(name): source(name, needs(programs), called, own)}
+def library(name: str, regions: Collection[CustomOperator], *, shared: bool = False) -> Mapping[str, str]:
+    """Return NAME_library.c, by file name, or nothing without regions. shared: whether two cores run the regions."""
+    if not regions:
+        return {}
+    called = {_entry(region, shared=shared) for region in regions}
+    needed = needs(region.program for region in regions)
+    return {file_name(name): source(name, needed, called, own_kernels(regions))}
 
 
-def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel] | None = None) -> str:
-    """Return the text of NAME_library.c for programs with these needs."""
+def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
+    """Return the text of NAME_library.c for programs with these needs. called: entries besides `check`. own: the
+    user's kernels by identity.
+    """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)
     calls = int(any(needed.kinds >> kind & 1 for kind in USING_LIBM))
@@ -86,11 +87,7 @@ def kind_list(kinds: int) -> str:
 
 
 def _mask(bits: int, names: type[IntEnum], prefix: str, one: str) -> str:
-    found = list(_bits(bits, names, prefix, one))
+    found = [f"{one} << {prefix}{bit.name}" for bit in names if bits >> bit & 1]
     if len(found) < 2:
         return f"({found[0]})" if found else f"0{one[1:]}"
     return "\\\n  (" + " | \\\n   ".join(found) + ")"
-
-
-def _bits(bits: int, names: type[IntEnum], prefix: str, one: str) -> Iterator[str]:
-    return (f"{one} << {prefix}{bit.name}" for bit in names if bits >> bit & 1)

@@ -24,10 +24,10 @@ def marked(texts: Mapping[str, str]) -> dict[str, str]:
     >>> marked({"net.c": "int x;", "net.json": "{}"})
     {'net.c': '// SPDX-License-Identifier: Apache-2.0\nint x;', 'net.json': '{}'}
     """
-    lines = {name: LINE + text if _lacks(name, text) else text for name, text in texts.items()}
-    copies = [name for name in texts if name.endswith("_library.c") and "/" not in name]
-    return lines | {f"{name.removesuffix('.c')}.{FILE}": license_text() for name in copies}
-
-
-def _lacks(name: str, text: str) -> bool:
-    return name.endswith(SUFFIXES) and "SPDX-License-Identifier" not in text.partition("\n")[0]
+    made = dict(texts)
+    for name, text in texts.items():
+        if name.endswith(SUFFIXES) and "SPDX-License-Identifier" not in text.partition("\n")[0]:
+            made[name] = LINE + text
+        if name.endswith("_library.c") and "/" not in name:
+            made[f"{name.removesuffix('.c')}.{FILE}"] = license_text()
+    return made

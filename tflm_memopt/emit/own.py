@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.program import HEADER, OP
-from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.custom import MADE, OwnKernel
 from tflm_memopt.ops.kinds import KINDS, Kind
-from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.regions import CustomOperator
 
 
-def own_kernels(model: Model) -> Mapping[int, OwnKernel]:
-    """Return the custom kernels of a model by identity. Raises UsageError for an unregistered one."""
+def own_kernels(regions: Iterable[CustomOperator]) -> Mapping[int, OwnKernel]:
+    """Return the custom kernels of a model's regions by identity. Raises UsageError for an unregistered one."""
     found: dict[int, OwnKernel] = {}
-    for region in regions(model):
+    for region in regions:
         header = np.frombuffer(region.program, HEADER, 1)[0]
         for op in np.frombuffer(region.program, OP, int(header["n_ops"]), int(header["ops"])):
             if not KINDS[Kind(op["kind"])].named:

@@ -23,7 +23,7 @@ class Port:
     conversion: str
     """C function that converts between real and quantized values; "" if the tensor has no scale."""
     about: str
-    """C function that converts between real and quantized values, or "" if the tensor has no scale."""
+    """Type, shape, scale and name for a comment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,11 @@ def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
     scale, zero = found
     low, high = LIMITS[tensor.dtype]
     kind = C_TYPES[tensor.dtype]
+    lowest = f"({kind})({low})" if low < 0 else low
     yield "/* Converts a real value, as used in training, to an element of the input. */"
     yield f"static inline {kind} {name}_quantize(float real) {{"
     yield f"  const float x = real / {scale};"
-    yield f"  if (!(x > {low - zero}.0f)) return {_literal(low, kind)};"
+    yield f"  if (!(x > {low - zero}.0f)) return {lowest};"
     yield f"  if (x >= {high - zero}.0f) return {high};"
     yield f"  return ({kind})((int)(x < 0 ? x - 0.5f : x + 0.5f) + {zero});"
     yield "}"
@@ -52,10 +53,6 @@ def literal(value: float) -> str:
     """
     text = f"{value:.9g}"
     return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
-
-
-def _literal(value: int, kind: str) -> str:
-    return f"({kind})({value})" if value < 0 else str(value)
 
 
 def _scale(tensor: Tensor) -> tuple[str, int] | None:

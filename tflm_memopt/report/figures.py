@@ -65,7 +65,7 @@ def memory_map(
     memory: MemoryMap,
     width: float,
     *,
-    height: float = 330,
+    height: float,
     full: int = 0,
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
@@ -84,7 +84,7 @@ def memory_map(
 
 
 def before_and_after(
-    before: MemoryMap, after: MemoryMap, width: float, *, title: str = "", note: str = "", height: float = 330
+    before: MemoryMap, after: MemoryMap, width: float, *, title: str, note: str, height: float
 ) -> Drawing:
     """Draw two maps at the same scale. The `note` is below the title."""
     full, total = before.head + before.tail, after.head + after.tail
@@ -93,9 +93,9 @@ def before_and_after(
     left = memory_map(before, half, full=full, roles=roles, height=height)
     mark = Mark(total, change(full, total), "limit")
     right = memory_map(after, half, full=full, roles=roles, marks=[mark], height=height)
-    top = 4.0 + (22.0 if title else 0) + (16.0 if note else 0)
+    top = 42.0
     place = (half + 16, top) if width >= WIDE else (0, top + left.height + 12)
-    head = [Label(0, 16, title, "head-text"), Label(0, 32, note, "small-text")] if title else []
+    head = Label(0, 16, title, "head-text"), Label(0, 32, note, "small-text")
     shapes = (*head, *moved(left.shapes, 0, top), *moved(right.shapes, *place))
     return Drawing(width, place[1] + max(left.height, right.height), shapes, f"{left.title} {right.title}")
 
@@ -347,12 +347,10 @@ def _series(axes: _Axes, line: Series, number: int, compute: str) -> Iterator[Sh
 
 
 def _dot(x: float, y: float, *, round_: bool) -> tuple[Point, ...]:
-    return _ring(x, y, 3.5)[:-1] if round_ else box(x - 3.5, y - 3.5, x + 3.5, y + 3.5)
-
-
-def _ring(x: float, y: float, radius: float) -> tuple[Point, ...]:
-    turns = [k * math.pi / 8 for k in range(17)]
-    return tuple((x + radius * math.cos(a), y + radius * math.sin(a)) for a in turns)
+    if not round_:
+        return box(x - 3.5, y - 3.5, x + 3.5, y + 3.5)
+    turns = (k * math.pi / 8 for k in range(16))
+    return tuple((x + 3.5 * math.cos(a), y + 3.5 * math.sin(a)) for a in turns)
 
 
 # --- Numbers
@@ -367,13 +365,13 @@ def change(before: int, after: int) -> str:
     return f"{100 * (after - before) / before:+.0f} %".replace("-", "−") if before else ""
 
 
-def ticks(top: float, most: int = 6) -> list[int]:
-    """Return round numbers from 0 to at most `top`.
+def ticks(top: float) -> list[int]:
+    """Return about six round numbers from 0 to at most `top`.
 
     >>> ticks(118628)
     [0, 20000, 40000, 60000, 80000, 100000]
     """
-    step = _round_step(top / most)
+    step = _round_step(top / 6)
     return [int(step * k) for k in range(int(top / step) + 1)]
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import tflm_memopt
@@ -25,6 +23,13 @@ from tflm_memopt.report.figures import Mark
 from tflm_memopt.results import Inspection, Optimized, Report, StageReport
 from tflm_memopt.targets.boards import BoardFit
 
+_PAGES = Environment(
+    loader=PackageLoader("tflm_memopt", "report"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 WIDTHS = {"wide": 1080, "narrow": 352}
 """Widths of a figure in pixels, for large and small screens. The style sheet shows the one that fits."""
 
@@ -98,7 +103,7 @@ def inspection(result: Inspection) -> str:
 
 
 def _page(original: Inspection, report: Report | None, data: Mapping[str, Any], **context: Any) -> str:
-    page: str = _template().render(
+    return _PAGES.get_template("page.html").render(
         model=original.model,
         version=tflm_memopt.__version__,
         styles=Markup(svg.style_sheet()),
@@ -107,13 +112,6 @@ def _page(original: Inspection, report: Report | None, data: Mapping[str, Any], 
         data=_embedded(data),
         **context,
     )
-    return page
-
-
-@cache
-def _template() -> Any:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tflm_memopt.errors import UsageError
 from tflm_memopt.report import figures
 from tflm_memopt.report.drawing import Drawing
-from tflm_memopt.results import Exploration, Optimized
+from tflm_memopt.results import Optimized
 
 WIDTH = 480
 """Width in pixels. Text stays readable if a page shows the plot 400 pixels wide."""
@@ -27,8 +27,3 @@ def optimized(result: Optimized, width: float = WIDTH) -> Drawing:
     return figures.before_and_after(
         before, result.memory, width, title=report.model, note=report.convention, height=HEIGHT
     )
-
-
-def exploration(result: Exploration, width: float = WIDTH) -> Drawing:
-    """Draw the frontier of one model, and TFLM today."""
-    return figures.frontier(result, width)

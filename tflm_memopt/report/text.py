@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
-from tflm_memopt.analysis.timing import Time
 from tflm_memopt.answers.convention import PLANNED_FOR
 from tflm_memopt.answers.groups import GroupReport, KeptBuiltin, RollingBufferReport
 from tflm_memopt.emit.printing import printable
@@ -42,19 +41,19 @@ LEFT = ("RAM left", "flash left")
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:
     """Return the answer of `optimize`, the main results first."""
-    kept, interface = (
-        report.kept_builtin,
-        [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface],
-    )
+    verdict, kept, unchanged = times.verdict(report), report.kept_builtin, report.interface_kept
+    style = "green" if verdict == "rewritten" else "yellow"
+    title = Text(printable(report.model), "bold").append(f": {printable(verdict)}", style)
+    # the reason why a model stays unchanged may name its kind
+    kind = [] if report.diagnosis.what in report.why_unchanged else [_diagnosis(report.diagnosis)]
+    interface = [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface]
     return page(
-        Group(_title(report), *_diagnosis_of(report), _facts(facts.of_report(report))),
+        Group(title, *kind, _facts(facts.of_report(report))),
         _arenas(report),
         _groups(report.groups) if report.groups else None,
         section("Operators that stay builtin", _kept(kept)) if kept else None,
         section("The model's interface has changed", lines(interface)) if interface else None,
-        section("Inputs and outputs that --int8-io keeps", lines(report.interface_kept))
-        if report.interface_kept
-        else None,
+        section("Inputs and outputs that --int8-io keeps", lines(unchanged)) if unchanged else None,
         section(f"Written to {printable(str(folder))}", lines(files)),
     )
 
@@ -97,14 +96,15 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     original = [f"{result.original_instructions:,}" if result.original_instructions else "" for _ in counted]
     ms = times.most(result.original_milliseconds) if timed else []
     rest = (*ms, *("" for _ in left[len(ms) :]))
-    table.add_row(*today, *original, *_figures(before), *("" for _ in slow), "", "", *rest)
+    table.add_row(*today, *original, *sizes(before), *("" for _ in slow), "", "", *rest)
     for number, p in enumerate(result.points):
         groups = f"{p.groups}" + (f" ({p.tiled} tiled)" if p.tiled else "")
-        groups += f", {_rematerialisations(p.rematerialisations)}" if p.rematerialisations else ""
+        if n := p.rematerialisations:
+            groups += f", {n} rematerialisation{'s' * (n > 1)}"
         against = facts.arena_percent(before, p.arena)
         instructions = [f"{p.instructions:,}" for _ in counted]
         outside = [f"{p.memories.slow:,}" if p.memories else "" for _ in slow]
-        figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena), *outside)
+        figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *sizes(p.arena), *outside)
         table.add_row(str(number), *figures, against, groups, *times.most(p.milliseconds), *left_over(p.left))
     return page(
         Group(title, Text(), table, *([Text(f"  {times.UPPER}", "dim")] if timed else [])),
@@ -150,7 +150,8 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
         cells = [f"{at_most if figure == fit.ram_left else ''}{figure:,}" for figure in figures]
         del cells[2 : 4 - len(slow)]
         before, after = _on(row.original, result.original_refused), _on(fit)
-        table.add_row(row.board.id, row.board.name, before, after, *cells, *_milliseconds(row, times_known))
+        ms = [times.both(row.time)] if timed else []
+        table.add_row(row.board.id, row.board.name, before, after, *cells, *ms)
     what = "RAM, slow memory and flash" if slow else "RAM and flash"
     notes = [f"{what}: bytes that the rewritten model needs, and bytes left; flash is estimated"]
     notes += times.rest_on(times_known)
@@ -159,11 +160,6 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
     counts = (("rewritten", result.fitting, result.other_target), ("original", result.original_fitting, ""))
     fitting = _facts((which, f"fits on {n} of {len(result.boards)} boards", remark) for which, n, remark in counts)
     return page(Group(title, fitting), Group(table, Text("\n".join(f"  {note}" for note in notes), "dim")))
-
-
-def _milliseconds(row: BoardReport, times_known: Sequence[Time]) -> list[str]:
-    """Return the row's cell of times, or nothing if there is no column for them."""
-    return [times.both(row.time)] if times_known else []
 
 
 def _on(fit: BoardFit, refused: str = "") -> Text:
@@ -245,17 +241,6 @@ def lines(lines: Iterable[str]) -> Text:
     return Text("\n".join(map(printable, lines)))
 
 
-def _title(report: Report) -> Text:
-    verdict = times.verdict(report)
-    style = "green" if verdict == "rewritten" else "yellow"
-    return Text(printable(report.model), "bold").append_text(Text(f": {printable(verdict)}", style))
-
-
-def _diagnosis_of(report: Report) -> list[Text]:
-    """Return the line about the kind of the model, unless the title already contains it."""
-    return [] if report.diagnosis.what in report.why_unchanged else [_diagnosis(report.diagnosis)]
-
-
 def _diagnosis(found: Diagnosis) -> Text:
     """Describe the kind of the model and the advice for it."""
     style = "yellow" if found.advice else "dim"
@@ -274,7 +259,7 @@ def _arenas(report: Report) -> RenderableType:
 
     table = table_of("arena, B", "head", "tail", "total", "smallest", numbers=4)
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
-        table.add_row(name, *_figures(arena), arena.figure(arena.min))
+        table.add_row(name, *sizes(arena), arena.figure(arena.min))
     lines = [f"  head {summary.head(report)}"]
     if report.arena_size is not None:
         lines.append(f"  to declare: {report.arena_size:,} B, enough for every build of TFLM")
@@ -283,7 +268,8 @@ def _arenas(report: Report) -> RenderableType:
     return Group(table, *(Text(line, "dim") for line in lines))
 
 
-def _figures(arena: Arena) -> tuple[str, str, str]:
+def sizes(arena: Arena) -> tuple[str, str, str]:
+    """Return head, tail and total as text."""
     return arena.figure(arena.head), arena.figure(arena.tail), arena.figure(arena.total)
 
 
@@ -301,10 +287,6 @@ def _span(group: GroupReport) -> str:
     chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
     again = [i for stage in group.stages if stage.rematerialised for i in stage.ops]
     return f"{_indices(group.ops)} {chain}" + (f", rematerialisation of {_indices(again)}" if again else "")
-
-
-def _rematerialisations(number: int) -> str:
-    return f"{number} rematerialisation{'s' * (number > 1)}"
 
 
 def _keeps(group: GroupReport) -> str:
