@@ -8,10 +8,7 @@
 #endif
 
 #ifdef TMO_ESP_NN
-#include <esp_nn.h>
-#ifndef esp_nn_fully_connected_per_ch_s8
-#error "This ESP-NN has no esp_nn_fully_connected_per_ch_s8: update espressif/esp-nn to 1.1.1, or build without TMO_ESP_NN"
-#endif
+#include "tmo/esp.h"
 #else
 #include <arm_nnsupportfunctions.h>
 #ifdef ARM_MATH_MVEI

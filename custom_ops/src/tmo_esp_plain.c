@@ -6,7 +6,7 @@
 #include "tmo/vectors.h"
 
 #ifdef TMO_ESP_NN
-#include <esp_nn.h>
+#include "tmo/esp.h"
 
 enum {
   VECTOR_BYTES = 16,

@@ -1,4 +1,4 @@
-"""Test which sources the ESP-IDF component registers.
+"""Test which sources the ESP-IDF component registers, and that cross compilers accept an emitted program.
 
 ESP-IDF is not installed; a function that logs its arguments replaces idf_component_register().
 """
@@ -10,7 +10,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from compiling import objects
 from conftest import ROOT
+from cores.core import CORES, WARNINGS, Core, missing_tools
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.emit import bundle
 
 COMPONENT = ROOT / "custom_ops"
 RECORD = """\
@@ -47,3 +53,21 @@ def test_component_registers_every_source(tmp_path: Path, script: bool) -> None:
     shipped = {path for folder in ("src", "tflm") for path in (COMPONENT / folder).iterdir()}
     assert set(sources) == {path for path in shipped if path.suffix in (".c", ".cpp", ".S")}
     assert include == [COMPONENT / name for name in ("include", "src", "tflm")]
+
+
+@pytest.mark.parametrize(("board", "core"), [("esp32s3", CORES["lx106"]), ("esp32p4", CORES["rv32"])])
+def test_cross_compilers_accept_an_emitted_program(board: str, core: Core, tmp_path: Path) -> None:
+    """Debian's compilers are for an older Xtensa and for RV32; ESP-NN's header is the one of the tests."""
+    if missing_tools(core):
+        pytest.skip(missing_tools(core))
+    net = Net()
+    x = net.conv2d(net.input((1, 12, 12, 16)), 16, kernel=(3, 3))
+    x = net.pool(net.conv2d(net.depthwise_conv2d(net.add(x, x)), 16))
+    made = tflm_memopt.optimize(net.model(x), board=board)
+    (tmp_path / "net_library.c").write_bytes(bundle.files(made, "net")["net_library.c"])
+    (tmp_path / "sdkconfig.h").write_text("#define CONFIG_NN_OPTIMIZED 1\n")
+    include = [f"-I{path}" for path in (tmp_path, COMPONENT / "include", COMPONENT / "src")]
+    esp = ["-DESP_PLATFORM", "-DTMO_ESP_NN", "-isystem", f"{ROOT}/tests/kernels/backends"]
+    command = [f"{core.prefix}gcc", *core.flags, "-std=gnu17", "-O2", *WARNINGS, *include, *esp]
+    parts = ("tmo_esp", "tmo_esp_plain", "tmo_conv_backend")
+    objects(command, [tmp_path / "net_library.c", *(COMPONENT / f"src/{name}.c" for name in parts)], tmp_path)

@@ -5,6 +5,10 @@
 
 #include "vendor.h"
 
+#if defined(ESP_PLATFORM) && !defined(CONFIG_NN_OPTIMIZED)
+#error "the real header would declare plain C kernels here: include sdkconfig.h first"
+#endif
+
 #define esp_nn_fully_connected_per_ch_s8 esp_nn_fully_connected_per_ch_s8_test
 #define esp_nn_add_elementwise_s8 esp_nn_add_elementwise_s8_test
 #define esp_nn_mul_elementwise_s8 esp_nn_mul_elementwise_s8_test
