@@ -17,6 +17,11 @@ MOST_MODELS = 32
 """Value of TMO_MAX_MODELS in the C library."""
 
 
+def bad_config(what: str, where: str, hint: str) -> UsageError:
+    """Return the error for an invalid description of an application. where: key of app.toml."""
+    return UsageError(what, code="bad_config", where=where, hint=hint)
+
+
 @dataclass(frozen=True, slots=True)
 class AppModel:
     """A model of an application."""
@@ -70,29 +75,17 @@ class App:
     def __post_init__(self) -> None:
         """Raise UsageError for names that cannot be file names, for unknown names, and for too many models."""
         if not self.models:
-            raise UsageError(
-                "the application has no models", code="bad_config", hint='[models.NAME] with file = "NAME.tflite"'
-            )
+            raise bad_config("the application has no models", "", '[models.NAME] with file = "NAME.tflite"')
         if len(self.models) > MOST_MODELS:
-            raise UsageError(
-                f"{len(self.models)} models are too many for one application",
-                code="bad_config",
-                where="models",
-                hint=f"at most {MOST_MODELS} models",
-            )
+            what = f"{len(self.models)} models are too many for one application"
+            raise bad_config(what, "models", f"at most {MOST_MODELS} models")
         if self.model_cores > 1 and self.yields is not None:
-            raise UsageError(
-                "models that pause for each other share bytes, so they run on one core",
-                code="bad_config",
-                where="model_cores",
-                hint="no yield",
-            )
+            what = "models that pause for each other share bytes, so they run on one core"
+            raise bad_config(what, "model_cores", "no yield")
         _demand_file_names(self.models)
         for name in (name for group in self.concurrent for name in group):
             if name not in self.models:
-                raise UsageError(
-                    f"unknown model '{name}'", code="bad_config", where="concurrent", hint=one_of(name, self.models)
-                )
+                raise bad_config(f"unknown model '{name}'", "concurrent", one_of(name, self.models))
 
     @property
     def concurrent_pairs(self) -> frozenset[tuple[str, str]]:
@@ -128,8 +121,7 @@ def _demand_file_names(names: Iterable[str]) -> None:
     known: dict[str, str] = {}
     for name in names:
         if fault := name_fault(name):
-            what = f"a model cannot be called {name!r}: {fault}"
-            raise UsageError(what, code="bad_config", where="models", hint=NAME_HINT)
+            raise bad_config(f"a model cannot be called {name!r}: {fault}", "models", NAME_HINT)
         if (other := known.setdefault(same_on_disk(name), name)) != name:
             what = f"the files of '{name}' and '{other}' would have the same name on Windows and macOS"
-            raise UsageError(what, code="bad_config", where="models", hint="use names that differ in more than case")
+            raise bad_config(what, "models", "use names that differ in more than case")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.apps.app import App, AppModel
+from tflm_memopt.apps.app import App, AppModel, bad_config
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.inspecting import inspection
 from tflm_memopt.convert.policy import Decision
 from tflm_memopt.convert.request import Request, request
-from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.errors import one_of
 from tflm_memopt.files import loaded
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.waiting import Progress
@@ -69,12 +69,8 @@ def members_of(app: App, progress: Progress) -> list[AppMember]:
         given = {**app.options, **entry.options}
         weights = given.get("weights", "auto")
         if weights == "ram" and entry.most is not None:
-            raise UsageError(
-                f"'{name}' has a time limit, which cannot be combined with weights = \"ram\"",
-                code="bad_config",
-                where=f"models.{name}.weights",
-                hint='weights = "flash", or no fps and ms',
-            )
+            what = f"'{name}' has a time limit, which cannot be combined with weights = \"ram\""
+            raise bad_config(what, f"models.{name}.weights", 'weights = "flash", or no fps and ms')
         # copies that only save time would take bytes of other models
         asked = request({**given, "weights": "flash" if weights == "auto" else weights})
         conversion = asked.conversion(data)
@@ -95,12 +91,8 @@ def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[Tenso
     names = {str(k): t for k, t in enumerate(graph.outputs)} | {graph.tensors[t].name: t for t in graph.outputs}
     for wanted in map(str, entry.retain):
         if wanted not in names:
-            raise UsageError(
-                f"the model has no output '{wanted}' to retain",
-                code="bad_config",
-                where=f"models.{name}.retain",
-                hint=one_of(wanted, names),
-            )
+            what = f"the model has no output '{wanted}' to retain"
+            raise bad_config(what, f"models.{name}.retain", one_of(wanted, names))
     return tuple(dict.fromkeys(names[str(wanted)] for wanted in entry.retain))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tflm_memopt.apps.app import App
+from tflm_memopt.apps.app import App, bad_config
 from tflm_memopt.apps.explore import space
 from tflm_memopt.apps.header import arena_bytes
 from tflm_memopt.apps.members import AppMember, members_of, pairs
@@ -55,9 +55,7 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     app = expanded(app)
     members = members_of(app, progress)
     if len({member.asked.abi for member in members}) > 1:
-        raise UsageError(
-            "models of one arena are for one ABI", code="bad_config", where="abi", hint="abi for the whole application"
-        )
+        raise bad_config("models of one arena are for one ABI", "abi", "abi for the whole application")
     if any(entry.most is not None for entry in app.models.values()):
         found = _chosen(app, members, progress)
     else:
@@ -84,11 +82,14 @@ class LaidOut:
 
     members: list[AppMember]
     shared: Shared
-    alone: Mapping[str, Arena]
-    """The arena that each model would need alone."""
-    pauses: PauseReport
+    pausing: tuple[Pausing, ...]
+    """The models that pause."""
+    curve: tuple[tuple[float, int], ...]
+    """Points of (time between pauses in milliseconds, bytes of the head)."""
     slow: Mapping[str, int]
     """Offset of each model's slow memory, in bytes from the start of the slow memory that all models share."""
+    alone: Mapping[str, Arena] = field(default_factory=dict)
+    """The arena that each model would need alone."""
     busy: Sequence[int] = ()
     """Use of a core's time by each model in millionths, or empty without rates."""
 
@@ -102,9 +103,7 @@ def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> Lai
     """Place all models. Raises UsageError for a model that cannot run at the same time as others."""
     members = [_placed(app, members, i) for i in range(len(members))]
     progress("placing all models", 0, 0)
-    shared, placed, pauses = _shared(app, members)
-    alone = {member.name: member.arena for member in members}
-    return LaidOut(placed, shared, alone, pauses, _slow_offsets(app, placed))
+    return replace(_shared(app, members), alone={member.name: member.arena for member in members})
 
 
 def _slow_offsets(app: App, members: Sequence[AppMember]) -> dict[str, int]:
@@ -218,7 +217,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
     return member
 
 
-def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMember], PauseReport]:
+def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     """Place all members that have plans in one arena and lower their models again.
 
     For a model that pauses, the plan with few live bytes at every moment is used if it leads to a lower head.
@@ -246,11 +245,8 @@ def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMem
         )
         for one in pausing
     )
-    return (
-        best.shared,
-        found,
-        PauseReport(told, layouts.curve(app.yields, best.shared.head) if pausing and app.yields else ()),
-    )
+    curve = layouts.curve(app.yields, best.shared.head) if pausing and app.yields else ()
+    return LaidOut(found, best.shared, told, curve, _slow_offsets(app, found))
 
 
 def _low(member: AppMember) -> AppMember:
@@ -272,15 +268,6 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
     layouts = Layouts(app, members, planned, tenants, pausing, seconds)
     best = layouts.best(app.yields, budget) if app.yields is not None and pausing else layouts.at(None, (), budget)
     return layouts, best
-
-
-@dataclass(frozen=True, slots=True)
-class PauseReport:
-    """The models that pause, and the bytes that the pauses save."""
-
-    pausing: tuple[Pausing, ...] = ()
-    curve: tuple[tuple[float, int], ...] = ()
-    """Points of (time between pauses in milliseconds, bytes of the head)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,8 +381,8 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
         proven=shared.proven and all(m.chosen for m in members),
         concurrent=tuple(tuple(group) for group in app.concurrent),
         reserved=tuple(_reserved(members)),
-        pausing=found.pauses.pausing,
-        curve=tuple((ms, head - shared.head + arena.total) for ms, head in found.pauses.curve),
+        pausing=found.pausing,
+        curve=tuple((ms, head - shared.head + arena.total) for ms, head in found.curve),
         ram_limit=_limit(app, members),
         seconds=round(time.monotonic() - started, 3),
         interpreter=interpreter,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tflm_memopt.apps.app import App, AppModel
+from tflm_memopt.apps.app import App, AppModel, bad_config
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import loaded
 from tflm_memopt.model.graph import Graph
@@ -26,12 +26,8 @@ def expanded(app: App) -> App:
     parts = {name: dict(_parts(name, entry)) for name, entry in app.models.items()}
     models = {part: entry for each in parts.values() for part, entry in each.items()}
     if len(models) < sum(map(len, parts.values())):
-        raise UsageError(
-            "a partition and another model have one name",
-            code="bad_config",
-            where="models",
-            hint="other names: the partitions of NAME are NAME_1, NAME_2",
-        )
+        hint = "other names: the partitions of NAME are NAME_1, NAME_2"
+        raise bad_config("a partition and another model have one name", "models", hint)
     groups = [tuple(part for name in group for part in parts[name]) for group in app.concurrent]
     groups += [tuple(each) for each in parts.values() if len(each) > 1]
     return replace(app, models=models, concurrent=tuple(groups))
@@ -44,12 +40,8 @@ def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
         return
     where = f"models.{name}.pipeline"
     if entry.ms is not None or entry.ms_measured is not None:
-        raise UsageError(
-            "ms and ms_measured are for models that run as a whole",
-            code="bad_config",
-            where=where,
-            hint="fps, which each partition keeps",
-        )
+        what = "ms and ms_measured are for models that run as a whole"
+        raise bad_config(what, where, "fps, which each partition keeps")
     model = read(loaded(entry.model, name).data)
     try:
         made = partitions(model, [_operator(model.graph, start) for start in entry.pipeline])

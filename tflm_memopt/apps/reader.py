@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tflm_memopt import units
-from tflm_memopt.apps.app import App, AppModel
-from tflm_memopt.errors import UsageError, about, one_of
+from tflm_memopt.apps.app import App, AppModel, bad_config
+from tflm_memopt.errors import about, one_of
 from tflm_memopt.files import read_file, shown, stem, toml
 from tflm_memopt.options import OPTIONS
 from tflm_memopt.targets import own_board
@@ -40,7 +40,8 @@ def _app(document: Mapping[str, Any], path: Path) -> App:
     models = _of_type(document.get("models", {}), dict, "models", "[models.NAME]")
     concurrent = _of_type(document.get("concurrent", []), list, "concurrent", '[["NAME", "NAME"]]')
     for group in concurrent:
-        _names(group, "concurrent")
+        for name in _of_type(group, list, "concurrent", '[["NAME", "NAME"]]'):
+            _of_type(name, str, "concurrent", '[["NAME", "NAME"]]')
     ram = document.get("ram")
     return App(
         models={name: _model(name, entry, path.parent) for name, entry in models.items()},
@@ -59,7 +60,7 @@ def _cores(value: Any) -> int:
     hint = f"model_cores = 1 to {MOST_CORES}"
     count: int = _of_type(value, int, "model_cores", hint)
     if not 1 <= count <= MOST_CORES:
-        raise UsageError(f"{count} cores cannot run models", code="bad_config", where="model_cores", hint=hint)
+        raise bad_config(f"{count} cores cannot run models", "model_cores", hint)
     return count
 
 
@@ -68,7 +69,7 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
     entry = _of_type(entry, dict, where, f"[{where}]")
     _known(entry, (*OF_MODEL, *KEYS), where)
     if "file" not in entry:
-        raise UsageError("the model's file is missing", code="bad_config", where=where, hint=f'file = "{name}.tflite"')
+        raise bad_config("the model's file is missing", where, f'file = "{name}.tflite"')
     retain = entry.get("retain", False)
     if not isinstance(retain, bool):
         _of_type(retain, list, f"{where}.retain", "true, or outputs: [0, 1]")
@@ -103,27 +104,17 @@ def _rate(entry: Mapping[str, Any], key: str, where: str) -> float | None:
         return None
     value = _of_type(entry[key], (int, float), f"{where}.{key}", f"{key} = 10")
     if not 0 < value < float("inf"):
-        raise UsageError(
-            f"invalid value {value!r}: it must be above 0",
-            code="bad_config",
-            where=f"{where}.{key}",
-            hint=f"{key} = 10",
-        )
+        raise bad_config(f"invalid value {value!r}: it must be above 0", f"{where}.{key}", f"{key} = 10")
     return float(value)
 
 
 def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
     for name in table:
         if name not in names:
-            raise UsageError(f"{where} has no key '{name}'", code="bad_config", where=where, hint=one_of(name, names))
-
-
-def _names(group: Any, where: str) -> None:
-    for name in _of_type(group, list, where, '[["NAME", "NAME"]]'):
-        _of_type(name, str, where, '[["NAME", "NAME"]]')
+            raise bad_config(f"{where} has no key '{name}'", where, one_of(name, names))
 
 
 def _of_type(value: Any, wanted: type | tuple[type, ...], where: str, hint: str) -> Any:
     if not isinstance(value, wanted) or isinstance(value, bool):
-        raise UsageError(f"invalid value {value!r}", code="bad_config", where=where, hint=hint)
+        raise bad_config(f"invalid value {value!r}", where, hint)
     return value

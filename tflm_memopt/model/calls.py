@@ -42,12 +42,8 @@ def check(graphs: Sequence[Graph]) -> None:
     while waiting:
         ready = [number for number, others in waiting.items() if all(other in runs for other in others)]
         if not ready:
-            raise ModelError(
-                "the subgraph calls itself, or a subgraph that calls itself",
-                code="damaged_model",
-                where=f"subgraph {min(waiting)}",
-                hint="convert the model again",
-            )
+            what, where = "the subgraph calls itself, or a subgraph that calls itself", f"subgraph {min(waiting)}"
+            raise ModelError(what, code="damaged_model", where=where, hint="convert the model again")
         runs |= {number: 1 + sum(runs[other] for other in waiting.pop(number)) for number in ready}
     if runs[0] > MOST_RUNS:
         raise ModelError(

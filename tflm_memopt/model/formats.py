@@ -99,15 +99,6 @@ def _is_onnx(start: bytes) -> bool:
     return known and len(numbers) > 1 and numbers == sorted(numbers) and numbers[:2] != [1, 1] and 3 <= start[1] < 0x40
 
 
-def _is_saved_model(start: bytes) -> bool:
-    """Return whether the file starts like saved_model.proto: schema version 1, then a MetaGraphDef."""
-    return start.startswith(b"\x08\x01\x12")
-
-
-def _is_page(start: bytes) -> bool:
-    return start.lstrip().lower().startswith((b"<!doctype html", b"<html"))
-
-
 _FORMATS: tuple[tuple[Callable[[bytes], bool], OtherFormat], ...] = (
     (lambda start: start.startswith(b"\x89HDF\r\n\x1a\n"), HDF5),
     (_is_torch, PYTORCH),
@@ -115,6 +106,6 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], OtherFormat], ...] = (
     (lambda start: start.startswith(b"\x93NUMPY") or _first_in_zip(start).endswith(b".npy"), NUMPY),
     (lambda start: bool(_first_in_zip(start)), ZIP),
     (_is_onnx, ONNX),
-    (_is_saved_model, SAVED_MODEL),
-    (_is_page, WEB_PAGE),
+    (lambda start: start.startswith(b"\x08\x01\x12"), SAVED_MODEL),  # schema version 1, then a MetaGraphDef
+    (lambda start: start.lstrip().lower().startswith((b"<!doctype html", b"<html")), WEB_PAGE),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tflm_memopt.errors import InterfaceError
@@ -194,8 +194,4 @@ def _format(data: Mapping[str, Any]) -> Format:
 
 
 def _format_json(form: Format) -> dict[str, Any]:
-    return (
-        {"dtype": form.dtype}
-        if form.scale is None
-        else {"dtype": form.dtype, "scale": form.scale, "zero_point": form.zero_point}
-    )
+    return {name: value for name, value in asdict(form).items() if value is not None}

@@ -80,12 +80,7 @@ def read(data: bytes) -> Model:
     try:
         tree = schema.ModelT.InitFromPackedBuf(data, 0)
     except _DAMAGE as error:
-        raise ModelError(
-            f"damaged model: {error}",
-            code="damaged_model",
-            where="operator options",
-            hint="copy or convert the file again",
-        ) from error
+        raise _damaged(f"damaged model: {error}", "operator options", "copy or convert the file again") from error
     _check_tree(tree)
     graphs = [_graph(tree, number) for number in range(len(tree.subgraphs))]
     calls.check(graphs)
@@ -133,26 +128,27 @@ def _ints(vector: Any) -> tuple[int, ...]:
     return tuple(vector.tolist() if isinstance(vector, np.ndarray) else map(int, _items(vector)))
 
 
+def _damaged(what: str, where: str = "", hint: str = "convert the model again") -> ModelError:
+    return ModelError(what, code="damaged_model", where=where, hint=hint)
+
+
+def _unsupported(what: str, where: str, hint: str) -> ModelError:
+    return ModelError(what, code="unsupported_model", where=where, hint=hint)
+
+
 def _check_tree(tree: Any) -> None:
     if tree.version != SCHEMA_VERSION:
-        raise ModelError(
-            f"schema version {tree.version} is not supported, only version {SCHEMA_VERSION}",
-            code="unsupported_model",
-            hint="convert the model again",
-        )
+        what = f"schema version {tree.version} is not supported, only version {SCHEMA_VERSION}"
+        raise _unsupported(what, "", "convert the model again")
     if not tree.subgraphs:
-        raise ModelError("the model has no subgraph", code="damaged_model", hint="convert the model again")
+        raise _damaged("the model has no subgraph")
     if not tree.buffers:
-        raise ModelError("the model has no buffers", code="damaged_model", hint="convert the model again")
+        raise _damaged("the model has no buffers")
     outside = [i for i, b in enumerate(tree.buffers) if b.offset > 1]
     outside += range(len(_items(tree.externalBuffers)))
     if outside:
-        raise ModelError(
-            "weights are stored outside of the flatbuffer",
-            code="unsupported_model",
-            where=f"buffer {outside[0]}",
-            hint="convert again without large or external buffers",
-        )
+        what, hint = "weights are stored outside of the flatbuffer", "convert again without large or external buffers"
+        raise _unsupported(what, f"buffer {outside[0]}", hint)
     users = [(entry.buffer, f"metadata {i} '{text(entry.name)}'") for i, entry in enumerate(_items(tree.metadata))]
     for buffer, where in (*users, *((b, "metadata_buffer") for b in _ints(tree.metadataBuffer))):
         if not 0 <= buffer < len(tree.buffers):
@@ -169,9 +165,7 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
     name = text(t.name) or f"tensor {index}"
     where = f"{prefix}tensor {index} '{text(t.name)}'"
     if t.type not in TENSOR_TYPES:
-        raise ModelError(
-            f"unknown tensor type {t.type}", code="unsupported_model", where=where, hint="update ai-edge-litert"
-        )
+        raise _unsupported(f"unknown tensor type {t.type}", where, "update ai-edge-litert")
     dtype, shape, signature = TENSOR_TYPES[t.type], _ints(t.shape), _ints(t.shapeSignature)
     dynamic = any(d < 0 for d in shape) or (t.shapeSignature is not None and len(signature) != len(shape))
     if not 0 <= t.buffer < len(tree.buffers):
@@ -183,12 +177,9 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
     tensor = Tensor(index, name, shape, dtype, quantization, data, bool(t.isVariable), dynamic)
     nbytes = abs(tensor.nbytes)  # a negative dimension is unknown
     if not tensor.constant and nbytes > MAX_TENSOR_BYTES:
-        raise ModelError(
-            f"shape {list(shape)} of {dtype} needs {nbytes:,} B, more than the limit of {MAX_TENSOR_BYTES:,} B",
-            code="unsupported_model",
-            where=where,
-            hint="use a smaller model, since no microcontroller has this much RAM; or the file is damaged",
-        )
+        what = f"shape {list(shape)} of {dtype} needs {nbytes:,} B, more than the limit of {MAX_TENSOR_BYTES:,} B"
+        hint = "use a smaller model, since no microcontroller has this much RAM; or the file is damaged"
+        raise _unsupported(what, where, hint)
     return tensor
 
 
@@ -199,24 +190,15 @@ def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse
     bits = SUB_BYTE_BITS.get(dtype, 8 * ITEM_BYTES.get(dtype, 0))
     expected = -(-math.prod(shape) * bits // 8)
     if bits and expected != raw.size:
-        raise ModelError(
-            f"shape {list(shape)} of {dtype} needs {expected:,} B, but its buffer has {raw.size:,} B",
-            code="damaged_model",
-            where=where,
-            hint="convert the model again",
-        )
-    if dtype == "INT4":
-        return unpacked_int4(raw, math.prod(shape)).reshape(shape)
+        what = f"shape {list(shape)} of {dtype} needs {expected:,} B, but its buffer has {raw.size:,} B"
+        raise _damaged(what, where)
+    if dtype == "INT4":  # the low half first: UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc)
+        halves = np.stack([raw << 4, raw & 0xF0], axis=-1).reshape(-1)[: math.prod(shape)]
+        return (halves.view(np.int8) >> 4).reshape(shape)
     if dtype not in ITEM_BYTES:
         return raw
     values: NDArray[Any] = raw.view(np.dtype(dtype.lower()).newbyteorder("<")).reshape(shape)
     return values
-
-
-def unpacked_int4(raw: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
-    """Unpack int4, low half first: UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc)."""
-    halves = np.stack([raw << 4, raw & 0xF0], axis=-1).reshape(-1)[:count]
-    return halves.view(np.int8) >> 4
 
 
 def _quantization(q: Any, where: str) -> Quantization | None:
@@ -225,12 +207,7 @@ def _quantization(q: Any, where: str) -> Quantization | None:
         return None
     scale, zero_point = tuple(np.asarray(q.scale).tolist()), _ints(q.zeroPoint)
     if len(zero_point) not in (1, len(scale)):
-        raise ModelError(
-            f"{len(scale)} scales but {len(zero_point)} zero points",
-            code="damaged_model",
-            where=where,
-            hint="convert the model again",
-        )
+        raise _damaged(f"{len(scale)} scales but {len(zero_point)} zero points", where)
     return Quantization(scale, zero_point, int(q.quantizedDimension))
 
 
@@ -243,16 +220,10 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
     kind = OPERATORS.get(number, f"BUILTIN_{number}")
     where = f"{prefix}operator {index} {kind}"
     if (o.builtinOptionsType and o.builtinOptions is None) or (o.builtinOptions2Type and o.builtinOptions2 is None):
-        raise ModelError(
-            "operator options of an unknown type", code="unsupported_model", where=where, hint="update ai-edge-litert"
-        )
+        raise _unsupported("operator options of an unknown type", where, "update ai-edge-litert")
     if o.largeCustomOptionsOffset > 1:
-        raise ModelError(
-            "custom options are stored outside of the flatbuffer",
-            code="unsupported_model",
-            where=where,
-            hint="convert again without large buffers",
-        )
+        what = "custom options are stored outside of the flatbuffer"
+        raise _unsupported(what, where, "convert again without large buffers")
     options = {**_options(o.builtinOptions, kind), **_options(o.builtinOptions2, kind)}
     if kind == CUSTOM:
         options |= {"custom_code": text(code.customCode), "custom_options": bytes(_items(o.customOptions))}
@@ -297,29 +268,15 @@ def _check_order(graph: Graph, prefix: str) -> None:
     for op in graph.ops:
         for t in op.inputs:
             if t in writer and t not in done:
-                where = f"{prefix}{describe(op, graph.tensors[t])}"
-                raise ModelError(
-                    f"the operator reads a tensor that operator {writer[t].index} writes later",
-                    code="damaged_model",
-                    where=where,
-                    hint="convert the model again",
-                )
+                what = f"the operator reads a tensor that operator {writer[t].index} writes later"
+                raise _damaged(what, f"{prefix}{describe(op, graph.tensors[t])}")
         for t in op.outputs:
             if t in done or graph.tensors[t].constant or t in graph.inputs:
-                where = f"{prefix}{describe(op, graph.tensors[t])}"
-                raise ModelError(
-                    "the operator writes a tensor that already has a value",
-                    code="damaged_model",
-                    where=where,
-                    hint="convert the model again",
-                )
+                what = "the operator writes a tensor that already has a value"
+                raise _damaged(what, f"{prefix}{describe(op, graph.tensors[t])}")
             done.add(t)
 
 
 def _out_of_range(what: str, count: int, where: str) -> ModelError:
-    return ModelError(
-        f"{what} does not exist: the model has {count:,}",
-        code="damaged_model",
-        where=where,
-        hint="copy or convert the file again: it is damaged",
-    )
+    hint = "copy or convert the file again: it is damaged"
+    return _damaged(f"{what} does not exist: the model has {count:,}", where, hint)

@@ -101,12 +101,6 @@ def rest_on(times: Iterable[Time]) -> list[str]:
     return [f"ms: at most, estimated: {models}, cycles modelled on {', '.join(on)}" for models, on in cores.items()]
 
 
-def place(time: Time) -> str:
-    """Return the board or core and its clock."""
-    where = f"{time.board or time.core} at {time.mhz:g} MHz" if time.mhz else time.core
-    return f"{where}, estimated" + (f"; original with {time.library}" if time.original else "")
-
-
 def basis(time: Time) -> str:
     """Describe the basis of milliseconds, or the reason why there are none."""
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])
