@@ -17,6 +17,7 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
+from tflm_memopt.emit.project import Project, esp_idf
 
 COMPONENT = ROOT / "custom_ops"
 RECORD = """\
@@ -71,3 +72,18 @@ def test_cross_compilers_accept_an_emitted_program(board: str, core: Core, tmp_p
     command = [f"{core.prefix}gcc", *core.flags, "-std=gnu17", "-O2", *WARNINGS, *include, *esp]
     parts = ("tmo_esp", "tmo_esp_plain", "tmo_conv_backend")
     objects(command, [tmp_path / "net_library.c", *(COMPONENT / f"src/{name}.c" for name in parts)], tmp_path)
+
+
+@pytest.mark.parametrize("models", [0, 900_000, 1_100_000, 3_345_544, 7_500_000])
+def test_the_application_partition_has_room_for_the_models(models: int) -> None:
+    files = esp_idf(Project("net", lambda _: "", {}, library=False, boards=(), models=models))
+    settings, table = files["sdkconfig.defaults"], files.get("partitions.csv")
+    kilobytes = int(re.findall(r"factory,.*?(\d+)K", table)[0]) if table else 1500
+    assert models + (500 << 10) <= kilobytes << 10
+    assert (
+        ("PARTITION_TABLE_SINGLE_APP_LARGE=y" in settings)
+        == (table is None)
+        != ("PARTITION_TABLE_CUSTOM=y" in settings)
+    )
+    megabytes = int(re.findall(r"FLASHSIZE_(\d+)MB", settings)[0]) if table else 2
+    assert 64 + kilobytes <= megabytes << 10

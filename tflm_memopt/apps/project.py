@@ -45,6 +45,8 @@ def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts,
         ),
         packed=frozenset(family for done in each for family in firmware(done.model).packed),
         board=next((done.report.board.board for done in each if done.report.board), ""),
+        slow=result.report.slow,
+        models=sum(len(done.model) for done in each),
     )
 
 

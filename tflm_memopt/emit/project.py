@@ -143,13 +143,27 @@ _SDKCONFIG = """\
 # Settings of the program; idf.py menuconfig changes them. Written by tflm-memopt.
 CONFIG_COMPILER_OPTIMIZATION_PERF=y
 CONFIG_ESP_MAIN_TASK_STACK_SIZE=8192
+"""
+_SINGLE_APP_LARGE = """\
 # One application of up to 1.5 MB with interpreter, kernels and model.
 CONFIG_PARTITION_TABLE_SINGLE_APP_LARGE=y
 """
+_PARTITIONS = """\
+# Name,   Type, SubType, Offset, Size
+nvs,      data, nvs,     ,       0x6000,
+phy_init, data, phy,     ,       0x1000,
+factory,  app,  factory, ,       {size}K,
+"""
+_PROGRAM_BYTES = 512 << 10
+"""Flash for a program without its models."""
 _SDKCONFIG_SLOW = """\
-# PSRAM for the model's large tensors. For octal PSRAM add CONFIG_SPIRAM_MODE_OCT=y.
+# PSRAM for the large tensors
 CONFIG_SPIRAM=y
 """
+_OCTAL = """
+
+Large tensors are in PSRAM. If your ESP32-S3 has octal PSRAM (modules whose names end in R8 or R16), add
+`CONFIG_SPIRAM_MODE_OCT=y` to `sdkconfig.defaults` before you build."""
 _SDKCONFIG_OF = {
     "esp32": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
     "esp32s3": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
@@ -195,6 +209,8 @@ class Project:
     """Contents of README.md, or None without one."""
     slow: int = 0
     """Bytes of slow memory that the program needs."""
+    models: int = 0
+    """Bytes of the models."""
 
 
 def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
@@ -210,6 +226,7 @@ def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
         board=result.report.board.board if result.report.board else "",
         camera=camera(subject),
         slow=subject.slow,
+        models=len(result.model),
     )
 
 
@@ -281,15 +298,34 @@ project({identifier(project.name)})
         **({"idf_component.yml": _ESP_TFLM} if not project.library else {}),
     }
     component = partial(library.sources, "CMakeLists.txt", "Kconfig", "idf_component.yml")
+    flash, partitions = _flash(project.models)
     steps = "Run `idf.py set-target esp32s3 build flash monitor` in this folder, with the name of your chip."
+    if project.slow:
+        steps += _OCTAL
     return {
         **readme(project.about, "ESP-IDF", steps, "main/main.cpp", library=project.library),
         "CMakeLists.txt": cmake,
-        "sdkconfig.defaults": _SDKCONFIG + (_SDKCONFIG_SLOW if project.slow else ""),
+        "sdkconfig.defaults": _SDKCONFIG + flash + (_SDKCONFIG_SLOW if project.slow else ""),
+        **partitions,
         **{f"sdkconfig.defaults.{target}": text for target, text in _SDKCONFIG_OF.items()},
         **below("main", {**main, **project.files, **project.camera}),
         **with_library(project, f"components/{LIBRARY}", component),
     }
+
+
+def _flash(models: int) -> tuple[str, Texts]:
+    """Return settings for the size of flash, and a table of partitions if ESP-IDF has none that is large enough."""
+    kilobytes = -(-(models + _PROGRAM_BYTES) // (64 << 10)) * 64
+    if kilobytes <= 1500:
+        return _SINGLE_APP_LARGE, {}
+    megabytes = next(size for size in (4, 8, 16, 32, 64, 128) if kilobytes + 64 <= size << 10)
+    settings = f"""\
+# One application of up to {kilobytes} KB, with all models.
+CONFIG_ESPTOOLPY_FLASHSIZE_{megabytes}MB=y
+CONFIG_PARTITION_TABLE_CUSTOM=y
+CONFIG_PARTITION_TABLE_CUSTOM_FILENAME="partitions.csv"
+"""
+    return settings, {"partitions.csv": _PARTITIONS.format(size=kilobytes)}
 
 
 def with_library(project: Project, folder: str, sources: Callable[[], Texts]) -> Texts:

@@ -99,7 +99,9 @@ def test_what_cannot_be_done_is_refused() -> None:
 def test_firmware_gives_each_model_its_part(together: AppOptimized) -> None:
     header = together.files("cpp")["two_app.h"].decode()
     assert f"constexpr size_t two_slow_bytes = {together.report.slow};" in header
-    program = together.files("esp-idf")["esp-idf/main/main.cpp"].decode()
+    project = together.files("esp-idf")
+    assert b"CONFIG_SPIRAM=y" in project["esp-idf/sdkconfig.defaults"]
+    program = project["esp-idf/main/main.cpp"].decode()
     for at in together.report.slow_offsets.values():
         assert f"memory.data = shared + {at};" in program
     module = together.files("c")
