@@ -24,18 +24,33 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """Return the operators for the file. A view that stays builtin reads its shape from a constant. Raises PlanError if
-    another operator would not read its own operands.
+    """Return the operators for the file. A view that stays builtin reads its shape from a constant, and is a RESHAPE if
+    the original has no such view. Raises PlanError if another operator would not read its own operands.
     """
     if PART in op.options:
         return [_part(tree, op, originals)]
     kept = [originals[i] for i in op.stands_for]
     if op.type == VIEW:
-        (view,) = kept
-        view.inputs = np.array([view.inputs[0], *op.options[OPERANDS]], np.int32)
-    elif not any(np.array_equal(one.inputs, op.inputs) for one in kept):
+        same = [view for view in kept if _ends(view) == (op.inputs[0], op.outputs[0]) and _type(tree, view) in VIEWS]
+        if not same:
+            return [writer.operator(writer.add_opcode(tree, "RESHAPE"), op.inputs, op.outputs)]
+        same[0].inputs = np.array([op.inputs[0], *op.options[OPERANDS]], np.int32)
+        return same[:1]
+    if not any(np.array_equal(one.inputs, op.inputs) for one in kept):
         raise PlanError(f"operator {op.index} {op.type} stays builtin, but it no longer reads its own operands")
     return kept
+
+
+VIEWS = tuple(getattr(schema.BuiltinOperator, kind) for kind in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
+
+
+def _ends(operator: Any) -> tuple[int, int]:
+    """Return the first operand and the first output."""
+    return int(operator.inputs[0]), int(operator.outputs[0])
+
+
+def _type(tree: Any, operator: Any) -> int:
+    return int(tree.operatorCodes[operator.opcodeIndex].builtinCode)
 
 
 def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:

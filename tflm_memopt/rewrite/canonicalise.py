@@ -19,6 +19,7 @@ from tflm_memopt.rewrite.rules import (
     composed,
     dilated,
     grouped,
+    layout,
     long_product,
     long_window,
     many_dimensions,
@@ -35,6 +36,7 @@ from tflm_memopt.rewrite.rules import (
 from tflm_memopt.rewrite.rules.rule import Rule, has
 
 RULES: tuple[Rule, ...] = (
+    layout.RULE,
     composed.RULE,
     dilated.RULE,
     grouped.RULE,

@@ -22,6 +22,7 @@ MOVING: Mapping[str, Build] = {
     "tiled": reshaping.tiled,
     "stacked": reshaping.stacked,
     "transposed": reshaping.transposed,
+    "channels first": reshaping.channels_first,
     "repeated": reshaping.repeated,
     "transpose conv": reshaping.transpose_conv,
     "reduce": reshaping.reduce,
@@ -74,7 +75,7 @@ INT16 = (
     "padded", "average", "max", "global", "mean", "transposed mean",
     "concatenation", "heads", "split", "slice", "stacked", "transposed", "resize nearest", "tiled", "difference",
     "leaky", "relu", "transpose conv", "softmax", "logistic", "tanh", "gated", "averaged", "attention",
-    "columns",
+    "columns", "channels first",
 )  # fmt: skip
 """Kinds that can be built with int16."""
 TAILS = (

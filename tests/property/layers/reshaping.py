@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import moving
+import numpy as np
 from models import Net
 from property.layers.layer import MAX_ELEMENTS, Layer, image, scaled
 
@@ -65,6 +66,27 @@ def transposed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
         return [shuffled(net, image(net, x), groups)]
     orders = ((0, 2, 1, 3), (0, 1, 3, 2), (0, 3, 1, 2), (0, 2, 3, 1), (0, 3, 2, 1))
     return [net.transpose(image(net, x), orders[layer.channels % 5])]
+
+
+def channels_first(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Operators between transpositions, as PyTorch's layout leaves them."""
+    x = image(net, x)
+    y = net.transpose(x, (0, 3, 1, 2))
+    channels, dtype = net.shape(y)[1], net.dtype(y)
+    if layer.other % 2:
+        y = net.pad(y, [(0, 0), (0, 0), (layer.stride[0] - 1, 1), (1, layer.stride[1] - 1)])
+    match layer.channels % 4:
+        case 0:
+            y = net.unary("RELU", y, dtype=dtype, out=net.affine(y))
+        case 1:
+            gains = net.tensor((1, channels, 1, 1), dtype, (0.02, 0), data=np.arange(1, channels + 1))
+            y = net.binary("MUL", *((y, gains) if layer.flag else (gains, y)), out=net.affine(y))
+        case 2:
+            y = moving.concatenation(net, [y, y], 1)
+        case 3:
+            y = net.add(y, y)
+    z = net.transpose(y, (0, 2, 3, 1))
+    return [z, y] if layer.kernel[0] == 1 else [z]
 
 
 def shuffled(net: Net, x: int, groups: int) -> int:

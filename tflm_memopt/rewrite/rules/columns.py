@@ -7,7 +7,7 @@ columns become rows, a single row waits. Sums of integers do not depend on their
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,8 @@ ELEMENTWISE = frozenset(
     """.split()  # noqa: SIM905
 )
 """Operators whose pixels depend only on the same pixels of their operands."""
+ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
+"""Elementwise operators for pixels, but not for channels."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
 """Operators that add values in an order that depends on rows and columns. Sums of float32 would change."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
@@ -103,7 +105,7 @@ def _part(graph: Graph, anchor: Op) -> Ops:
                 if near is None or near.index in seen:
                     continue
                 seen.add(near.index)
-                if _exchanged(graph, near) is not None and refusal(OperatorContext(graph, near)) is None:
+                if rearranged(graph, near) is not None and refusal(OperatorContext(graph, near)) is None:
                     found.add(near.index)
                     waiting.append(near)
     return anchor, *(op for op in graph.ops if op.index in found and op is not anchor)
@@ -119,14 +121,16 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
     return [t for t in dict.fromkeys((*op.inputs, *op.outputs)) if t != ABSENT and _is_map(graph.tensors[t])]
 
 
-def _exchanged(graph: Graph, op: Op) -> tuple[Constants, dict[str, Any]] | None:
-    """Return the constants that change, by the number of their operand, and all options; None if it is impossible."""
+def rearranged(graph: Graph, op: Op, order: Sequence[int] = EXCHANGED) -> tuple[Constants, dict[str, Any]] | None:
+    """Return the operator for maps whose axes are in another order: the constants that change, by the number of their
+    operand, and all options. Return None if it is impossible.
+    """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant] + [graph.tensors[t] for t in op.outputs]
     axes = OperatorContext(graph, op).axes() if op.type in REDUCTIONS and has(op, 1) else frozenset()
     if any(t.variable or t.shape[:1] != (1,) or (len(t.shape) != 4 and not axes >= {1, 2}) for t in computed):
         return None
-    if op.type in SUMS and any(t.dtype not in INTEGERS for t in computed):
+    if op.type in SUMS and (order != EXCHANGED or any(t.dtype not in INTEGERS for t in computed)):
         return None
     constants = {k: t.data for k, t in enumerate(operands) if t is not None and t.data is not None}
     needed, options = tuple[int, ...](), dict(op.options)
@@ -137,22 +141,23 @@ def _exchanged(graph: Graph, op: Op) -> tuple[Constants, dict[str, Any]] | None:
             options[EXPLICIT_PADDING] = (*options[EXPLICIT_PADDING][2:], *options[EXPLICIT_PADDING][:2])
     elif op.type in REDUCTIONS and 0 not in axes:
         options[AXES] = tuple(sorted(EXCHANGED[a] for a in axes))
-    elif op.type in ELEMENTWISE or op.type == "CONCATENATION":
-        needed = tuple(k for k, data in constants.items() if data.ndim > 1)
-        options |= {name: EXCHANGED[options[name]] for name in ("axis",) if name in options}
+    elif op.type in ELEMENTWISE | {"CONCATENATION"} and (op.type not in ALONG_CHANNELS or order[-1] == len(order) - 1):
+        needed = tuple(k for k, data in constants.items() if data.size > 1)
+        if "axis" in options:
+            options["axis"] = order.index(options["axis"] % len(order))
     elif op.type in SIZED:
         return ({1: constants[1][::-1]}, options) if 1 in constants else None
     elif op.type in DIMENSIONS and not any(options.get(name) for name in OTHER_MASKS):
-        options |= {name: _exchanged_bits(options[name]) for name in MASKS if name in options}
+        options |= {name: _bits(options[name], order) for name in MASKS if name in options}
         lists = [constants.get(k) for k in DIMENSIONS[op.type]]
-        if any(data is None or len(data) != len(EXCHANGED) for data in lists):
+        if any(data is None or len(data) != len(order) for data in lists):
             return None
-        return {k: constants[k][list(EXCHANGED)] for k in DIMENSIONS[op.type]}, options
+        return {k: constants[k][list(order)] for k in DIMENSIONS[op.type]}, options
     else:
         return None
     if not all(k in constants for k in needed):
         return None
-    return {k: _in_four(constants[k]).transpose(EXCHANGED) for k in needed}, options
+    return {k: _in_four(constants[k]).transpose(order) for k in needed}, options
 
 
 def _in_four(data: NDArray[Any]) -> NDArray[Any]:
@@ -160,9 +165,13 @@ def _in_four(data: NDArray[Any]) -> NDArray[Any]:
     return data.reshape((1,) * (len(EXCHANGED) - data.ndim) + data.shape)
 
 
-def _exchanged_bits(mask: int) -> int:
-    """Exchange the bits of rows and columns."""
-    return mask & ~6 | (mask & 2) << 1 | (mask & 4) >> 1
+def _bits(mask: int, order: Sequence[int]) -> int:
+    """Return the mask with the bits of the axes in another order.
+
+    >>> _bits(0b0101, (0, 2, 1, 3))
+    3
+    """
+    return sum((mask >> axis & 1) << place for place, axis in enumerate(order))
 
 
 def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
@@ -185,7 +194,7 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
                 producer = graph.producer(t)
                 if producer is None or producer.index not in inside:
                     cross(t, maps[t])
-        constants, options = _exchanged(graph, op) or ({}, {})
+        constants, options = rearranged(graph, op) or ({}, {})
         inputs = [
             made.put(graph.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)
             for k, t in enumerate(op.inputs)

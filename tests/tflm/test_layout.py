@@ -1,0 +1,105 @@
+"""Networks in PyTorch's layout, with transpositions around each convolution. Without them the bytes stay the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from conftest import examples
+from hypothesis import HealthCheck, given, settings
+from models import Net
+from moving import concatenation
+from property import oracle
+from property.networks import Recipe, recipes
+from property.test_random_models import examine
+
+import tflm_memopt
+from tflm_memopt.model.reader import read
+from tflm_memopt.rewrite.canonicalise import canonicalise
+
+FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
+"""Orders of the axes that put channels first and last."""
+PADDING = [(0, 0), (0, 0), (1, 1), (1, 1)]
+
+
+def planes(net: Net, x: int, channels: int, kernel: int = 3) -> int:
+    """Add a padded convolution of an image with channels first."""
+    x = net.pad(x, PADDING) if kernel > 1 else x
+    y = net.conv2d(net.transpose(x, LAST), channels, kernel=(kernel, kernel), padding="VALID")
+    return net.transpose(y, FIRST)
+
+
+def residual(activations: str) -> bytes:
+    net = Net(activations=activations)
+    x = planes(net, net.input((1, 3, 32, 30)), 8)
+    x = net.add(x, planes(net, planes(net, x, 8), 8))
+    x = net.unary("RELU", x, dtype=activations, out=net.affine(x))
+    return net.model(net.mean(net.transpose(x, LAST), (1, 2)))
+
+
+def joined(activations: str) -> bytes:
+    net = Net(activations=activations)
+    x = planes(net, net.input((1, 3, 32, 30)), 8)
+    both = concatenation(net, [x, x], 1)
+    return net.model(net.mean(net.transpose(planes(net, both, 4), LAST), (1, 2)))
+
+
+@pytest.mark.parametrize("activations", ["INT8", "INT16"])
+@pytest.mark.parametrize("build", [residual, joined])
+def test_only_the_input_is_transposed(build: Callable[[str], bytes], activations: str) -> None:
+    data = build(activations)
+    graph = canonicalise(read(data).graph).graph
+    assert [op.index for op in graph.ops if op.type in ("TRANSPOSE", "PAD")] == [graph.ops[0].index]
+    result = tflm_memopt.optimize(data, effort="low")
+    item = 2 if activations == "INT16" else 1
+    assert result.report.arena.total < item * 32 * 30 * 8  # a single map
+    assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
+    oracle.assert_arena_as_predicted(result.model)
+
+
+def undone(net: Net, x: int) -> list[int]:
+    """Two transpositions that undo each other, beside operators that stay builtin and outputs of the model."""
+    y = net.transpose(net.transpose(x, FIRST), LAST)
+    return [x, y, net.normalized(y)]
+
+
+def read_by_several(net: Net, x: int) -> list[int]:
+    """A sum that is an output of the model and is transposed three times, once for an operator that stays builtin."""
+    y = net.transpose(x, FIRST)
+    y = net.add(y, y)
+    return [net.normalized(net.transpose(y, LAST)), net.transpose(y, LAST), net.transpose(y, LAST), y]
+
+
+def padded(net: Net, x: int) -> list[int]:
+    y = net.pad(net.transpose(x, FIRST), PADDING)
+    return [net.normalized(net.transpose(y, LAST)), net.transpose(y, LAST)]
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize("build", [undone, read_by_several, padded])
+def test_ends_and_neighbours(build: Callable[[Net, int], list[int]], *, streamed: bool) -> None:
+    net = Net(1)
+    x = net.input((1, 5, 6, 3))
+    x = net.conv2d(x, 4) if streamed else net.normalized(x)
+    data = net.model(*build(net, x))
+    result = tflm_memopt.optimize(data, effort="low", if_worthwhile=False)
+    oracle.assert_same_bytes(data, result.model)
+    oracle.assert_arena_as_predicted(result.model)
+
+
+def test_a_transposition_that_stays() -> None:
+    """A sum of two maps in one layout would need more transpositions in the other one."""
+    net = Net()
+    x = net.input((1, 9, 8, 6))
+    y = net.add(net.conv2d(x, 6), x)
+    graph = read(net.model(net.conv2d(net.transpose(y, LAST), 4))).graph
+    (refusal,) = (one for one in canonicalise(graph).refusals if one.rule == "layout")
+    assert refusal.where == "operator 2 TRANSPOSE"
+    assert refusal.reason == "864 B would be transposed so that 432 B need not be"
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
+@given(recipes(sets=(("channels first", "channels first", "conv", "depthwise", "add", "slice", "masked", "columns"),)))
+def test_random_networks(recipe: Recipe) -> None:
+    examine(recipe)

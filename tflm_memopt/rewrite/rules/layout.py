@@ -1,0 +1,163 @@
+"""Moves operators from between transpositions, as PyTorch's layout (channels first) leaves them around convolutions.
+
+Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, pad, join or cut run in the
+layout of the convolutions as well, so that the transpositions before and after them go away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
+from tflm_memopt.ops.context import OperatorContext
+from tflm_memopt.ops.opset import refusal
+from tflm_memopt.rewrite.rules.columns import rearranged
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops, same_numbers
+
+Order = tuple[int, ...]
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """Match a TRANSPOSE, the operators before it that can have its layout, and the transpositions around them. Without
+    such an operator, match two transpositions that undo each other.
+    """
+    order, first = _order(graph, op), graph.producer(op.inputs[0])
+    if order is None or first is None or graph.producer(op.outputs[0]) is not op:
+        return None
+    if _order(graph, first) == _inverse(order):
+        return op, first
+    if rearranged(graph, first, order) is None:
+        return None
+    found, waiting, around = {first.index: first}, [first], {op.index: op}
+    for inner in waiting:
+        for t in _maps(graph, inner):
+            for near in (graph.producer(t), *graph.consumers(t)):
+                if near is None or near.index in found:
+                    continue
+                if near.type == "TRANSPOSE":
+                    around[near.index] = near
+                elif rearranged(graph, near, order) is not None and refusal(OperatorContext(graph, near)) is None:
+                    found[near.index] = near
+                    waiting.append(near)
+    return op, *(one for one in graph.ops if one is not op and (one.index in found or one.index in around))
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph | str:
+    inside = frozenset(op.index for op in ops if op.type != "TRANSPOSE")
+    if not inside:
+        return _as_view(graph, *ops)
+    turned = _Turned(graph, _order(graph, ops[0]) or (), inside, NewOps(graph, ops[1]))
+    for op in (op for op in graph.ops if op.index in inside):
+        kept = [t for t in op.inputs if t in _maps(graph, op) and graph.producer(t) is None and t not in graph.inputs]
+        if kept:
+            return f"{graph.tensors[kept[0]].label} is kept from inference to inference"
+        turned.add(op)
+    if turned.spared <= turned.added:
+        return f"{turned.added:,} B would be transposed so that {turned.spared:,} B need not be"
+    checked = (op for each in turned.new.values() for op in each if op.type != "RESHAPE")
+    extended = turned.made.extended
+    return reason_to_stay(extended, checked, "a new operator") or replace_ops(extended, turned.new)
+
+
+@dataclass
+class _Turned:
+    """Operators in another layout, and the transpositions that they need and spare."""
+
+    graph: Graph
+    order: Order
+    inside: frozenset[int]
+    made: NewOps
+    new: dict[int, Ops] = field(default_factory=dict)
+    """New operators by the index of the replaced one."""
+    there: dict[TensorId, TensorId] = field(default_factory=dict)
+    """Tensors in the new layout by the tensor in the old one."""
+    spared: int = 0
+    added: int = 0
+    """Bytes that need not be transposed any more, and bytes that must be."""
+
+    def add(self, op: Op) -> None:
+        """Add the operator in the new layout. Its operands were added before."""
+        graph, made = self.graph, self.made
+        made.op, made.ops, sources = op, [], [*op.stands_for]
+        for t in (t for t in _maps(graph, op) if t in op.inputs and t not in self.there):
+            sources += self._read(t)
+        wanted: list[tuple[TensorId, TensorId]] = []
+        for t in (t for t in _maps(graph, op) if t not in self.there):
+            readers = [one for one in graph.consumers(t) if one.index not in self.inside]
+            same = [one for one in readers if _order(graph, one) == self.order]
+            self.there[t] = same[0].outputs[0] if same else self._put(t)
+            self.new |= {one.index: () for one in same}
+            self.spared += len(same) * graph.tensors[t].nbytes
+            sources += [i for one in same for i in one.stands_for]
+            wanted += [(t, one.outputs[0]) for one in same[1:]]
+            if t in graph.outputs or len(same) < len(readers):
+                self.added += graph.tensors[t].nbytes
+                wanted.append((t, t))
+        constants, options = rearranged(graph, op, self.order) or ({}, {})
+        inputs = tuple(
+            made.put(graph.tensors[t], constants[k].shape, data=constants[k])
+            if k in constants
+            else self.there.get(t, t)
+            for k, t in enumerate(op.inputs)
+        )
+        outputs = tuple(self.there.get(t, t) for t in op.outputs)
+        made.ops.append(replace(op, inputs=inputs, outputs=outputs, options=options, sources=tuple(sources)))
+        for t, target in wanted:
+            if t == target:
+                made.add("TRANSPOSE", [self.there[t], made.integers(_inverse(self.order))], t)
+            else:
+                made.add("RESHAPE", [self.there[t]], target)
+        self.new[op.index] = tuple(made.ops)
+
+    def _read(self, t: TensorId) -> Sequence[int]:
+        """Find or add the operand in the new layout. Return the transpositions that only led to the old one."""
+        graph, writer = self.graph, self.graph.producer(t)
+        if writer is None or _order(graph, writer) != _inverse(self.order):
+            self.added += graph.tensors[t].nbytes
+            self.there[t] = self._put(t)
+            self.made.add("TRANSPOSE", [t, self.made.integers(self.order)], self.there[t])
+            return ()
+        self.there[t] = writer.inputs[0]
+        if t in graph.outputs or any(one.index not in self.inside for one in graph.consumers(t)):
+            return ()
+        self.new[writer.index] = ()
+        self.spared += graph.tensors[t].nbytes
+        return writer.stands_for
+
+    def _put(self, t: TensorId) -> TensorId:
+        tensor = self.graph.tensors[t]
+        return self.made.put(tensor, tuple(tensor.shape[a] for a in self.order))
+
+
+def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
+    """Replace two transpositions that undo each other by a view. The first one stays if others read its output."""
+    made, t = NewOps(graph, last), before.outputs[0]
+    made.add("RESHAPE", before.inputs[:1], last.outputs[0])
+    needed = t in graph.outputs or graph.consumers(t) != (last,)
+    return replace_ops(graph, {last.index: tuple(made.ops), before.index: (before,) if needed else ()})
+
+
+def _order(graph: Graph, op: Op) -> Order | None:
+    """Return the order of a TRANSPOSE of four dimensions, the first of which is 1 and stays."""
+    if op.type != "TRANSPOSE" or not has(op, 1) or not op.outputs or graph.tensors[op.inputs[1]].data is None:
+        return None
+    x, y = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
+    order = tuple(int(a) for a in np.asarray(graph.tensors[op.inputs[1]].data).reshape(-1))
+    plain = same_numbers(x, y) and not (x.constant or x.variable) and x.shape[:1] == (1,)
+    return order if plain and order[:1] == (0,) and sorted(order) == [0, 1, 2, 3] else None
+
+
+def _inverse(order: Order) -> Order:
+    return tuple(int(a) for a in np.argsort(order))
+
+
+def _maps(graph: Graph, op: Op) -> list[TensorId]:
+    """Return the operands and outputs of the operator that have several elements and are not constant."""
+    tensors = (t for t in dict.fromkeys((*op.inputs, *op.outputs)) if t != ABSENT)
+    return [t for t in tensors if graph.tensors[t].elements > 1 and not graph.tensors[t].constant]
+
+
+RULE = Rule("layout", match, rewrite)
