@@ -80,10 +80,7 @@ def test_the_application_partition_has_room_for_the_models(models: int) -> None:
     settings, table = files["sdkconfig.defaults"], files.get("partitions.csv")
     kilobytes = int(re.findall(r"factory,.*?(\d+)K", table)[0]) if table else 1500
     assert models + (500 << 10) <= kilobytes << 10
-    assert (
-        ("PARTITION_TABLE_SINGLE_APP_LARGE=y" in settings)
-        == (table is None)
-        != ("PARTITION_TABLE_CUSTOM=y" in settings)
-    )
+    assert ("PARTITION_TABLE_CUSTOM=y" in settings) == (table is not None)
+    assert ("PARTITION_TABLE_SINGLE_APP_LARGE=y" in settings) == (table is None)
     megabytes = int(re.findall(r"FLASHSIZE_(\d+)MB", settings)[0]) if table else 2
     assert 64 + kilobytes <= megabytes << 10

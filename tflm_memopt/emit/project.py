@@ -162,7 +162,7 @@ CONFIG_SPIRAM=y
 """
 _OCTAL = """
 
-Large tensors are in PSRAM. If your ESP32-S3 has octal PSRAM (modules whose names end in R8 or R16), add
+Large tensors are in PSRAM. If your ESP32-S3 has octal PSRAM (R8 or R16 in the name of its module), add
 `CONFIG_SPIRAM_MODE_OCT=y` to `sdkconfig.defaults` before you build."""
 _SDKCONFIG_OF = {
     "esp32": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
