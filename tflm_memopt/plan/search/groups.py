@@ -80,6 +80,22 @@ class Chain:
                 found[at].append(op)
         return found
 
+    def shared_at(self, last: int) -> int:
+        """Return the position from which a group that ends at `last` reads a tensor for several of its outputs, or -1.
+
+        Requesting the outputs in turn frees such rows early. Elsewhere it rarely helps. One row has no turns.
+        """
+        sinks = {op.output for op in self.lasting[last] if op.writes.h > 1}
+        outputs: dict[TensorId, frozenset[TensorId]] = {}
+        for first in range(last - 1, -1, -1) if len(sinks) > 1 else ():
+            op = self.ops[first]
+            needed = outputs.get(op.output, sinks.intersection({op.output}))
+            for t in op.inputs:
+                outputs[t] = outputs.get(t, frozenset()).union(needed)
+                if len(outputs[t]) > 1:
+                    return first
+        return -1
+
     @cached_property
     def sizes(self) -> Mapping[TensorId, int]:
         """Bytes of every tensor of the region that is whole in the arena."""
@@ -254,6 +270,26 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
         yield _with(group, trace, member, rolling_buffer if rolling_buffer and rolling_buffer.nbytes else None)
 
 
+def _grown(chain: Chain, groups: Sequence[Growing], first: int, last: int, budget: Budget) -> list[Growing]:
+    """Return groups with the operator at `first` added to their front."""
+    is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
+    found = [g for old in groups for g in grow(old, forms, is_sink=is_sink)]
+    budget.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in found))
+    return found
+
+
+def _in_turn(chain: Chain, groups: Sequence[Growing], first: int, last: int, budget: Budget) -> list[Growing]:
+    """Return groups with their outputs requested in turn."""
+    found = []
+    for group in groups:
+        turned = [seed(chain, last, in_turn=True)]
+        for m in reversed(group.trace.members):
+            turned = [g for old in turned for g in grow(old, (m,), is_sink=chain.outlives(m.op.output, last))]
+        found += turned
+    budget.spend((last - first) * sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in found))
+    return found
+
+
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
     """Yield all orders of a few operands, two of many. A broadcast operand must be complete, so it comes first."""
     n = len(op.inputs)
@@ -312,19 +348,19 @@ def candidates(
     needs more. Inner bytes never shrink when a group is extended. The shortest possible group is always considered.
     """
     sizes, cuttable = chain.sizes, False
-    ways = (False, True) if len(chain.lasting[last]) > 1 else (False,)
-    growing: Sequence[Growing] = [seed(chain, last, in_turn=way) for way in ways]
+    growing: Sequence[Growing] = [seed(chain, last)]
+    turn_at = chain.shared_at(last)
     for first in range(last - 1, -1, -1):
         if chain.rules_out(first, last) or (last - first > length and chain.can_cut(first + 1, last)):
             return
         if cuttable and not budget.allows(SearchPart.ROW_GROUPS):
             return
-        is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
-        grown = [g for old in growing for g in grow(old, forms, is_sink=is_sink)]
-        budget.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in grown))
+        grown = _grown(chain, growing, first, last, budget)
+        if first == turn_at:
+            grown += _in_turn(chain, grown, first, last, budget)
         ranked = sorted(((int(g.alive.max()), g) for g in grown), key=lambda pair: pair[0])
         fitting = [g for nbytes, g in ranked if nbytes + chain.across <= limit]
-        growing = [g for way in ways for g in [g for g in fitting if g.in_turn == way][:orders]]
+        growing = [g for way in (False, True) for g in [g for g in fitting if g.in_turn == way][:orders]]
         if not growing:
             return
         at_border = border(chain, first, last)
