@@ -62,5 +62,21 @@ def test_the_largest_operators_of_a_long_network_are_fused_first() -> None:
     assert [len(found[end]) > 1 for end in (2, 3, 300)] == [True, True, False]
 
 
+def test_a_group_of_all_operators_is_found_with_a_small_budget() -> None:
+    """Every cut through the middle keeps whole tensors for the additions at the end."""
+    s = Sketch()
+    kept = [s.conv(s.input(64, 16, 1), 8)]
+    for _ in range(3):
+        kept.append(s.conv(kept[-1], 8))
+    x = kept[-1]
+    for _ in range(12):
+        x = s.add(x, s.conv(x, 8))
+    for earlier in reversed(kept):
+        x = s.add(s.conv(x, 8), earlier)
+    s.conv(x, 1)
+    found, _ = searched(s, LEVELS["low"] / 2)
+    assert found.head < len(kept) * s.rows[x].nbytes
+
+
 def test_a_search_that_is_cut_short_ends_at_the_same_plan_again() -> None:
     assert searched(ladder(3), 0.01)[0] == searched(ladder(3), 0.01)[0]

@@ -35,6 +35,10 @@ SLACK = 16
 """Ratio by which the limit in a search of groups in all orders exceeds the required one: 1 / SLACK."""
 FUSING = 0.5
 """Minimum share of the budget for row-wise groups of several operators."""
+LONG = 0.1
+"""Work for the longest groups as a fraction of the budget for row-wise groups. It is added to the budget, so that
+models to which long groups bring nothing keep their plans.
+"""
 FRONT_SECONDS = 1e-5
 """Work (effort.py) for considering a group when labels are set."""
 Place = Callable[[Candidate, int], int]
@@ -85,8 +89,20 @@ class RowGroups:
             for n, last in enumerate(sorted(ends, key=lambda last: -needs[last]))
         }
         self.by_end = {last: found[last] for last in ends}
+        long = dict(self._longest(limit, Budget(LONG * given, budget.log)))
+        joined = {last: tuple(dict.fromkeys((*found[last], *long.get(last, ())))) for last in ends}
+        if _least_of(chain, joined) < _least_of(chain, found):
+            self.by_end = joined
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
         """For each end, the limit of bytes up to which all groups are known with their best order of operands."""
+
+    def _longest(self, limit: int, budget: Budget) -> Iterator[tuple[int, tuple[Candidate, ...]]]:
+        """Yield the ends of a partition into the longest groups, with all groups that end there."""
+        last = len(self.chain.ops)
+        while last and budget.allows(SearchPart.ROW_GROUPS):
+            found = tuple(candidates(self.chain, last, limit, 1, budget=budget))
+            yield last, found
+            last = min((group.first for group in found), default=0)
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
         """Return groups that end at `last`, at least those of up to `limit` bytes. waiting: ends still to search."""
@@ -305,6 +321,11 @@ def chain_front(
                 best.append(min(labels, key=lambda x: x.spread))
         fronts.append(best)
     return fronts[-1]
+
+
+def _least_of(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> int:
+    """Return the bytes of the largest group of the best partition."""
+    return min((label.nbytes for label in chain_front(chain, table)), default=UNLIMITED)
 
 
 def _spread(label: CutLabel, group: Candidate, *, low: bool) -> tuple[int, ...]:
