@@ -270,3 +270,16 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
     for value in (0.0, 1e-8, 1e-30):  # norms below the least
         inputs = [np.full(shape, value, np.float32)]
         same_floats(*(run(model, inputs, 1)[0] for model in (before, after)), f"value {value}")
+
+
+@EXAMPLES
+@given(size=sizes, count=st.integers(2, 5), seed=seeds)
+def test_sum_of_several_tensors(size: tuple[int, ...], count: int, seed: int) -> None:
+    """ADD_N of float32, also of negative zeros, whose sum is 0 in TFLM."""
+    net, shape = Net(seed), (1, *size)
+    operands = [net.input(shape, None, dtype="FLOAT32") for _ in range(count)]
+    data = net.model(net.op("ADD_N", operands, [net.tensor(shape, "FLOAT32", None)], schema.AddNOptionsT()))
+    assert_rewritten(data, seed)
+    zeros = [np.full(shape, -0.0, np.float32)] * count
+    before, after = (run(model, zeros, 1)[0] for model in (original(data), rewritten(rewrite(data)[0])))
+    same_floats(before, after, "negative zeros")

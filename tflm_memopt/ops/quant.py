@@ -209,11 +209,14 @@ def activation_range(activation: str, scale: float, zero_point: int, bits: int =
 
 FLOAT_RANGES: Mapping[str, FloatRange] = {
     "NONE": FloatRange.FINITE,
+    "UNLIMITED": FloatRange.ALL,
     "RELU": FloatRange.RELU,
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 by fused activation (CalculateActivationRange, kernels/kernel_util.h)."""
+"""Output limits of float32 by fused activation (CalculateActivationRange, kernels/kernel_util.h). UNLIMITED is
+that of operators that a rule adds.
+"""
 
 
 def float_form(limits: FloatRange, function: FloatFunction) -> int:

@@ -157,9 +157,10 @@ def same_quantization(context: OperatorContext) -> str | None:
 def fused_activation(context: OperatorContext) -> str | None:
     """The fused activation must be NONE, RELU, RELU6 or RELU_N1_TO_1"""
     activation = context.op.options.get("fusedActivationFunction")
-    if activation not in quant.ACTIVATIONS:
+    is_float = context.output.dtype == "FLOAT32"
+    if activation not in (quant.FLOAT_RANGES if is_float else quant.ACTIVATIONS):
         return f"it is {activation}"
-    if context.output.dtype == "FLOAT32":
+    if is_float:
         return None
     scale = quantization(context.output).scale[0]
     if quant.bounds_fit(scale):

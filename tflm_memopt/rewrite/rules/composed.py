@@ -15,7 +15,7 @@ EPSILON = 1e-6
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a float32 L2_NORMALIZATION, and a SELECT whose tensors all have one shape."""
+    """Match a float32 L2_NORMALIZATION or ADD_N, and a SELECT whose tensors all have one shape."""
     tensors = [graph.tensors.get(t) for t in (*op.inputs, *op.outputs)]
     is_float = all(t is not None and t.dtype == "FLOAT32" for t in tensors)
     return (op,) if is_plain_select(graph, op) or (op.type in FLOATS and is_float) else None
@@ -54,6 +54,15 @@ def _normalized(made: NewOps) -> None:
     made.add("DIV", [x, least], made.op.outputs[0], fusedActivationFunction="NONE")
 
 
-FLOATS: Mapping[str, Callable[[NewOps], None]] = {"L2_NORMALIZATION": _normalized}
+def _summed(made: NewOps) -> None:
+    """Add to 0 one operand after the other, as TFLM does (reference/add_n.h): the sum of negative zeros is 0."""
+    x = made.tensors[made.op.outputs[0]]
+    total = made.put(x, (1,), data=np.zeros(1, np.float32))
+    for n, operand in enumerate(made.op.inputs, 1):
+        end = x.id if n == len(made.op.inputs) else made.put(x, x.shape)
+        total = made.add("ADD", [total, operand], end, fusedActivationFunction="UNLIMITED")
+
+
+FLOATS: Mapping[str, Callable[[NewOps], None]] = {"ADD_N": _summed, "L2_NORMALIZATION": _normalized}
 """Functions that add the operators in place of a float32 operator, by its name."""
 RULE = Rule("composed", match, rewrite)
