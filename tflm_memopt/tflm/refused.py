@@ -36,6 +36,13 @@ REPLACED: Mapping[str, str] = {
     "TILE": "replace it by tf.broadcast_to",
 }
 """Hints for common operators that TFLM lacks."""
+FLOAT_ONLY: Mapping[str, str] = {
+    "EXP": "use tf.nn.softmax along one axis or tf.sigmoid, which contain it, or leave it out of the model",
+    "LOG": "use tf.nn.log_softmax, which contains it, or leave it out of the model",
+    "REDUCE_MAX": "use a MaxPooling layer of the whole size",
+    "SQRT": "use squares instead of roots, or leave it out of the model",
+}
+"""Hints for operators whose kernels do not take the types of quantized models."""
 WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "CONV_2D": (0, (1,)),
     "DEPTHWISE_CONV_2D": (0, (1,)),
@@ -105,13 +112,19 @@ def refuse(found: Sequence[Refusal], because: str = "") -> None:
 
 def summary(found: Sequence[Refusal]) -> str:
     """Return a sentence that describes the first refusal and counts the others."""
-    others = sorted({one.op for one in found} - {found[0].op})
-    more = f"; it refuses {_numbers(others)}, too" if others else ""
+    others = dict.fromkeys(one.where for one in found if one.where != found[0].where)
+    more = f"; it refuses {_listed(list(others))}, too" if others else ""
     return f"TFLM refuses this model: {found[0].what}{more}"
 
 
-def _numbers(ops: Sequence[int]) -> str:
-    return f"operator{'s' * (len(ops) > 1)} {', '.join(map(str, ops[:5]))}{', ...' * (len(ops) > 5)}"
+def _listed(places: Sequence[str]) -> str:
+    """Return the places as one list.
+
+    >>> _listed(["operator 42 EXP", "operator 44 LOG"])
+    'operators 42 EXP, 44 LOG'
+    """
+    names = [place.removeprefix("operator ") for place in places]
+    return f"operator{'s' * (len(names) > 1)} {', '.join(names[:5])}{', ...' * (len(names) > 5)}"
 
 
 def _refused(graph: Graph, op: Op) -> Iterator[tuple[str, str]]:
@@ -147,7 +160,7 @@ def _types_hint(op: Op, node: Node) -> str:
         return "give it output_type=tf.int32"
     if op.type in WEIGHTS or op.type == "DEQUANTIZE" or used & {"UINT8", "FLOAT16"}:
         return FULL_INT8
-    return "convert its inputs to a type that it takes, or replace it"
+    return FLOAT_ONLY.get(op.type, "convert its inputs to a type that it takes, or replace it")
 
 
 def _limit(op: Op, node: Node) -> str:
