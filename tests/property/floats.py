@@ -26,7 +26,7 @@ FLOAT = (
     "residual", "bottleneck", "relu", "relu6", "softmax", "logistic", "tanh", "looked up", "two", "difference",
     "leaky", "gated", "averaged", "reshape", "attention", "computed shape", "concatenation", "heads", "split",
     "mirrored", "slice", "blocks", "transpose conv", "resize nearest", "stacked", "transposed", "picked", "masked",
-    "selected", "log softmax", "reduce", "resize", "channels first",
+    "selected", "log softmax", "reduce", "resize", "channels first", "normalized", "summed",
 )  # fmt: skip
 """Kinds of layers that have float32 kernels in TFLM."""
 Floats = NDArray[np.float32]

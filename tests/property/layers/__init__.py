@@ -66,6 +66,7 @@ SUPPORTED: Mapping[str, Build] = {
 }
 BUILTIN: Mapping[str, Build] = {
     "normalized": builtin.normalized,
+    "summed": builtin.summed,
     "float": builtin.in_float,
     "needed shape": builtin.needed_shape,
 }

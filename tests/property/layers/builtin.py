@@ -13,6 +13,12 @@ def normalized(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
     return [net.normalized(x)]
 
 
+def summed(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    """ADD_N of two tensors if their shapes and scales allow it, else of several times the same one."""
+    alike = net.shape(x) == net.shape(other) and net.affine(x) == net.affine(other)
+    return [net.add_n(*([x, other] if alike else [x] * (2 + layer.channels % 3)))]
+
+
 def in_float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     """A part in float32."""
     inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)

@@ -60,7 +60,9 @@ def stacked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def transposed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """TRANSPOSE of an image, or ShuffleNet's of groups of channels."""
+    """TRANSPOSE of an image, ShuffleNet's of groups of channels, or PyTorch's of channels to pixels."""
+    if layer.other == 6 and net.shape(x)[-1] % 4 == 0:
+        return [pixels_of_channels(net, image(net, x))]
     groups = math.gcd(layer.channels, net.shape(x)[-1])
     if layer.other > 3 and groups > 1:
         return [shuffled(net, image(net, x), groups)]
@@ -94,6 +96,13 @@ def shuffled(net: Net, x: int, groups: int) -> int:
     *image_, channels = net.shape(x)
     y = net.transpose(net.reshape(x, (*image_, groups, channels // groups)), (0, 1, 2, 4, 3))
     return net.reshape(y, (*image_, channels))
+
+
+def pixels_of_channels(net: Net, x: int) -> int:
+    """PyTorch's PixelShuffle: four channels become two by two pixels."""
+    _, h, w, c = net.shape(x)
+    y = net.transpose(net.reshape(x, (h, w, c // 4, 2, 2)), (0, 3, 1, 4, 2))
+    return net.reshape(y, (1, 2 * h, 2 * w, c // 4))
 
 
 def repeated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
