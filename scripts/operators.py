@@ -9,6 +9,7 @@ from pathlib import Path
 from tflm_memopt.ops.constraints.base import HINTS, Constraint
 from tflm_memopt.ops.opset import FLOATS, OPSET
 from tflm_memopt.rewrite import canonicalise
+from tflm_memopt.rewrite.rules import composed
 from tflm_memopt.rewrite.rules.rule import Rule
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/operators.md"
@@ -66,7 +67,7 @@ def page() -> str:
     moved = (name for name, row in OPSET.items() if any(c.__name__ in MOVED for c in row.constraints))
     names = (
         f"{', '.join(sorted(OPSET))}.\n\nThese also run with int16 activations: {', '.join(sorted(wide))}.\n\n"
-        f"These also run in float32: {', '.join(sorted({*FLOATS, *moved}))}."
+        f"These also run in float32: {', '.join(sorted({*FLOATS, *composed.FLOATS, *moved}))}."
     )
     return "".join((HEAD, names, NOTES))
 
