@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 from tflm_memopt.errors import UsageError, one_of
@@ -69,8 +68,6 @@ class App:
     name: str = "app"
     options: Options = field(default_factory=dict)
     """Default options for all models."""
-    source: Path | None = None
-    """The file that the application was read from."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for names that cannot be file names, for unknown names, and for too many models."""

@@ -51,7 +51,6 @@ def _app(document: Mapping[str, Any], path: Path) -> App:
         model_cores=_cores(document.get("model_cores", 1)),
         name=stem(shown(path)),
         options=_options(document, path.parent),
-        source=path,
     )
 
 

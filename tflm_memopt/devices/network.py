@@ -225,12 +225,12 @@ def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> t
 
 def _demand_possible(shared: DeviceGraphs) -> None:
     """Raise UsageError if a device has no operator, or has to send rows that are too long."""
-    for crosses in shared.messages:
-        if rows_of(crosses.tensor).row_bytes > MOST_ROW_BYTES:
+    for tensor in shared.sent:
+        if rows_of(tensor).row_bytes > MOST_ROW_BYTES:
             raise UsageError(
-                f"rows of {rows_of(crosses.tensor).row_bytes:,} B are too long to be sent",
+                f"rows of {rows_of(tensor).row_bytes:,} B are too long to be sent",
                 code="cannot_share",
-                where=f"tensor {crosses.tensor.name!r}",
+                where=f"tensor {tensor.name!r}",
                 hint=f"another split; a row may have {MOST_ROW_BYTES:,} B",
             )
     devices, idle = len(shared.graphs), sum(not graph.ops for graph in shared.graphs)
@@ -310,7 +310,7 @@ def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: 
 
 def bytes_sent(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> float:
     """Return the bytes of all messages, or infinity if one cannot be sent."""
-    return sum((message_bytes(crosses.tensor) for crosses in share(graph, shardings, devices, 0).messages), 0.0)
+    return sum(map(message_bytes, share(graph, shardings, devices, 0).sent), 0.0)
 
 
 def message_bytes(tensor: Tensor) -> float:

@@ -95,20 +95,12 @@ class _Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class Crosses:
-    """A message that sends a tensor from one device to another."""
-
-    message: Message
-    tensor: Tensor
-
-
-@dataclass(frozen=True, slots=True)
 class DeviceGraphs:
     """The graphs of all devices, in the order of the devices."""
 
     graphs: tuple[Graph, ...]
-    messages: tuple[Crosses, ...]
-    """The messages in the order of sending."""
+    sent: tuple[Tensor, ...]
+    """The tensor of each message, in the order of sending."""
     outputs: Mapping[TensorId, TensorId]
     """The tensor in the first device's graph for each output of the model."""
     identity: int
@@ -222,7 +214,7 @@ class _Sharer(Tiles):
     """Tensors that hold only the rows of another tensor that an operator reads, by tensor and number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Names of received tensors, by original tensor and receiving device."""
-    messages: dict[TensorId, Crosses] = field(default_factory=dict, init=False)
+    sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
     """Messages by link tensor. SEND writes a link tensor and RECEIVE reads it."""
 
     def shared(self) -> DeviceGraphs:
@@ -252,9 +244,9 @@ class _Sharer(Tiles):
             Graph(self.tensors, tuple(op for op in wanted if self.owner[op.index] == n), *(((), ()) if n else ends))
             for n in range(self.devices)
         )
-        links = {t for op in wanted for t in op.outputs} & self.messages.keys()
-        messages = tuple(crosses for link, crosses in self.messages.items() if link in links)
-        return DeviceGraphs(tuple(graphs), messages, outputs, self.identity)
+        links = {t for op in wanted for t in op.outputs}
+        sent = tuple(tensor for link, tensor in self.sent.items() if link in links)
+        return DeviceGraphs(tuple(graphs), sent, outputs, self.identity)
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
@@ -513,9 +505,9 @@ class _Sharer(Tiles):
             return tensor
         key = tensor, receiver
         if key not in self.crossed:
-            message = Message(self.identity, len(self.messages), sender, receiver)
+            message = Message(self.identity, len(self.sent), sender, receiver)
             received, link = self.like(self.tensors[tensor], self.tensors[tensor].shape), self.put(LINK)
-            self.messages[link] = Crosses(message, self.tensors[tensor])
+            self.sent[link] = self.tensors[tensor]
             for code, device in ((SEND, sender), (RECEIVE, receiver)):
                 self.device = device
                 ends = (tensor, link) if code == SEND else (link, received)

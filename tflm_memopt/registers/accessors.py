@@ -27,20 +27,15 @@ class Accessor:
         return "_".join(("HAL_READ" if self.op is AccessOp.READ else "HAL_WRITE", self.group, *self.names))
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Numbers of loads and stores of one call."""
-
-    loads: int
-    stores: int
-
-
-def cost(accessor: Accessor, layout: Layout) -> Cost:
-    """Return the bus accesses of one call (Table 6.1)."""
-    register, slots = _where(accessor, layout)
-    if accessor.op is AccessOp.READ:
-        return Cost(1, 0)
-    return Cost(int(register.kept(_written(slots)) != 0), 1)
+def bus_accesses(calls: Iterable[Accessor], layout: Layout) -> tuple[int, int]:
+    """Return the numbers of loads and of stores of these calls (Table 6.1)."""
+    loads = stores = 0
+    for accessor in calls:
+        register, slots = _where(accessor, layout)
+        is_read = accessor.op is AccessOp.READ
+        loads += is_read or register.kept(_written(slots)) != 0
+        stores += not is_read
+    return loads, stores
 
 
 def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Slot]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tflm_memopt.errors import RegisterError
 from tflm_memopt.registers.chains import bare
 from tflm_memopt.registers.parse import Cursor, CursorKind, ParsedFile
 
@@ -24,10 +23,9 @@ def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeat
         changes = _changes(unit, repeated)
         if any(_counts(unit, part, changes) for part in _conjuncts(unit, condition)):
             return
-    raise RegisterError(
+    raise unit.line(loop).error(
         "a loop that reads or writes registers has no bound",
-        where=str(unit.line(loop)),
-        hint="add a counter: for (polls = 0; polls < LIMIT && !ready; ++polls)",
+        "add a counter: for (polls = 0; polls < LIMIT && !ready; ++polls)",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tflm_memopt.errors import RegisterError
 from tflm_memopt.registers.description import Description, Field, SubGroup
 from tflm_memopt.registers.driver import ChainLink, FieldChain
 from tflm_memopt.registers.parse import Cursor, CursorKind, ParsedFile
@@ -90,11 +89,10 @@ class Chains:
         if not group:
             owner = kind.get_pointee() if is_pointer else kind
             group = owner.get_declaration().spelling
-        device = root.spelling if root.kind == CursorKind.DECL_REF_EXPR and root.spelling in self._devices else ""
-        if not device:
+        if root.kind != CursorKind.DECL_REF_EXPR or root.spelling not in self._devices:
             self.dynamic.add(group)
         names = _variables(root) | {name for step in steps for name in self._names.get(step.index_span, ())}
-        return FieldChain(self.unit.span(root), group, device, is_pointer, steps, frozenset(names - self._devices))
+        return FieldChain(self.unit.span(root), group, is_pointer, steps, frozenset(names - self._devices))
 
     def _step(self, cursor: Cursor, span: tuple[int, int], index: Cursor | None) -> ChainLink:
         member = self._member(cursor)
@@ -105,10 +103,9 @@ class Chains:
         if number is None:
             self.indexed.add((cursor.referenced.semantic_parent.spelling, member.name))
         elif number >= (member.count or 1):
-            raise RegisterError(
+            raise self.unit.line(cursor).error(
                 f"{member.name} has {member.count} elements, so index {number} is invalid",
-                where=str(self.unit.line(cursor)),
-                hint=f"use an index from 0 to {(member.count or 1) - 1}",
+                f"use an index from 0 to {(member.count or 1) - 1}",
             )
         return ChainLink(member, span, number, self.unit.span(index))
 

@@ -37,6 +37,10 @@ class SourceLine:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    def error(self, what: str, hint: str) -> RegisterError:
+        """Return the error to raise for this place."""
+        return RegisterError(what, where=str(self), hint=hint)
+
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
@@ -113,7 +117,6 @@ class SubGroup:
 
     name: str
     group: str
-    line: SourceLine
     count: int | None = None
     place: BitPlace | None = None
 
@@ -124,7 +127,6 @@ class RegisterGroup:
 
     name: str
     members: tuple[Field | SubGroup, ...]
-    line: SourceLine
     nbytes: int = 0
 
     @property
@@ -146,7 +148,6 @@ class Device:
     name: str
     group: str
     base: int
-    line: SourceLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +170,8 @@ def check(description: Description) -> None:
     for group in description.groups.values():
         for field in group.fields:
             if field.bits > field.register_bits:
-                raise RegisterError(
-                    f"field {field.name} of {group.name} has {field.bits} bits, its register {field.register_bits}",
-                    where=str(field.line),
-                    hint="use two fields, one for each register",
-                )
+                what = f"field {field.name} of {group.name} has {field.bits} bits, its register {field.register_bits}"
+                raise field.line.error(what, "use two fields, one for each register")
         _check_overlaps(group)
         _check_targets(description, group)
 
@@ -184,20 +182,16 @@ def _check_overlaps(group: RegisterGroup) -> None:
         places = [field.place.of_element(index) for index in range(field.count or 1)] if field.place else []
         for place in places:
             if place.bit + field.bits > field.register_bits:
-                raise RegisterError(
+                raise field.line.error(
                     f"field {field.name} of {group.name} ends at bit {place.bit + field.bits - 1} of a register of "
                     f"{field.register_bits} bits",
-                    where=str(field.line),
-                    hint="use a smaller bitOffset or bitWidth",
+                    "use a smaller bitOffset or bitWidth",
                 )
             for bit in range(8 * place.byte + place.bit, 8 * place.byte + place.bit + field.bits):
                 other = taken.setdefault(bit, field)
-                if other is not field and not {other.access, field.access} == {_READ_ONLY, _WRITE_ONLY}:
-                    raise RegisterError(
-                        f"fields {other.name} and {field.name} of {group.name} overlap",
-                        where=str(field.line),
-                        hint=f"{other.name} is at {other.line}",
-                    )
+                if other is not field and {other.access, field.access} != {_READ_ONLY, _WRITE_ONLY}:
+                    what = f"fields {other.name} and {field.name} of {group.name} overlap"
+                    raise field.line.error(what, f"{other.name} is at {other.line}")
 
 
 def _check_targets(description: Description, group: RegisterGroup) -> None:
@@ -205,8 +199,7 @@ def _check_targets(description: Description, group: RegisterGroup) -> None:
         for owner, name in (*field.read_invalidates, *field.write_invalidates):
             known = description.groups.get(owner)
             if known is None or (name and all(name != member.name for member in known.members)):
-                raise RegisterError(
+                raise field.line.error(
                     f"{field.name} of {group.name} affects {'::'.join(filter(None, (owner, name)))}, which is unknown",
-                    where=str(field.line),
-                    hint="give a field of the same group, or GROUP::FIELD",
+                    "give a field of the same group, or GROUP::FIELD",
                 )

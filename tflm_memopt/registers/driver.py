@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tflm_memopt.registers.description import Field, SourceLine, SubGroup
+from tflm_memopt.registers.description import Field, SubGroup
 
 Span = tuple[int, int]
 """First byte of a piece of source, and the byte after its last one."""
@@ -43,8 +43,6 @@ class FieldChain:
     root: Span
     """The pointer, or the group itself."""
     root_group: str
-    device: str
-    """Name of the device, or "" if the pointer may lead to several devices."""
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
@@ -81,7 +79,6 @@ class FieldAccess:
     order: int
     context: Context
     host: Host
-    line: SourceLine
     span: Span
     """The replaced source: the field's expression, or the assignment."""
     operator: str = ""
@@ -128,7 +125,6 @@ class Function:
     """One function of the driver."""
 
     name: str
-    line: SourceLine
     is_interrupt: bool = False
     has_jumps: bool = False
     """Whether the function has a goto, in which case nothing in it is combined."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tflm_memopt.registers.description import BitPlace, Description, Field, SubGroup
-from tflm_memopt.registers.driver import Driver, FieldAccess, FieldChain, Span
+from tflm_memopt.registers.driver import Driver, FieldAccess, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,7 @@ class Flat:
 
     def spot(self, access: FieldAccess) -> Spot:
         """Return the target of an access of the driver."""
-        return self._spot(access.chain)
-
-    def _spot(self, chain: FieldChain) -> Spot:
+        chain = access.chain
         group, anchor, is_pointer = chain.root_group, chain.root, chain.is_pointer
         names: list[str] = []
         for step in chain.steps[:-1]:

@@ -88,9 +88,7 @@ def generate(
     def version(regions: Mapping[str, Regions]) -> Version:
         rewritten = places.rewritten(found, regions)
         text = accessors.header(f"{_macro(name)}_H_", description.devices, found, rewritten.calls)
-        costs = [accessors.cost(call, found) for call in rewritten.calls]
-        loads, stores = sum(cost.loads for cost in costs), sum(cost.stores for cost in costs)
-        return Version(rewritten.text, text, len(costs), loads, stores)
+        return Version(rewritten.text, text, len(rewritten.calls), *accessors.bus_accesses(rewritten.calls, found))
 
     alone = {function.name: [[access] for access in function.accesses] for function in driver.functions}
     regions = places.regions(found)
@@ -148,14 +146,15 @@ class _Places:
         return best
 
     def _accesses(self, found: Layout) -> int:
-        costs = [accessors.cost(call, found) for call in self.rewritten(found, self.regions(found)).calls]
-        return sum(cost.loads + cost.stores for cost in costs)
+        return sum(accessors.bus_accesses(self.rewritten(found, self.regions(found)).calls, found))
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
         """Return the combined accesses of each function in a layout. Without one, each group is one register."""
 
         def acts(access: FieldAccess) -> bool:
-            if _acts(access) or access.field.key in self.driver.reach:
+            field = access.field
+            has_effect = field.read_acts if access.op is AccessOp.READ else field.write_acts
+            if has_effect or field.key in self.driver.reach:
                 return True
             spot = self.flat.spot(access)
             return found is not None and found[spot.group].slot(spot.name)[0].read_acts
@@ -180,7 +179,3 @@ class _Places:
     def _words(self, spot: Spot) -> list[str]:
         """Return the text that leads to a target. Equal texts with equal variables lead to the same register."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]
-
-
-def _acts(access: FieldAccess) -> bool:
-    return access.field.read_acts if access.op is AccessOp.READ else access.field.write_acts

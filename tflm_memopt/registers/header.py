@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tflm_memopt.errors import RegisterError
 from tflm_memopt.registers.description import (
     AccessType,
     Description,
@@ -32,12 +31,10 @@ def read(path: Path, text: str) -> Description:
             groups[cursor.spelling] = _group(unit, cursor)
         elif cursor.kind == CursorKind.VAR_DECL and (base := dict(notes(cursor)).get("device")) is not None:
             group = cursor.type.get_pointee().get_declaration().spelling
-            devices.append(Device(cursor.spelling, group, _address(base, unit.line(cursor)), unit.line(cursor)))
+            devices.append(Device(cursor.spelling, group, _address(base, unit.line(cursor))))
     if not devices:
-        raise RegisterError(
-            "there is no device, so the registers' addresses are unknown",
-            where=f"{path.name}:1",
-            hint="add make_device(GROUP, NAME, ADDRESS);",
+        raise SourceLine(path.name, 1).error(
+            "there is no device, so the registers' addresses are unknown", "add make_device(GROUP, NAME, ADDRESS);"
         )
     found = Description(groups, tuple(devices), is_fixed=False)
     check(found)
@@ -46,10 +43,8 @@ def read(path: Path, text: str) -> Description:
 
 def _group(unit: ParsedFile, cursor: Cursor) -> RegisterGroup:
     name = cursor.spelling
-    members = tuple(
-        _member(unit, name, child) for child in cursor.get_children() if child.kind == CursorKind.FIELD_DECL
-    )
-    return RegisterGroup(name, members, unit.line(cursor))
+    members = (_member(unit, name, child) for child in cursor.get_children() if child.kind == CursorKind.FIELD_DECL)
+    return RegisterGroup(name, tuple(members))
 
 
 def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
@@ -62,11 +57,10 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
     if bits is None:
         declared = kind.get_declaration()
         if declared.kind == CursorKind.STRUCT_DECL:
-            return SubGroup(cursor.spelling, declared.spelling, line, count)
-        raise RegisterError(
+            return SubGroup(cursor.spelling, declared.spelling, count)
+        raise line.error(
             f"member {cursor.spelling} of {group} is not a bit field: {kind.spelling}",
-            where=str(line),
-            hint="use bit, uint2, ... uint64, or bfGroup NAME",
+            "use bit, uint2, ... uint64, or bfGroup NAME",
         )
     return Field(
         group, cursor.spelling, bits, line, count,
@@ -79,7 +73,7 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
 def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> AccessType:
     """Return the access type with this name. Raises RegisterError for an unknown name."""
     if name not in names:
-        raise RegisterError(f"unknown access type '{name}'", where=str(line), hint=", ".join(names))
+        raise line.error(f"unknown access type '{name}'", ", ".join(names))
     return names[name]
 
 
@@ -100,7 +94,5 @@ def _targets(group: str, said: list[tuple[str, str]], word: str) -> tuple[FieldN
 def _address(text: str, line: SourceLine) -> int:
     number = re.fullmatch(r"\(*\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)*", text)
     if number is None:
-        raise RegisterError(
-            f"the device's address is not a number: {text}", where=str(line), hint="give a number such as 0x40013000"
-        )
+        raise line.error(f"the device's address is not a number: {text}", "give a number such as 0x40013000")
     return int(number[1], 0)

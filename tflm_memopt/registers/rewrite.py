@@ -156,7 +156,8 @@ class _Writer:
         accessor = Accessor(op, spots[0].group, tuple(spot.name for spot in spots))
         self.calls.append(accessor)
         texts, parts = [], list[Span]()
-        for text, spans in (_anchor(spots[0]), *_index(spots[0]), *arguments):
+        anchor = "{0}" if spots[0].is_pointer else "&{0}", (spots[0].anchor,)
+        for text, spans in (anchor, *_index(spots[0]), *arguments):
             texts.append(_renumbered(text, len(parts)))
             parts += spans
         return f"{accessor.name}({', '.join(texts)})", tuple(parts)
@@ -201,10 +202,6 @@ class _Writer:
                 at = edit.span[1]
         out.append(self.unit.data[at : span[1]].decode())
         return "".join(out)
-
-
-def _anchor(spot: Spot) -> tuple[str, tuple[Span, ...]]:
-    return ("{0}" if spot.is_pointer else "&{0}"), (spot.anchor,)
 
 
 def _index(spot: Spot) -> list[tuple[str, tuple[Span, ...]]]:

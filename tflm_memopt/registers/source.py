@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tflm_memopt.errors import RegisterError
 from tflm_memopt.registers.bounds import check_bound
 from tflm_memopt.registers.chains import Chains, bare
 from tflm_memopt.registers.description import Description
@@ -38,17 +37,14 @@ def read(
     includes = re.search(rf'^\s*#\s*include\s*"[^"]*\b{re.escape(header.name)}"', text, re.MULTILINE)
     prelude = "" if includes else f'#include "{header.resolve()}"\n'
     unit = ParsedFile(path, text, prelude, {str(header.resolve()): header_text}, folders)
-    definitions = [c for c in unit.root.get_children() if unit.is_here(c) and _is_function(c)]
+    kinds = CursorKind.FUNCTION_DECL, CursorKind.CXX_METHOD
+    definitions = [c for c in unit.root.get_children() if unit.is_here(c) and c.kind in kinds and c.is_definition()]
     chains = Chains(unit, description)
     quiet = _quiet(definitions, chains)
     functions = tuple(_FunctionReader(unit, chains, quiet).function(cursor) for cursor in definitions)
     chains.note_pointers(definitions)
     words = tuple(((f, e), PLAIN[word]) for f, e, word in unit.tokens if word in PLAIN)
     return unit, Driver(functions, frozenset(chains.dynamic), frozenset(chains.indexed), words, _reach(functions))
-
-
-def _is_function(cursor: Cursor) -> bool:
-    return cursor.kind in (CursorKind.FUNCTION_DECL, CursorKind.CXX_METHOD) and cursor.is_definition()
 
 
 def _quiet(definitions: list[Cursor], chains: Chains) -> frozenset[str]:
@@ -93,7 +89,7 @@ class _FunctionReader:
 
     def function(self, cursor: Cursor) -> Function:
         handler = any(word == "interrupt" for word, _ in notes(cursor)) or "interrupt" in _attributes(self.unit, cursor)
-        self.made = Function(cursor.spelling, self.unit.line(cursor), is_interrupt=handler)
+        self.made = Function(cursor.spelling, is_interrupt=handler)
         for child in cursor.get_children():
             if child.kind == CursorKind.COMPOUND_STMT:
                 self._block(child)
@@ -247,10 +243,8 @@ class _FunctionReader:
             else:
                 self._assigned(child, NOTHING)
         elif operator == "&" and self.chains.ends_in_field(target):
-            raise RegisterError(
-                f"a bit field's address cannot be taken: {self.unit.source(cursor)}",
-                 where=str(self.unit.line(cursor)), hint="use a pointer to its group",
-            )  # fmt: skip
+            what = f"a bit field's address cannot be taken: {self.unit.source(cursor)}"
+            raise self.unit.line(cursor).error(what, "use a pointer to its group")
         else:
             self._expression(child)
             if operator == "&" and target.kind == CursorKind.DECL_REF_EXPR:
@@ -276,10 +270,8 @@ class _FunctionReader:
 
     def _store(self, cursor: Cursor, left: Cursor, operator: str, right: Cursor | None, *, is_statement: bool) -> None:
         if operator in STEPS and not is_statement:
-            raise RegisterError(
-                f"{operator} of a bit field inside an expression: {self.unit.source(cursor)}",
-                 where=str(self.unit.line(cursor)), hint="make it a separate statement",
-            )  # fmt: skip
+            what = f"{operator} of a bit field inside an expression: {self.unit.source(cursor)}"
+            raise self.unit.line(cursor).error(what, "make it a separate statement")
         if right is not None:
             self._expression(right)
         span = self.unit.span(cursor)
@@ -293,10 +285,8 @@ class _FunctionReader:
     ) -> None:  # fmt: skip
         line = self.unit.line(at)
         if self.unit.in_macro(at):
-            raise RegisterError(
-                f"a macro contains a register access: {self.unit.source(at)}",
-                 where=str(line), hint="use a static inline function in place of the macro",
-            )  # fmt: skip
+            what = f"a macro contains a register access: {self.unit.source(at)}"
+            raise line.error(what, "use a static inline function in place of the macro")
         found = self.chains.chain(chain)
         if op is AccessOp.WRITE or not operator:
             for index in self.chains.indices(chain):
@@ -304,23 +294,14 @@ class _FunctionReader:
         allowed = found.field.is_writable if op is AccessOp.WRITE else found.field.is_readable
         if not allowed:
             what = "written" if op is AccessOp.WRITE else "read"
-            raise RegisterError(
+            raise line.error(
                 f"field {found.field.name} of {found.field.group} is {found.field.access.value} and is {what} here",
-                 where=str(line), hint=f"the field is declared at {found.field.line}",
-            )  # fmt: skip
+                f"the field is declared at {found.field.line}",
+            )
         order = len(self.made.events)
         value = self.unit.span(right) if right is not None else None
         access = FieldAccess(
-            op,
-            found,
-            order,
-            self.context,
-            self.host,
-            line,
-            span or self.unit.span(chain),
-            operator,
-            value,
-            is_statement,
+            op, found, order, self.context, self.host, span or self.unit.span(chain), operator, value, is_statement
         )
         self._event(Happening.ACCESS, access)
         if op is AccessOp.READ:

@@ -24,7 +24,6 @@ from xml.etree import ElementTree as ET
 from cmsis_svd.parser import SVDParser
 from lxml import etree
 
-from tflm_memopt.errors import RegisterError
 from tflm_memopt.registers.description import (
     WORD,
     AccessType,
@@ -64,9 +63,8 @@ def read(path: Path, text: str) -> Description:
     try:
         tree = etree.ElementTree(etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False)))
     except etree.XMLSyntaxError as error:
-        raise RegisterError(
-            f"invalid XML: {error.msg}", where=f"{path.name}:{error.lineno}", hint="give a CMSIS-SVD file"
-        ) from error
+        line = SourceLine(path.name, error.lineno or 1)
+        raise line.error(f"invalid XML: {error.msg}", "give a CMSIS-SVD file") from error
     lines = _Lines(path.name, tree)
     lines.check()
     reader = _Reader(lines)
@@ -74,11 +72,9 @@ def read(path: Path, text: str) -> Description:
         for peripheral in SVDParser(tree).get_device().peripherals or ():
             reader.peripheral(peripheral)
     except Exception as error:  # for files other than SVD, the parser's own code fails
-        raise RegisterError(f"invalid CMSIS-SVD: {error}", where=f"{path.name}:1", hint="validate the file") from error
+        raise lines.of().error(f"invalid CMSIS-SVD: {error}", "validate the file") from error
     if not reader.devices:
-        raise RegisterError(
-            "the file has no peripheral with registers", where=f"{path.name}:1", hint="give a CMSIS-SVD file"
-        )
+        raise lines.of().error("the file has no peripheral with registers", "give a CMSIS-SVD file")
     found = Description(reader.groups, tuple(reader.devices), is_fixed=True)
     found = replace(found, groups={name: _effects(found, group, lines) for name, group in found.groups.items()})
     check(found)
@@ -130,13 +126,13 @@ class _Reader:
     def peripheral(self, node: Any) -> None:
         if not node.registers:
             return
-        line, name = self.lines.of(node.name), _word(node.name)
+        name = _word(node.name)
         group = _word(node.header_struct_name or f"{name}_Type")
-        self._group(group, node.registers, line, (node.name,))
-        self.devices.append(Device(name, group, node.base_address, line))
+        self._group(group, node.registers, (node.name,))
+        self.devices.append(Device(name, group, node.base_address))
 
-    def _group(self, name: str, nodes: Iterable[Any], line: SourceLine, around: tuple[str, ...]) -> int:
-        """Add a peripheral or a cluster, and return its size in bytes."""
+    def _group(self, name: str, nodes: Iterable[Any], around: tuple[str, ...]) -> None:
+        """Add a peripheral or a cluster."""
         members, end = [], 0
         for found in nodes:
             node = getattr(found, "meta_register", None) or getattr(found, "meta_cluster", None) or found
@@ -145,20 +141,18 @@ class _Reader:
             place = member.place or BitPlace(0)
             one = self.groups[member.group].nbytes if isinstance(member, SubGroup) else member.register_bits // 8
             end = max(end, place.byte + one + place.byte_step * ((member.count or 1) - 1))
-        self.groups[name] = RegisterGroup(name, tuple(members), line, end)
-        return end
+        self.groups[name] = RegisterGroup(name, tuple(members), end)
 
     def _member(self, group: str, node: Any, around: tuple[str, ...]) -> Field | SubGroup:
-        name, line = _word(node.name), self.lines.of(node.name, *around)
-        count = node.dim
+        name, count = _word(node.name), node.dim
         place = BitPlace(node.address_offset, byte_step=(node.dim_increment or 0) if count else 0)
         inner = f"{group}_{name}"
         if hasattr(node, "registers"):
-            self._group(inner, [*node.registers, *(node.clusters or ())], line, (node.name, *around))
-            return SubGroup(name, inner, line, count, place)
+            self._group(inner, [*node.registers, *(node.clusters or ())], (node.name, *around))
+            return SubGroup(name, inner, count, place)
         bits = node.size or WORD
         if not node.fields:
-            return self._field((group, name), bits, bits, place, count, node, None, line)
+            return self._field((group, name), bits, bits, place, count, node, None, self.lines.of(node.name, *around))
         fields = []
         for found in node.fields:
             one = getattr(found, "meta_field", None) or found
@@ -166,8 +160,8 @@ class _Reader:
             width = one.bit_width or 1
             where = self.lines.of(one.name, node.name, *around)
             fields.append(self._field((inner, _word(one.name)), width, bits, at, one.dim, one, node, where))
-        self.groups[inner] = RegisterGroup(inner, tuple(fields), line, bits // 8)
-        return SubGroup(name, inner, line, count, place)
+        self.groups[inner] = RegisterGroup(inner, tuple(fields), bits // 8)
+        return SubGroup(name, inner, count, place)
 
     def _field(
         self, key: FieldName, bits: int, register_bits: int, place: BitPlace, count: int | None, node: Any,
@@ -238,10 +232,8 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
         elif member is not None:
             return member.key
         else:
-            raise RegisterError(
-                f"a side effect names '{path}', which {owner.name} does not have",
-                 where=str(line), hint="give REGISTER.FIELD, or a register without fields",
-            )  # fmt: skip
+            what = f"a side effect names '{path}', which {owner.name} does not have"
+            raise line.error(what, "give REGISTER.FIELD, or a register without fields")
     return group, ""
 
 

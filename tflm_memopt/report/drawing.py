@@ -100,11 +100,6 @@ class Label:
     style: str = "text"
     anchor: str = "start"
 
-    @property
-    def width(self) -> float:
-        """Approximate width in pixels."""
-        return text_width(self.text, self.style)
-
 
 Shape = Polygon | Line | Label
 

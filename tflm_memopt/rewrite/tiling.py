@@ -46,10 +46,6 @@ class Tiling:
     padded: bool = False
     """Whether the first operator's padding is added once to the whole input instead of to each tile."""
 
-    @property
-    def parts(self) -> int:
-        return self.rows * self.columns * self.channels
-
     def __str__(self) -> str:
         if self.channels > 1:
             what = f"{self.channels} channel groups"

@@ -79,7 +79,7 @@ def executed(splits: Sequence[LayerSplit], nbytes: int) -> Row:
     shared_by = Network(model, "dense", request({}), optimized)
     how = {op.index: SHARDINGS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}
     shared = shared_by.converted(how, DEVICES)
-    messages = sum(rows_of(c.tensor).h for c in shared_by.shared(how, DEVICES).messages)
+    messages = sum(rows_of(tensor).h for tensor in shared_by.shared(how, DEVICES).sent)
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):
             path = Path(name) / f"device{number}" / "dense.tflite"

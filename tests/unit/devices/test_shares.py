@@ -39,7 +39,7 @@ def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: De
                 sends = op.options["custom_code"] == SEND
                 assert device == (message.sender if sends else message.receiver)
                 seen[message.step, op.options["custom_code"], device] += 1
-    steps = range(len(shared.messages))
+    steps = range(len(shared.sent))
     assert sorted((step, code) for step, code, _ in seen) == [(s, c) for s in steps for c in (RECEIVE, SEND)]
     assert set(seen.values()) == {1}
 
@@ -83,7 +83,8 @@ def test_a_stack_without_exchange_receives_its_input_alone() -> None:
     graph = read(net.model(net.fully_connected(net.conv2d(y, 3, kernel=(3, 3), stride=(2, 2)), 2))).graph
     stack = {op.index: DeviceSharding.OVERLAP for op in graph.ops[:-1]}
     shared = share(graph, stack | {graph.ops[-1].index: DeviceSharding.WHOLE}, 3, 0)
-    assert [(c.message.sender, c.message.receiver) for c in shared.messages] == [(0, 1), (0, 2), (1, 0), (2, 0)]
+    messages = {message for one in shared.graphs for op in one.ops if (message := message_of(op))}
+    assert sorted((m.sender, m.receiver) for m in messages) == [(0, 1), (0, 2), (1, 0), (2, 0)]
 
 
 @pytest.mark.parametrize(("last", "heights"), [(DeviceSharding.CHANNELS, [3, 7, 7, 8]), (DeviceSharding.WHOLE, [7, 8])])
@@ -93,7 +94,7 @@ def test_rows_that_no_window_reaches_are_not_sent(last: DeviceSharding, heights:
     x = net.conv2d(net.input((1, 8, 8, 2)), 6)
     strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
     how = dict(zip((op.index for op in strided.ops), (DeviceSharding.CHANNELS, last), strict=True))
-    assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).messages) == heights
+    assert sorted(t.shape[1] for t in share(strided, how, 2, 0).sent) == heights
 
 
 def test_a_tensor_with_two_readers_is_sent_once() -> None:
@@ -104,5 +105,5 @@ def test_a_tensor_with_two_readers_is_sent_once() -> None:
     graph = read(net.model(y)).graph
     how = {op.index: DeviceSharding.WHOLE for op in graph.ops}
     at = {op.index: int(op.index > 0) for op in graph.ops}
-    heights = [c.tensor.shape[1] for c in share(graph, how, 2, 0, at=at).messages]
+    heights = [t.shape[1] for t in share(graph, how, 2, 0, at=at).sent]
     assert heights == [8, 4]

@@ -41,10 +41,6 @@ class Schedule:
     lower_bound: int
     """A lower bound of the peak of any order."""
 
-    @property
-    def proven(self) -> bool:
-        return self.peak <= self.lower_bound
-
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:
     """Return the best order found, at least as good as the problem's own. seconds: limit of the work (effort.py)."""
