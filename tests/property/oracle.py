@@ -21,6 +21,7 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.effort import LEVELS, NORMAL
 from tflm_memopt.plan.iteration.planned import Planned
+from tflm_memopt.plan.plan import Builtin
 from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.stand_in import runnable
 from tflm_memopt.tflm.arena import predict
@@ -47,6 +48,13 @@ def rewrite(data: bytes, options: ConversionOptions | None = None) -> tuple[byte
     found = convert(data, options or ConversionOptions(seconds=0))
     assert found is not None
     return found
+
+
+def rewrite_whole(data: bytes) -> bytes:
+    """Return the rewritten model, in which no operator stays builtin."""
+    model, planned = rewrite(data)
+    assert not [step for step in planned.plan.steps if isinstance(step, Builtin)]
+    return model
 
 
 def original(data: bytes, arena: int = ARENA) -> Any:

@@ -51,15 +51,13 @@ def test_each_barrier_is_needed() -> None:
     assert len(barriers) > 20
     for missing in barriers[1 :: len(barriers) // 7]:
         plan = first(planned().plan, lambda s: replace(s, barriers=tuple(m for m in s.barriers if m != missing)))  # noqa: B023
-        with pytest.raises(PlanError, match="since the last barrier") as raised:
+        with pytest.raises(PlanError, match="since the last barrier"):
             checked(plan)
-        assert "since the last barrier" in str(raised.value)
 
 
 def test_a_barrier_that_comes_too_late_is_refused() -> None:
-    with pytest.raises(PlanError, match="core") as raised:
+    with pytest.raises(PlanError, match="since the last barrier"):
         checked(first(planned().plan, lambda s: replace(s, barriers=tuple(m + 1 for m in s.barriers))))
-    assert "since the last barrier" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +68,8 @@ def test_a_cut_leaves_something_on_both_sides(how: Sharding, cut: int) -> None:
     def change(s: Sharing) -> Sharing:
         return replace(s, shares=(replace(s.shares[0], how=how, cut=cut), *s.shares[1:]))
 
-    with pytest.raises(PlanError, match="cannot be cut") as raised:
+    with pytest.raises(PlanError, match="cannot be cut at"):
         checked(first(planned().plan, change))
-    assert "cannot be cut at" in str(raised.value)
 
 
 def test_scratch_for_one_core_is_too_little() -> None:

@@ -32,9 +32,8 @@ def test_in_turn_all_bytes_may_be_shared() -> None:
 
 def test_at_the_same_time_none() -> None:
     one, two = sharer(1), sharer(2)
-    with pytest.raises(PlanError, match="both write byte") as caught:
+    with pytest.raises(PlanError, match="run at the same time and both write byte"):
         check_together([one, two], {(0, 1)})
-    assert "run at the same time" in str(caught.value)
     aligned = -(-one.plan.head // 16) * 16
     check_together([one, two._replace(plan=above(two.plan, aligned))], {(0, 1)})
 
@@ -42,9 +41,8 @@ def test_at_the_same_time_none() -> None:
 def test_what_is_retained_has_to_stay() -> None:
     one, two = sharer(1), sharer(2)
     keeps = one._replace(retained=one.graph.model.outputs)
-    with pytest.raises(PlanError, match="retained") as caught:
+    with pytest.raises(PlanError, match="together with others: the model's output, retained"):
         check_together([keeps, two], ())
-    assert "together with others" in str(caught.value)
     ((buffer, at),) = [
         (b, o) for b, o in one.plan.placed() if b.role is Role.TENSOR and b.key in one.graph.model.outputs
     ]
@@ -58,15 +56,13 @@ def paused(*after: int) -> Sharer:
 
 def test_what_is_alive_at_a_pause_has_to_stay() -> None:
     one, two = paused(9), sharer(2)
-    with pytest.raises(PlanError, match="'model 1' together with others") as caught:
+    with pytest.raises(PlanError, match="'model 1' together with others"):
         check_together([one, two], (), {(0, 1)})
-    assert "together with others" in str(caught.value)
     check_together([one, two._replace(plan=above(two.plan, -(-one.plan.head // 16) * 16))], (), {(0, 1)})
 
 
 def test_what_waits_for_rows_has_to_stay() -> None:
     one, two = sharer(1, "stream"), sharer(2)
-    with pytest.raises(PlanError, match="'model 1' together with others") as caught:
+    with pytest.raises(PlanError, match="'model 1' together with others"):
         check_together([one, two], ())
-    assert "together with others" in str(caught.value)
     check_together([one, two._replace(plan=above(two.plan, -(-one.plan.head // 16) * 16))], ())

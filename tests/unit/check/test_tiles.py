@@ -11,11 +11,9 @@ import pytest
 from conftest import thinned
 from numpy.typing import NDArray
 from planning import lowered
-from unit.plan.damage import Mutants, missing_stages, with_stage, wrong_iterations, wrong_macs
+from unit.plan.damage import Mutants, missing_buffers, missing_stages, with_stage, wrong_iterations, wrong_macs
 from unit.plan.damage_tiles import (
     column_windows_of_other_rows,
-    empty_groups,
-    missing_rolling_buffers,
     missing_stripes,
     moved_buffers,
     other_groups,
@@ -70,8 +68,7 @@ def right(seed: int) -> list[list[NDArray[np.int8]]] | None:
     "damage",
     [
         shallower_column_windows, column_windows_of_other_rows, rolling_buffers_of_other_sizes,
-        wrong_iterations, wrong_macs, missing_stripes,
-        missing_stages, other_groups, empty_groups, missing_rolling_buffers,
+        wrong_iterations, wrong_macs, missing_stripes, missing_stages, other_groups, missing_buffers,
     ],
     ids=lambda f: f.__name__,
 )  # fmt: skip

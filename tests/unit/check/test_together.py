@@ -46,21 +46,18 @@ def test_what_is_sent_is_what_is_received(change: str) -> None:
         second[2] = second[2]._replace(nbytes=9)
     else:
         second[0] = second[0]._replace(message=Message(8, 0, 0, 1))
-    with pytest.raises(PlanError, match="from device 0 to 1, message") as caught:
+    with pytest.raises(PlanError, match=r"from device 0 to 1, message.*, received "):
         check_devices([first, second])
-    assert ", received " in str(caught.value)
 
 
 def test_nobody_waits_for_ever() -> None:
     first = [row(1, 1, 0, sends=False), row(0, 0, 1, sends=True)]
     second = [row(0, 0, 1, sends=False), row(1, 1, 0, sends=True)]
-    with pytest.raises(PlanError, match="deadlock") as caught:
+    with pytest.raises(PlanError, match="deadlock"):
         check_devices([first, second])
-    assert "deadlock" in str(caught.value)
 
 
 @pytest.mark.parametrize("line", [(0, 2), (1, 2), (0, 0)])
 def test_a_device_has_its_own_lines(line: tuple[int, int]) -> None:
-    with pytest.raises(PlanError, match="sends or receives on the link") as caught:
+    with pytest.raises(PlanError, match=r"sends or receives on the link.*to which it does not belong"):
         check_devices([[row(0, *line, sends=True)], []])
-    assert "to which it does not belong" in str(caught.value)

@@ -119,9 +119,6 @@ def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
     assert "\x1b" not in run("inspect", "odd.tflite").out
 
 
-# --- atomic output
-
-
 @pytest.mark.slow
 def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     resource = pytest.importorskip("resource", reason="file size limits are POSIX")

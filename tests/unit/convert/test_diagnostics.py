@@ -100,9 +100,6 @@ def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
     assert (limited.model, limited.report.why_unchanged) == (net.model(y), NO_FLASH)
 
 
-# --- the balance
-
-
 def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: Run) -> None:
     (folder / "builtin.tflite").write_bytes(mostly_builtin())
     left = run("optimize", "builtin.tflite", "-o", "a", "--json").json

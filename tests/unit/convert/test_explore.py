@@ -125,6 +125,3 @@ def test_a_plan_that_was_tampered_with(frontier: Exploration, damage: Callable[[
     damage(saved)
     with pytest.raises(UsageError, match="does not belong to this model"):
         tflm_memopt.optimize(narrowing(), plan=saved)
-
-
-# --- the command

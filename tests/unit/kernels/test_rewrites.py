@@ -73,9 +73,6 @@ def test_a_loop_that_goes_inside_changes_nothing(steps: list[Rewrite], run_of: i
     assert text.index("int32_t r2") < text.index("for (uint32_t c = 0; c < filters; ++c)")
 
 
-# ---- lanes ----
-
-
 def test_loops_that_cannot_go_inside() -> None:
     """Refused: statements that are not sums in a workspace, several loops, and values carried between iterations."""
 

@@ -39,12 +39,6 @@ def shallower_rolling_buffers(plan: Plan) -> Mutants:
             yield f"rolling buffer {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - row, depth=b.depth - 1))
 
 
-def rolling_buffers_of_another_size(plan: Plan) -> Mutants:
-    for i, b in enumerate(plan.buffers):
-        if b.role is Role.ROLLING_BUFFER:
-            yield f"rolling buffer {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - 1))
-
-
 def smaller_buffers(plan: Plan) -> Mutants:
     for i, b in enumerate(plan.buffers):
         yield f"{b.role} {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - 1))
@@ -132,7 +126,6 @@ def misaligned(plan: Plan) -> Mutants:
 
 ALWAYS_WRONG: tuple[Callable[[Plan], Mutants], ...] = (
     shallower_rolling_buffers,
-    rolling_buffers_of_another_size,
     smaller_buffers,
     missing_buffers,
     wrong_iterations,

@@ -139,9 +139,6 @@ def test_an_operator_with_state_waits_for_the_one_before() -> None:
     assert ops_of(ops) == [(1, 5)]
 
 
-# ---- views ----
-
-
 def test_a_region_with_too_many_outputs_becomes_several() -> None:
     found = regions(partition(*graph_of([(OURS, (0,)), *[(OURS, (1,))] * 40])))
     assert len(found) == 3
