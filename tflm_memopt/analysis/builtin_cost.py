@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 
 from tflm_memopt.analysis.builtin_work import kernel_work
-from tflm_memopt.analysis.costs import by_kernel
+from tflm_memopt.analysis.costs import LIKE, by_kernel
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
@@ -28,8 +28,6 @@ OTHERS = 0.02
 """Largest share of an estimate for kinds that were not counted. They count as the slowest operator of that size."""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
 """Operators that have the costs of another one: split_v.cc and unpack.cc copy runs of values like split.cc."""
-LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
-"""Cores that run the same code as another core."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 """Cores without the DSP extension."""
 

@@ -17,6 +17,9 @@ from typing import Literal, TypeVar, get_args
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.packing import family
 
+LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
+"""Cores that run the same code as another core."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:

@@ -13,10 +13,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from tflm_memopt.analysis.costs import LIKE
 from tflm_memopt.ops.packing import Family
 
-LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
-"""Cores that run the same code as another core."""
 OTHERS = "rv32"
 """Core whose sizes are used for unmeasured cores, because plain C takes most flash on it."""
 MODULE_CODE = 256

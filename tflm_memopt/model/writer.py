@@ -173,7 +173,7 @@ def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
     """Replace inputs and outputs of the model, also in its signatures. replaced: new tensor for each old one."""
     graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
-    for entry in _signature_entries(tree, 0):
+    for entry in _signature_entries(tree):
         entry.tensorIndex = replaced.get(entry.tensorIndex, entry.tensorIndex)
 
 
@@ -191,23 +191,23 @@ def drop_unused(tree: Any) -> Mapping[int, int]:
 
     Returns the new index of each remaining tensor. Buffer 0, which is empty by convention, stays.
     """
-    tensors = _drop_tensors(tree, 0)
+    tensors = _drop_tensors(tree)
     _drop_opcodes(tree)
     _drop_buffers(tree)
     return tensors
 
 
-def _drop_tensors(tree: Any, number: int) -> dict[int, int]:
-    graph = tree.subgraphs[number]
+def _drop_tensors(tree: Any) -> dict[int, int]:
+    graph = tree.subgraphs[0]
     vectors = [v for o in graph.operators or () for v in (o.inputs, o.outputs, o.intermediates)]
     named = {int(i) for v in (graph.inputs, graph.outputs, *vectors) if v is not None for i in v}
-    named |= {entry.tensorIndex for entry in _signature_entries(tree, number)}
+    named |= {entry.tensorIndex for entry in _signature_entries(tree)}
     new = _renumber(named - {ABSENT})
     graph.tensors = [graph.tensors[i] for i in new]
     graph.inputs, graph.outputs = _mapped(graph.inputs, new), _mapped(graph.outputs, new)
     for o in graph.operators or ():
         o.inputs, o.outputs, o.intermediates = (_mapped(v, new) for v in (o.inputs, o.outputs, o.intermediates))
-    for entry in _signature_entries(tree, number):
+    for entry in _signature_entries(tree):
         entry.tensorIndex = new[entry.tensorIndex]
     return new
 
@@ -232,8 +232,9 @@ def _drop_buffers(tree: Any) -> None:
         tree.metadataBuffer = _mapped(np.asarray(old_style, np.int32), new)
 
 
-def _signature_entries(tree: Any, subgraph: int) -> list[Any]:
-    signatures = [s for s in tree.signatureDefs or () if s.subgraphIndex == subgraph]
+def _signature_entries(tree: Any) -> list[Any]:
+    """Return the entries of subgraph 0 in all signatures."""
+    signatures = [s for s in tree.signatureDefs or () if s.subgraphIndex == 0]
     return [entry for s in signatures for entry in (*(s.inputs or ()), *(s.outputs or ()))]
 
 

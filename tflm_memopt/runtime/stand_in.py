@@ -75,9 +75,7 @@ def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
     operators = []
 
     def add(name: str, shape: Shape, output: int) -> int:
-        data = np.array(shape, np.int32)
-        operand = writer.add_tensor(tree, "", data.shape, "INT32", buffer=writer.add_buffer(tree, data))
-        operators.append(writer.operator(writer.add_opcode(tree, name), (source, operand), (output,)))
+        operators.append(writer.operator(writer.add_opcode(tree, name), (source, _constant(tree, shape)), (output,)))
         return output
 
     dtype = graph.tensors[source].dtype
@@ -106,9 +104,8 @@ def _select(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
         operators.append(writer.operator(writer.add_opcode(tree, name), inputs, (made,)))
         return made
 
-    one = writer.add_tensor(tree, "", (1,), "INT32", buffer=writer.add_buffer(tree, np.ones(1, np.int32)))
     chosen = add("CAST", [condition])
-    masks = chosen, add("SUB", [one, chosen])
+    masks = chosen, add("SUB", [_constant(tree, [1]), chosen])
     add("ADD", [add("MUL", pair) for pair in zip(choices, masks, strict=True)], op.outputs[0])
     return operators
 
@@ -120,16 +117,17 @@ def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
         return None
     x, count = context.input(), context.input().elements
     places = STEP[op.type](context, [np.arange(count, dtype=np.int32).reshape(x.shape)])
-
-    def constant(values: Any) -> int:
-        data = np.array(values, np.int32)
-        return writer.add_tensor(tree, "", data.shape, "INT32", buffer=writer.add_buffer(tree, data))
-
     flat = writer.add_tensor(tree, "", (count,), x.dtype)
     return [
-        writer.operator(writer.add_opcode(tree, "RESHAPE"), (x.id, constant([count])), (flat,)),
-        writer.operator(writer.add_opcode(tree, "GATHER"), (flat, constant(places)), op.outputs),
+        writer.operator(writer.add_opcode(tree, "RESHAPE"), (x.id, _constant(tree, [count])), (flat,)),
+        writer.operator(writer.add_opcode(tree, "GATHER"), (flat, _constant(tree, places)), op.outputs),
     ]
+
+
+def _constant(tree: Any, values: Any) -> int:
+    """Add a constant of int32."""
+    data = np.array(values, np.int32)
+    return writer.add_tensor(tree, "", data.shape, "INT32", buffer=writer.add_buffer(tree, data))
 
 
 REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any] | None]] = {
