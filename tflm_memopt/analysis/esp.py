@@ -50,15 +50,11 @@ class EspChip:
     cycles_per_instruction: Span
     """Cycles for each instruction that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
-    """Costs of ESP-NN's kernels: cycles for vector kernels, otherwise instructions."""
+    """Costs of ESP-NN's kernels by operator: cycles for vector kernels, otherwise instructions."""
     cache: int
     """Bytes of the cache for constants in flash."""
     flash_cycles_per_byte: float
     """Cycles for each byte that is read from flash."""
-
-    def original(self, graph: Graph) -> Span | None:
-        """Return the cycles of a whole model under TFLM with ESP-NN, or None if too little is known."""
-        return self.operators(graph, graph.ops)
 
     def operators(self, graph: Graph, ops: Collection[Op]) -> Span | None:
         """Return the cycles of operators that TFLM runs with ESP-NN, or None if too little is known."""
@@ -111,11 +107,11 @@ class EspChip:
 
     def _kernel(self, node: Node, kind: str) -> Span | None:
         """Return the cycles of an ESP-NN kernel, or None if TFLM's reference kernel runs the operator."""
-        if kind not in KERNELS or node.dtype("i0") != "INT8":
+        if kind not in self.kernels or node.dtype("i0") != "INT8":
             return None
         name, amounts, weights, pixels = _amounts(node, kind)
         low, high = self._library(name, amounts)
-        passes = math.ceil(pixels / (AT_ONCE.get(self.library, 1) if name == "CONV 1x1" else 1))
+        passes = math.ceil(pixels / (AT_ONCE.get(self.library, 1) if name == "CONV_2D 1x1" else 1))
         reads = passes if weights > self.cache else 1
         return low, high + weights * reads * self.flash_cycles_per_byte
 
@@ -133,41 +129,27 @@ class EspChip:
         return read * self.flash_cycles_per_byte
 
 
-KERNELS: Mapping[str, str] = {
-    "CONV_2D": "CONV",
-    "DEPTHWISE_CONV_2D": "DEPTHWISE",
-    "FULLY_CONNECTED": "DENSE",
-    "ADD": "ADD",
-    "MUL": "MUL",
-    "AVERAGE_POOL_2D": "AVERAGE_POOL",
-    "MAX_POOL_2D": "MAX_POOL",
-    "SOFTMAX": "SOFTMAX",
-}
-"""Operators for which TFLM has ESP-NN kernels, with the kernels' names in esp.json."""
-
-
 def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]:
     """Return the kernel, its amounts of work, the bytes of its weights, and the pixels that it computes."""
-    name, written = KERNELS[kind], node.elements("o0")
+    written = node.elements("o0")
     if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
         w, weights = conv_shape(node), node.elements("i1")
         depth = weights // max(1, w.out_channels)
         pixels = w.batches * w.out_h * w.out_w
-        if name == "CONV" and w.kernel_h == w.kernel_w == 1:
-            name = "CONV 1x1"
+        name = "CONV_2D 1x1" if kind == "CONV_2D" and w.kernel_h == w.kernel_w == 1 else kind
         taps = written * w.kernel_h * w.kernel_w
         return name, {"macs": written * depth, "taps": taps, "written": written}, weights, pixels
     if kind == "FULLY_CONNECTED":
         depth = node.elements("i1") // max(1, node.dim("o0", node.rank("o0") - 1))
-        return name, {"macs": written * depth, "written": written}, node.elements("i1"), 1
+        return kind, {"macs": written * depth, "written": written}, node.elements("i1"), 1
     window = int(node.options.get("filterHeight", 1)) * int(node.options.get("filterWidth", 1))
-    return name, {"values": written * window, "written": written}, 0, 0
+    return kind, {"values": written * window, "written": written}, 0, 0
 
 
 def packed(work: Work) -> str | None:
     """Return the name in esp.json of the ESP-NN kernel that runs an operator of a plan, or None for other kernels."""
     kernel = work.kernel.split()[0]
-    return {"ESP_CONV": "ESP_CONV", "ESP_DEPTHWISE": "DEPTHWISE"}.get(kernel)
+    return {"ESP_CONV": "ESP_CONV", "ESP_DEPTHWISE": "DEPTHWISE_CONV_2D"}.get(kernel)
 
 
 def around(work: Work) -> Span:
@@ -176,10 +158,11 @@ def around(work: Work) -> Span:
     Windows are gathered into scratch (`loops`) in words (`quads`) if the input has a multiple of four channels. Rows of
     a depthwise convolution gather the columns under adjacent windows once.
     """
-    costs, name = _spans(data()["around"][work.kernel.split()[0]]), packed(work)
+    kernel = work.kernel.split()[0]
+    costs = _spans(data()["around"][kernel])
     by_row, direct = work.kernel.endswith("rows"), _in_place(work)
     window = work.taps / max(1.0, work.pixels)
-    nbytes = 0.0 if direct else work.read / math.sqrt(window) if by_row and name == "DEPTHWISE" else work.read
+    nbytes = 0.0 if direct else work.read / math.sqrt(window) if by_row and kernel == "ESP_DEPTHWISE" else work.read
     in_words = work.read % (4 * max(1.0, work.taps)) == 0
     amounts = {
         "iterations": work.iterations, "pixels": work.pixels, "loops": 0.0 if direct else work.pixels,

@@ -80,7 +80,9 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
     """Return the cycles of a model with only TFLM's kernels and the chip's kernel library, or None if unknown."""
     if clock is None:
         return None
-    return clock.esp.original(graph) if clock.esp else clock.builtin(builtin_cost.of_model(graph, clock.core))
+    if clock.esp:
+        return clock.esp.operators(graph, graph.ops)
+    return clock.builtin(builtin_cost.of_model(graph, clock.core))
 
 
 def time(
