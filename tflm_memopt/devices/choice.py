@@ -155,16 +155,30 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 
 
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
-    """Yield the smallest sufficient number of devices, if at most twice as many as now."""
-    for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
-        graph = network.graph
-        shardings = _with_fan_in(network, cut(graph, switch_of(graph, more), len(graph.ops)), more)
-        if not network.is_enough_for(more, shardings):
-            return
-        report = network.converted(shardings, more).report
+    """Yield a sufficient number of devices, if at most twice as many as now. Each number that is tried takes a plan per
+    device, so the largest one is tried first, and smaller ones by bisection.
+    """
+    least, most, best = devices + 1, devices, None
+    while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):
+        most += 1
+    number = most
+    while least <= most:
+        report = network.converted(_even(network, number), number).report
         if admits(memory, report):
-            yield f"--devices {more} (fits in {report.ram:,} B of RAM and {report.flash:,} B of flash)"
+            most, best = number - 1, report
+        elif best is None:
             return
+        else:
+            least = number + 1
+        number = (least + most) // 2
+    if best:
+        yield f"--devices {len(best.devices)} (fits in {best.ram:,} B of RAM and {best.flash:,} B of flash)"
+
+
+def _even(network: Network, devices: int) -> Shardings:
+    """Return layers that this number of devices share, by rows before the estimated best switch, then by channels."""
+    graph = network.graph
+    return _with_fan_in(network, cut(graph, switch_of(graph, devices), len(graph.ops)), devices)
 
 
 def demand_board(made: OptimizedDevices, board: Board | None) -> None:

@@ -100,6 +100,24 @@ def dense(width: int = 32) -> bytes:
     return net.model(x)
 
 
+def test_the_hint_of_a_sufficient_number_of_devices_takes_few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each number of devices that is tried takes as many plans, so a hopeless limit takes only those of the largest."""
+    tried: list[int] = []
+    converted = Network.converted
+
+    def counted(network: Network, shardings: Any, devices: int, *others: Any, **named: Any) -> OptimizedDevices:
+        tried.append(devices)
+        return converted(network, shardings, devices, *others, **named)
+
+    monkeypatch.setattr(Network, "converted", counted)
+    for flash, numbers, enough in ((1_000, [6], 0), (20_000, [6, 4, 5], 6), (25_000, [6, 4], 4)):
+        tried.clear()
+        with pytest.raises(DoesNotFit) as caught:
+            tflm_memopt.optimize_devices(dense(160), 3, memory=(10_000, flash), effort="low")
+        assert [devices for devices in tried if devices > 3] == numbers
+        assert str(caught.value.hint).startswith(f"--devices {enough} (fits in" if enough else "--memory")
+
+
 def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
     """Return the indices of the layers that use partial sums, among dense layers of these widths."""
     net = Net()
