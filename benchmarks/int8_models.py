@@ -7,14 +7,16 @@ is as in benchmarks/papers/msf_cnn/nets.py; where a convolution's padding is not
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from numpy.typing import ArrayLike
 
-from tflm_memopt.model import writer
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from models import Net
 
 SCALE = 0.05
 """Scale of all activations."""
@@ -27,23 +29,14 @@ class Builder:
     """A model under construction. Tensors are numbers. Every method adds an operator and returns its output."""
 
     def __init__(self, seed: int = 0) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
-        self.tree = schema.ModelT(
-            version=3, operatorCodes=[], subgraphs=[self.graph], description="benchmark", buffers=[schema.BufferT()]
-        )
-
-    def model(self, *outputs: int) -> bytes:
-        self.graph.outputs = [*outputs]
-        return writer.write(self.tree)
-
-    def shape(self, tensor: int) -> list[int]:
-        return [int(n) for n in self.graph.tensors[tensor].shape]
+        self.net = Net(seed)
+        self.net.tree.description = "benchmark"
+        self.rng, self.model, self.shape = self.net.rng, self.net.model, self.net.shape
 
     def input(self, shape: Sequence[int], *, indices: bool = False) -> int:
         """Add an input of int8 or of int32 indices."""
-        tensor = self._constant(shape, "INT32", None) if indices else self._activation(shape)
-        self.graph.inputs.append(tensor)
+        tensor = self.net.tensor(shape, "INT32", None) if indices else self._activation(shape)
+        self.net.graph.inputs.append(tensor)
         return tensor
 
     def conv(
@@ -105,12 +98,12 @@ class Builder:
         """Concatenate along the channels."""
         *spatial, _ = self.shape(parts[0])
         shape = (*spatial, sum(self.shape(x)[-1] for x in parts))
-        y = self._activation(shape, self._scale(parts[0]), self._zero_point(parts[0]))
+        y = self._activation(shape, *self.net.affine(parts[0]))
         return self._op("CONCATENATION", parts, y, schema.ConcatenationOptionsT(axis=3))
 
     def space_to_depth(self, x: int, block: int) -> int:
         _, h, w, channels = self.shape(x)
-        y = self._activation((1, h // block, w // block, channels * block**2), self._scale(x), self._zero_point(x))
+        y = self._activation((1, h // block, w // block, channels * block**2), *self.net.affine(x))
         return self._op("SPACE_TO_DEPTH", [x], y, schema.SpaceToDepthOptionsT(blockSize=block))
 
     def pool(self, x: int, kernel: int | Pair, stride: int | Pair, *, average: bool, same: bool = True) -> int:
@@ -120,7 +113,7 @@ class Builder:
         sides = {"filterHeight": high, "filterWidth": wide, "strideH": down, "strideW": right}
         less = (0, 0) if same else (high - 1, wide - 1)
         shape = (1, *(-(-(n - one) // s) for n, one, s in zip(size, less, stride, strict=True)), channels)
-        y = self._activation(shape, self._scale(x), self._zero_point(x))
+        y = self._activation(shape, *self.net.affine(x))
         kind = "AVERAGE_POOL_2D" if average else "MAX_POOL_2D"
         padding = schema.Padding.SAME if same else schema.Padding.VALID
         return self._op(kind, [x], y, schema.Pool2DOptionsT(padding=padding, **sides))
@@ -133,7 +126,7 @@ class Builder:
     def mean(self, x: int, *, keep: bool = False) -> int:
         """Add MEAN over all dimensions except the channels. keep: whether height and width stay, as 1."""
         *spatial, channels = self.shape(x)
-        axes = self._constant((len(spatial) - 1,), "INT32", np.arange(1, len(spatial)))
+        axes = self.net.tensor((len(spatial) - 1,), "INT32", None, data=np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)
         y = self._activation(shape, self._scale(x) / math.sqrt(math.prod(spatial)))
         return self._op("MEAN", [x, axes], y, schema.ReducerOptionsT(keepDims=keep))
@@ -144,62 +137,34 @@ class Builder:
 
     def gather(self, indices: int, rows: int, width: int) -> int:
         """Add an embedding, which looks up rows of a table."""
-        table = self._constant((rows, width), "INT8", self.rng.integers(-128, 128, (rows, width)), [SCALE])
+        table = self.net.tensor((rows, width), affine=(SCALE, 0), data=self.rng.integers(-128, 128, (rows, width)))
         return self._op(
             "GATHER", [table, indices], self._activation((*self.shape(indices), width)), schema.GatherOptionsT()
         )
 
     def _pad(self, x: int, amounts: Sequence[Pair]) -> int:
-        paddings = self._constant((4, 2), "INT32", amounts)
+        paddings = self.net.tensor((4, 2), "INT32", None, data=amounts)
         shape = [n + sum(pair) for n, pair in zip(self.shape(x), amounts, strict=True)]
-        return self._op(
-            "PAD", [x, paddings], self._activation(shape, self._scale(x), self._zero_point(x)), schema.PadOptionsT()
-        )
+        return self._op("PAD", [x, paddings], self._activation(shape, *self.net.affine(x)), schema.PadOptionsT())
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
         """Return filter and bias. Sums have the spread of the inputs, and scales differ between channels."""
         channels = shape[axis]
         product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
-        scales = product / self._scale(x)
-        filter_ = self._constant(shape, "INT8", self.rng.integers(-127, 128, shape), scales, axis)
+        scales = (product / self._scale(x)).tolist()
+        filter_ = self.net.tensor(shape, data=self.rng.integers(-127, 128, shape), scales=scales, axis=axis)
         bias = self.rng.normal(0, 10 * WEIGHT_SPREAD * math.sqrt(taps), channels).astype(np.int32)
-        return [filter_, self._constant((channels,), "INT32", bias, product)]
+        return [filter_, self.net.tensor((channels,), "INT32", data=bias, scales=product.tolist())]
 
     def _activation(self, shape: Sequence[int], scale: float = SCALE, zero_point: int | None = None) -> int:
         zero = int(self.rng.integers(-10, 11)) if zero_point is None else zero_point
-        name = f"t{len(self.graph.tensors)}"
-        return writer.add_tensor(self.tree, name, shape, "INT8", scale=[scale], zero_point=[zero])
-
-    def _constant(
-        self, shape: Sequence[int], dtype: str, data: ArrayLike | None, scales: ArrayLike = (), axis: int = 0
-    ) -> int:
-        """Add a tensor, with values or, without them, an input."""
-        buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
-        zeros = np.zeros(np.size(scales), np.int64)
-        name = f"t{len(self.graph.tensors)}"
-        tensor = writer.add_tensor(self.tree, name, shape, dtype, buffer=buffer, scale=scales, zero_point=zeros)
-        if np.size(scales):
-            self.graph.tensors[tensor].quantization.quantizedDimension = axis
-        return tensor
+        return self.net.tensor(shape, affine=(scale, zero))
 
     def _op(self, kind: str, inputs: Sequence[int], output: int, options: Any) -> int:
-        union = getattr(schema.BuiltinOptions, type(options).__name__.removesuffix("T"))
-        self.graph.operators.append(
-            schema.OperatorT(
-                opcodeIndex=writer.add_opcode(self.tree, kind),
-                inputs=np.asarray(inputs, np.int32),
-                outputs=np.asarray([output], np.int32),
-                builtinOptionsType=union,
-                builtinOptions=options,
-            )
-        )
-        return output
+        return self.net.op(kind, inputs, [output], options)
 
     def _scale(self, tensor: int) -> float:
-        return float(self.graph.tensors[tensor].quantization.scale[0])
-
-    def _zero_point(self, tensor: int) -> int:
-        return int(self.graph.tensors[tensor].quantization.zeroPoint[0])
+        return self.net.affine(tensor)[0]
 
 
 def _pair(sizes: int | Pair) -> Pair:
