@@ -18,6 +18,7 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.project import Project, esp_idf
+from tflm_memopt.emit.readme import About
 
 COMPONENT = ROOT / "custom_ops"
 RECORD = """\
@@ -84,3 +85,10 @@ def test_the_application_partition_has_room_for_the_models(models: int) -> None:
     assert ("PARTITION_TABLE_SINGLE_APP_LARGE=y" in settings) == (table is None)
     megabytes = int(re.findall(r"FLASHSIZE_(\d+)MB", settings)[0]) if table else 2
     assert 64 + kilobytes <= megabytes << 10
+
+
+@pytest.mark.parametrize(("board", "target"), [("esp32p4", "esp32p4"), ("xiao_esp32s3", "esp32s3"), ("mine", "TARGET")])
+def test_the_readme_names_the_target_of_the_board(board: str, target: str) -> None:
+    about = About("net", ("net",), "1,000", True)
+    files = esp_idf(Project("net", lambda _: "", {}, library=False, boards=(), board=board, about=about))
+    assert f"idf.py set-target {target} build" in files["README.md"]

@@ -299,7 +299,10 @@ project({identifier(project.name)})
     }
     component = partial(library.sources, "CMakeLists.txt", "Kconfig", "idf_component.yml")
     flash, partitions = _flash(project.models)
-    steps = "Run `idf.py set-target esp32s3 build flash monitor` in this folder, with the name of your chip."
+    chip = boards()[project.board].chip if project.board in boards() else ""
+    target = chip.lower().replace("-", "") if chip.startswith("ESP32") else "TARGET"
+    remark = " TARGET is the name of your chip, such as esp32s3." if target == "TARGET" else ""
+    steps = f"Run `idf.py set-target {target} build flash monitor` in this folder.{remark}"
     if project.slow:
         steps += _OCTAL
     return {
