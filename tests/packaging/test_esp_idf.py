@@ -92,3 +92,14 @@ def test_the_readme_names_the_target_of_the_board(board: str, target: str) -> No
     about = About("net", ("net",), "1,000", True)
     files = esp_idf(Project("net", lambda _: "", {}, library=False, boards=(), board=board, about=about))
     assert f"idf.py set-target {target} build" in files["README.md"]
+
+
+@pytest.mark.parametrize(("board", "octal"), [("xiao_esp32s3", True), ("esp32s3", False)])
+def test_psram_of_an_esp32s3_runs_at_80_mhz(board: str, octal: bool) -> None:
+    """ESP-IDF's default is four lines at 40 MHz; the costs of slow memory were measured with octal PSRAM at 80 MHz."""
+    about = About("net", ("net",), "1,000", True)
+    files = esp_idf(Project("net", lambda _: "", {}, library=False, boards=(), board=board, about=about, slow=1000))
+    settings = files["sdkconfig.defaults.esp32s3"].splitlines()
+    assert "CONFIG_SPIRAM_SPEED_80M=y" in settings
+    assert ("CONFIG_SPIRAM_MODE_OCT=y" in settings) == octal
+    assert ("CONFIG_SPIRAM_MODE_OCT=y" in files["README.md"]) != octal

@@ -160,15 +160,13 @@ _SDKCONFIG_SLOW = """\
 # PSRAM for the large tensors
 CONFIG_SPIRAM=y
 """
-_OCTAL = """
+_OCTAL = "CONFIG_SPIRAM_MODE_OCT=y"
+_ASK_FOR_OCTAL = f"""
 
 Large tensors are in PSRAM. If your ESP32-S3 has octal PSRAM (R8 or R16 in the name of its module), add
-`CONFIG_SPIRAM_MODE_OCT=y` to `sdkconfig.defaults` before you build."""
-_SDKCONFIG_OF = {
-    "esp32": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
-    "esp32s3": "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n",
-}
-"""Settings of platformio.ini that only some targets need, by target."""
+`{_OCTAL}` to `sdkconfig.defaults.esp32s3` before you build."""
+_240_MHZ = "CONFIG_ESP_DEFAULT_CPU_FREQ_MHZ_240=y\n"
+_PSRAM_80_MHZ = "CONFIG_SPIRAM_SPEED_80M=y\n"
 _PSRAM = "build_flags = ${env.build_flags} -DBOARD_HAS_PSRAM\n"
 _ESP_CAMERA = """\
 dependencies:
@@ -299,18 +297,22 @@ project({identifier(project.name)})
     }
     component = partial(library.sources, "CMakeLists.txt", "Kconfig", "idf_component.yml")
     flash, partitions = _flash(project.models)
-    chip = boards()[project.board].chip if project.board in boards() else ""
-    target = chip.lower().replace("-", "") if chip.startswith("ESP32") else "TARGET"
+    board = boards().get(project.board)
+    target = board.chip.lower().replace("-", "") if board and board.chip.startswith("ESP32") else "TARGET"
     remark = " TARGET is the name of your chip, such as esp32s3." if target == "TARGET" else ""
     steps = f"Run `idf.py set-target {target} build flash monitor` in this folder.{remark}"
-    if project.slow:
-        steps += _OCTAL
+    psram = _PSRAM_80_MHZ if project.slow else ""
+    if project.slow and board and board.external_ram:  # the known boards with an ESP32-S3 have octal PSRAM
+        psram += f"{_OCTAL}\n"
+    elif project.slow:
+        steps += _ASK_FOR_OCTAL
     return {
         **readme(project.about, "ESP-IDF", steps, "main/main.cpp", library=project.library),
         "CMakeLists.txt": cmake,
         "sdkconfig.defaults": _SDKCONFIG + flash + (_SDKCONFIG_SLOW if project.slow else ""),
         **partitions,
-        **{f"sdkconfig.defaults.{target}": text for target, text in _SDKCONFIG_OF.items()},
+        "sdkconfig.defaults.esp32": _240_MHZ,
+        "sdkconfig.defaults.esp32s3": _240_MHZ + psram,
         **below("main", {**main, **project.files, **project.camera}),
         **with_library(project, f"components/{LIBRARY}", component),
     }
