@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from compiling import objects
+from compiling import objects, run
 from conftest import ROOT
 from projects import c_library
 
@@ -19,7 +18,5 @@ def linked(main: Path, tflm: Any, folder: Path) -> Path:
     made = c_library(folder)
     made += objects(["g++", "-std=c++11", "-O1", *STRICT, *tflm.flags], [CUSTOM_OPS / "tflm/tmo_tflm.cpp"], folder)
     made += objects(["g++", "-std=c++17", "-O1", *STRICT, *tflm.flags], [main], folder)
-    link = ["g++", *made, *tflm.link, "-pthread", "-o", main.stem]
-    done = subprocess.run(link, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run("g++", *made, *tflm.link, "-pthread", "-o", main.stem, cwd=folder)
     return folder / main.stem

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +19,6 @@ from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 
-TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
-MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: apt-get install g++")
 SEED = 23
 
 

@@ -47,6 +47,14 @@ def part_of(needed: Needs) -> tuple[str, ...]:
     )
 
 
+def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
+    """Return what a command prints. Raises AssertionError with its output if it fails."""
+    around = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=cwd, env=around, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:
     """Compile each source to an object file in `folder` that has the source's stem.
 
@@ -62,6 +70,5 @@ def _object(command: list[str], source: Path, folder: Path) -> Path:
     # fill 400 MB, which GCC's garbage collector would otherwise traverse many times.
     large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
     whole = [*command, *large, "-c", str(source), "-o", str(made)]
-    done = subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
+    run(*whole, cwd=folder)
     return made

@@ -33,18 +33,13 @@ NAMES = {value: name for name, value in vars(schema.TensorType).items() if isins
 class Net:
     """A model under construction: subgraph 0 of a schema ModelT."""
 
-    def __init__(self, seed: int = 0, *, version: int = 3, activations: str = "INT8") -> None:
+    def __init__(self, seed: int = 0, *, activations: str = "INT8") -> None:
         """With `activations="INT16"`, inputs, convolutions and dense layers are int16."""
         self.activations = activations
         self.rng = np.random.default_rng(seed)
         self.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
-        self.tree = schema.ModelT(
-            version=version,
-            operatorCodes=[],
-            subgraphs=[self.graph],
-            description="built in memory",
-            buffers=[schema.BufferT()],
-        )
+        self.tree = schema.ModelT(version=3, operatorCodes=[], subgraphs=[self.graph], buffers=[schema.BufferT()])
+        self.tree.description = "built in memory"
 
     # ---- any tensor or operator ----
 
@@ -76,10 +71,11 @@ class Net:
         options: Any = None,
         *,
         custom_code: str | None = None,
+        subgraph: int = 0,
     ) -> int:
-        """Add an operator with a schema options object, and return its first output."""
+        """Add an operator with a schema options object, and return its first output, or -1 if it has none."""
         names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
-        self.graph.operators.append(
+        self.tree.subgraphs[subgraph].operators.append(
             schema.OperatorT(
                 opcodeIndex=writer.add_opcode(self.tree, kind, custom_code=custom_code),
                 inputs=np.asarray(inputs, np.int32),
@@ -88,7 +84,7 @@ class Net:
                 builtinOptions=options,
             )
         )
-        return outputs[0]
+        return outputs[0] if outputs else -1
 
     def input(self, shape: Sequence[int], affine: Affine | None = DEFAULT, *, dtype: str = "", name: str = "") -> int:
         """Add an input of the model."""

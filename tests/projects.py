@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import runpy
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from compiling import objects
+from compiling import objects, run
 from conftest import ROOT
 
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
@@ -81,13 +79,6 @@ inline void vTaskDelay(int) {
 needs_host = pytest.mark.skipif(
     bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
 )
-
-
-def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    around = {**os.environ, **environment}
-    done = subprocess.run(command, cwd=cwd, env=around, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> None:

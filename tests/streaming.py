@@ -20,23 +20,14 @@ class Streaming:
         self.handles: dict[str, int] = {}
         self.first: dict[str, tuple[NDArray[np.int8], Affine]] = {}
         if setup:
-            net.graph.operators.append(
-                schema.OperatorT(
-                    opcodeIndex=writer.add_opcode(net.tree, "CALL_ONCE"),
-                    inputs=np.zeros(0, np.int32),
-                    outputs=np.zeros(0, np.int32),
-                    builtinOptionsType=schema.BuiltinOptions.CallOnceOptions,
-                    builtinOptions=schema.CallOnceOptionsT(initSubgraphIndex=1),
-                )
-            )
+            net.op("CALL_ONCE", [], [], schema.CallOnceOptionsT(initSubgraphIndex=1))
             net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="setup"))
 
     def handle(self, name: str, subgraph: int = 0) -> int:
         """Add a VAR_HANDLE."""
         handle = self._moved(writer.add_tensor(self.net.tree, f"{name}/{subgraph}", (), "RESOURCE"), subgraph)
         options = schema.VarHandleOptionsT(container="", sharedName=name)
-        self._op("VAR_HANDLE", [], [handle], options, subgraph)
-        return handle
+        return self.net.op("VAR_HANDLE", [], [handle], options, subgraph=subgraph)
 
     def _moved(self, tensor: int, subgraph: int) -> int:
         """Move the tensor that was added last to another subgraph."""
@@ -50,24 +41,22 @@ class Streaming:
         """Add READ_VARIABLE."""
         if name not in self.handles:
             self.handles[name] = self.handle(name)
-        value = self.net.tensor(shape, dtype, affine)
-        self._op("READ_VARIABLE", [self.handles[name]], [value])
-        return value
+        return self.net.op("READ_VARIABLE", [self.handles[name]], [self.net.tensor(shape, dtype, affine)])
 
     def assign(self, name: str, value: int) -> None:
         if name not in self.handles:
             self.handles[name] = self.handle(name)
-        self._op("ASSIGN_VARIABLE", [self.handles[name], value], [])
+        self.net.op("ASSIGN_VARIABLE", [self.handles[name], value], [])
 
     def fill(self, name: str, values: NDArray[np.int8], affine: Affine) -> None:
         """Assign a first value in the subgraph of CALL_ONCE."""
         tensor = self._moved(self.net.tensor(values.shape, "INT8", affine, data=values), 1)
-        self._op("ASSIGN_VARIABLE", [self.handle(name, 1), tensor], [], None, 1)
+        self.net.op("ASSIGN_VARIABLE", [self.handle(name, 1), tensor], [], subgraph=1)
 
     def read_elsewhere(self, name: str, shape: Sequence[int], affine: Affine) -> None:
         """Add READ_VARIABLE in the subgraph of CALL_ONCE."""
         value = self._moved(self.net.tensor(shape, "INT8", affine), 1)
-        self._op("READ_VARIABLE", [self.handle(name, 1)], [value], None, 1)
+        self.net.op("READ_VARIABLE", [self.handle(name, 1)], [value], subgraph=1)
 
     def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
         """Concatenate the last `old` rows before x with x. first: value to which CALL_ONCE initialises the old rows."""
@@ -102,20 +91,6 @@ class Streaming:
     def _bounds(shape: Sequence[int], count: int, axis: int) -> tuple[NDArray[np.int32], ...]:
         begin = [-count if a == axis else 0 for a in range(len(shape))]
         return tuple(np.array(v, np.int32) for v in (begin, [0] * len(shape), [1] * len(shape)))
-
-    def _op(
-        self, kind: str, inputs: Sequence[int], outputs: Sequence[int], options: object = None, graph: int = 0
-    ) -> None:
-        names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
-        self.net.tree.subgraphs[graph].operators.append(
-            schema.OperatorT(
-                opcodeIndex=writer.add_opcode(self.net.tree, kind),
-                inputs=np.asarray(inputs, np.int32),
-                outputs=np.asarray(outputs, np.int32),
-                builtinOptionsType=0 if options is None else names[type(options).__name__.removesuffix("T")],
-                builtinOptions=options,
-            )
-        )
 
 
 def mixed(seed: int = 1, *, first: int | None = 0) -> bytes:

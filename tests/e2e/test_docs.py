@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-import runpy
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from compiling import run
 from conftest import EXAMPLE, ROOT
+from projects import TFLM, needs_host
 
 from tflm_memopt.cli import main as cli
 
-TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
-
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
+@needs_host
 @pytest.mark.parametrize(
     ("page", "number", "where"), [("deploy.md", 0, "arena"), ("input.md", 1, "external")], ids=["arena", "external"]
 )
@@ -32,6 +29,4 @@ def test_the_program_of_the_page_compiles(
     (tmp_path / "main.cpp").write_text(f'{programs[number]}\n#include "shapes_int8_model.cpp"\n')
     own = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
     strict = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-    command = [*strict, *own, *TFLM["AUTUMN"].flags, "main.cpp"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run(*strict, *own, *TFLM["AUTUMN"].flags, "main.cpp", cwd=tmp_path)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import configparser
 import re
-import runpy
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
+from compiling import run
 from conftest import ROOT
+from projects import TFLM, needs_host
 
 from tflm_memopt.cli import main as cli
 
-TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 INCLUDE = [f"-I{ROOT / 'custom_ops/include'}", f"-I{ROOT / 'custom_ops/tflm'}"]
 STRICT = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 
@@ -48,25 +47,15 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return tmp_path
 
 
-def compiled(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 def test_bare_metal(scratch: Path) -> None:
     assert run_commands("Without an interpreter") == 3
     for program, folder in zip(blocks("Without an interpreter", "c"), ("out", "streamed"), strict=True):
         (scratch / folder / "main.c").write_text(program)
-        compiled("gcc", "-std=c11", "-Wpedantic", *STRICT, *INCLUDE, f"{folder}/main.c", f"{folder}/shapes_int8.c")
+        run("gcc", "-std=c11", "-Wpedantic", *STRICT, *INCLUDE, f"{folder}/main.c", f"{folder}/shapes_int8.c")
 
 
-needs_tflm = pytest.mark.skipif(
-    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
-)
-
-
-@needs_tflm
+@needs_host
 def test_arduino(scratch: Path) -> None:
     assert run_commands("Arduino") == 2
     assert (scratch / "out/arduino/shapes_int8/shapes_int8.ino").is_file()
@@ -74,7 +63,7 @@ def test_arduino(scratch: Path) -> None:
     core = [f"-I{ROOT / 'tests/packaging/arduino/core'}", *INCLUDE, "-include", "Arduino.h"]
     (camera,) = blocks("Arduino", "cpp")
     (scratch / "shapes/sketch.cpp").write_text(camera)
-    compiled("g++", "-std=gnu++14", *STRICT, *core, *TFLM["SPRING"].flags, "shapes/sketch.cpp")
+    run("g++", "-std=gnu++14", *STRICT, *core, *TFLM["SPRING"].flags, "shapes/sketch.cpp")
 
 
 def test_stm32cube(scratch: Path) -> None:
@@ -82,7 +71,7 @@ def test_stm32cube(scratch: Path) -> None:
     assert (scratch / "out/stm32cube/.project").is_file()
 
 
-@needs_tflm
+@needs_host
 def test_esp_idf(scratch: Path) -> None:
     assert run_commands("ESP-IDF") == 2
     assert (scratch / "out/esp-idf/sdkconfig.defaults").is_file()
@@ -103,8 +92,8 @@ def test_platformio(scratch: Path) -> None:
     assert ours["lib_deps"].split()[1] == written["lib_deps"].split()[-1]
 
 
-@needs_tflm
+@needs_host
 def test_an_update_over_the_air(scratch: Path) -> None:
     (program,) = blocks("Updates over the air", "cpp")
     (scratch / "main.cpp").write_text(program)
-    compiled("g++", "-std=gnu++14", *STRICT, *INCLUDE, *TFLM["SPRING"].flags, "main.cpp")
+    run("g++", "-std=gnu++14", *STRICT, *INCLUDE, *TFLM["SPRING"].flags, "main.cpp")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ctypes
 import shutil
 import struct
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from compiling import objects
+from compiling import objects, run
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import Program
@@ -51,9 +50,7 @@ def compiled(command: str, source: str, program: Path, *more: Path, library: Seq
     sources = [ROOT / "tests/kernels" / source, *more, *library]
     made = program.parent / f"{program.stem}_objects"
     made.mkdir()
-    full = [*command.split(), *objects([*command.split(), *INCLUDE], sources, made), "-o", program, "-lm"]
-    built = subprocess.run(full, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
+    run(*command.split(), *objects([*command.split(), *INCLUDE], sources, made), "-o", program, "-lm")
     return program
 
 

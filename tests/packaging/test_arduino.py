@@ -15,24 +15,18 @@ from built import arduino_library
 from compiling import objects
 from conftest import ROOT
 from kernels import camera
+from projects import TFLM, needs_host
 
 from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.process import run_model
 
 HERE = Path(__file__).parent / "arduino"
 SKETCHES = sorted((ROOT / "arduino/examples").glob("*/*.ino"))
-TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 
 STRICT = ["-Wall", "-Wextra", "-Werror"]
 BUILDER = Path("/usr/share/arduino-builder")  # Debian's package
 AVR = Path("/usr/share/arduino/hardware")
 PC_ARENA = 40_000
-
-
-def missing(*programs: str, tflm: bool = False) -> str:
-    """Return why a test cannot run here; empty if it can."""
-    absent = [program for program in programs if not shutil.which(program)]
-    return f"not installed: {', '.join(absent)}" if absent else TFLM["missing"]() if tflm else ""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -63,7 +57,7 @@ def test_arduino_would_take_every_file() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    bool(missing("arduino-builder", "avr-gcc")) or not AVR.is_dir(),
+    not (shutil.which("arduino-builder") and shutil.which("avr-gcc") and AVR.is_dir()),
     reason="not installed: arduino-builder arduino-core-avr gcc-avr",
 )
 def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
@@ -107,7 +101,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(missing("gcc", "g++", tflm=True)), reason=missing("gcc", "g++", tflm=True) or "present")
+@needs_host
 def test_the_c_library_has_no_globals(library: list[Path], tmp_path: Path) -> None:
     """Runs in several threads therefore share nothing but their buffers."""
     adapter = {path.stem for path in (arduino_library() / "src").rglob("*.cpp")}
@@ -128,10 +122,6 @@ def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) ->
     made = [*compiled(out, sources, *defines, "-include", "Arduino.h", "-x", "c++"), *library]
     run("g++", *made, *SPRING.link, "-pthread", "-o", "program", cwd=out)
     return run(out / "program", cwd=out)
-
-
-MISSING = missing("gcc", "g++", tflm=True)
-needs_host = pytest.mark.skipif(bool(MISSING), reason=MISSING or "present")
 
 
 @pytest.mark.slow

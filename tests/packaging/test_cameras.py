@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from conftest import ROOT
 from kernels import camera as expected
 from models import Net
 from numpy.typing import NDArray
+from projects import TFLM, needs_host
 
 import tflm_memopt
 from tflm_memopt.emit import program
@@ -24,7 +23,6 @@ from tflm_memopt.results import Sample
 
 CAMERAS = Path(__file__).parent / "cameras"
 LIBRARY = ROOT / "custom_ops"
-TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 OV7675, ESP32 = 1, 2
 SIZES = {OV7675: (160, 120), ESP32: (320, 240)}
 """Size of the picture for a model of 170 x 100; the OV7675 has only one size."""
@@ -45,9 +43,7 @@ int main() {
 }
 """
 
-pytestmark = pytest.mark.skipif(
-    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
-)
+pytestmark = needs_host
 
 
 def network(shape: tuple[int, ...], dtype: str, affine: tuple[float, int] | None) -> bytes:

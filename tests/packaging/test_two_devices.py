@@ -8,22 +8,20 @@ from __future__ import annotations
 import json
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from compiling import objects
+from compiling import objects, run
 from conftest import ROOT
-from projects import repository_library
+from projects import TFLM, needs_host, repository_library
 
 HERE = Path(__file__).parent
 EXAMPLE = ROOT / "examples/two_devices"
 LIBRARY = ROOT / "custom_ops"
 INCLUDE = (LIBRARY / "include", LIBRARY / "src", LIBRARY / "tflm")
-TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 WATCHED = "-fsanitize=thread"
 PC_ARENA = 80_000
 
@@ -56,14 +54,12 @@ def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
         *objects(cpp, [HERE / "arduino/core/main.cpp", *folder.glob("*.cpp")], folder),
         *objects([*cpp, "-include", "Arduino.h", "-x", "c++"], [folder / "espnow.ino"], folder),
     ]
-    link = ["g++", WATCHED, "-pthread", *mine, *library, *tflm.link, "-o", "program"]
-    done = subprocess.run(link, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run("g++", WATCHED, "-pthread", *mine, *library, *tflm.link, "-o", "program", cwd=folder)
     return folder / "program"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
+@needs_host
 def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     here = boards(tmp_path)
     room = json.loads((here / "out/shapes_int8.report.json").read_text())["room_for_all"]

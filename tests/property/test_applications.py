@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from applications import MISSING, TFLM, built
+from applications import built
+from projects import TFLM, needs_host
 from property.applications import examine, network, planned
 
 from tflm_memopt.check.interleaving import Sharer, check_together
@@ -23,7 +24,7 @@ CASES = range(8)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(MISSING), reason=MISSING)
+@needs_host
 def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
     """Some of these models pause, and some turns are refused."""
     machine = built(tmp_path, TFLM["AUTUMN"])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
-from applications import MISSING, TFLM, built
+from applications import built
 from conftest import ROOT
 from cores.cases import TOO_LARGE, run
 from cores.core import CORES, missing_tools
@@ -21,6 +21,7 @@ from hypothesis.strategies import SearchStrategy
 from kernels import test_cores
 from kernels.conftest import PLAIN, SANITIZED, THREADS, WATCHED, compiled
 from kernels.test_fuzz import write_pools, write_samples, write_shared
+from projects import TFLM
 from property import two_cores
 from property.applications import examine as examine_application
 from property.floats import examine_float, float_recipes, in_float
@@ -267,8 +268,8 @@ def each(cases: range, examine: Callable[[int], object]) -> list[Failure]:
 
 def apps(cases: range) -> list[Failure]:
     """Run random applications, with models in random order on one allocator of TFLM of autumn 2023."""
-    if MISSING:
-        raise RuntimeError(MISSING)
+    if missing := TFLM["missing"]():
+        raise RuntimeError(missing)
     folder = FOLDER / f"apps{cases.start}"
     folder.mkdir(parents=True, exist_ok=True)
     machine = built(folder, TFLM["AUTUMN"])

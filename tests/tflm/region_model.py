@@ -11,7 +11,6 @@ the workspace, and everything overlaps the input in the arena:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import flatbuffers
@@ -104,8 +103,8 @@ def float_io(tree: Any) -> None:
     writer.rename_tensor(tree, inner_x, "x_int8")
     writer.rename_tensor(tree, inner_y, "y_int8")
     x, y = writer.add_tensor(tree, "x", IN, "FLOAT32"), writer.add_tensor(tree, "y", OUT, "FLOAT32")
-    before = builtin(writer.add_opcode(tree, "QUANTIZE"), [x], [inner_x])
-    after = builtin(writer.add_opcode(tree, "DEQUANTIZE"), [inner_y], [y])
+    before = writer.operator(writer.add_opcode(tree, "QUANTIZE"), [x], [inner_x])
+    after = writer.operator(writer.add_opcode(tree, "DEQUANTIZE"), [inner_y], [y])
     graph.operators = [before, *graph.operators, after]
     graph.inputs, graph.outputs = np.int32([x]), np.int32([y])
     tree.metadata = None
@@ -115,8 +114,3 @@ def empty_tree() -> Any:
     """Return a schema tree with one empty subgraph."""
     graph = schema.SubGraphT(tensors=[], operators=[])
     return schema.ModelT(version=3, buffers=[schema.BufferT()], operatorCodes=[], subgraphs=[graph], metadata=[])
-
-
-def builtin(opcode: int, inputs: list[int], outputs: list[int], options: Mapping[str, Any] | None = None) -> Any:
-    """Return a schema OperatorT without options."""
-    return schema.OperatorT(opcodeIndex=opcode, inputs=np.int32(inputs), outputs=np.int32(outputs), **(options or {}))

@@ -7,8 +7,6 @@ current TFLM.
 
 from __future__ import annotations
 
-import runpy
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 from adapter import linked
-from conftest import OWN_MODELS, optimized
+from conftest import OWN_MODELS, ROOT, optimized
 from numpy.typing import NDArray
+from projects import TFLM, needs_host
 from tflm.region_model import IN, OUT, expected, misaligned_model, program, region_model
 
 from tflm_memopt import optimize
@@ -27,12 +26,9 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.stimuli import stimuli
 
-ROOT = Path(__file__).parents[2]
-TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 SEED = 11
 
-MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: apt-get install g++")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
+pytestmark = [pytest.mark.slow, needs_host]
 
 
 def has_variables(path: Path) -> bool:

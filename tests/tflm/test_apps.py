@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 import streaming
-from applications import MISSING, TFLM, Machine, built, compare, interleaved
+from applications import Machine, built, compare, interleaved
 from conftest import KEYWORDS, WAKE_WORD, WINDOW
+from projects import TFLM, needs_host
 from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
 
 STEPS, BOTH = 300, 255
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
+pytestmark = [pytest.mark.slow, needs_host]
 LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
 
 

@@ -209,32 +209,16 @@ def resource_variables() -> bytes:
         options = schema.VarHandleOptionsT(container="", sharedName=name)
         return net.op("VAR_HANDLE", [], [net.tensor((), "RESOURCE", None)], options)
 
-    def assign(to: int, value: int) -> None:
-        net.graph.operators.append(
-            schema.OperatorT(
-                opcodeIndex=writer.add_opcode(net.tree, "ASSIGN_VARIABLE"),
-                inputs=np.asarray([to, value], np.int32),
-                outputs=np.asarray([], np.int32),
-            )
-        )
-
     def first() -> int:
-        assign(handle("rolling_buffer"), value := net.tensor((1, 20), data=np.ones((1, 20))))
+        net.op("ASSIGN_VARIABLE", [handle("rolling_buffer"), value := net.tensor((1, 20), data=np.ones((1, 20)))], [])
         return value
 
-    once = schema.OperatorT(
-        opcodeIndex=writer.add_opcode(net.tree, "CALL_ONCE"),
-        inputs=np.asarray([], np.int32),
-        outputs=np.asarray([], np.int32),
-        builtinOptionsType=schema.BuiltinOptions.CallOnceOptions,
-        builtinOptions=schema.CallOnceOptionsT(initSubgraphIndex=1),
-    )
-    net.graph.operators.append(once)
+    net.op("CALL_ONCE", [], [], schema.CallOnceOptionsT(initSubgraphIndex=1))
     rolling_buffer, sums = handle("rolling_buffer"), handle("sums")
     old = net.op("READ_VARIABLE", [rolling_buffer], [net.tensor((1, 20))], schema.ReadVariableOptionsT())
     y = net.add(x, old)
-    assign(rolling_buffer, y)
-    assign(sums, net.fully_connected(y, 7))
+    net.op("ASSIGN_VARIABLE", [rolling_buffer, y], [])
+    net.op("ASSIGN_VARIABLE", [sums, net.fully_connected(y, 7)], [])
     again = net.op("READ_VARIABLE", [handle("sums")], [net.tensor((1, 7))], schema.ReadVariableOptionsT())
     return with_subgraphs(net, net.unary("RELU", again), first)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -12,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiling import objects
-from conftest import thinned
+from compiling import objects, run
+from conftest import ROOT, thinned
 from hypothesis import given
 from hypothesis import strategies as st
 from models import Net
+from projects import TFLM, needs_host
 
 import tflm_memopt
 from tflm_memopt.emit.array import model_header, model_source
@@ -28,15 +28,10 @@ from tflm_memopt.model.reader import Model, read
 from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import predict
 
-ROOT = Path(__file__).parents[3]
-TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 STRICT = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 IDENTIFIER = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(_[a-zA-Z0-9]+)*")
 
 needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
-needs_tflm2023 = pytest.mark.skipif(
-    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
-)
 
 
 def mixed() -> bytes:
@@ -55,8 +50,7 @@ def converted() -> Optimized:
 
 
 def compiled(folder: Path, *arguments: str) -> None:
-    done = subprocess.run([*STRICT, *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run(*STRICT, *arguments, cwd=folder)
 
 
 # --- names
@@ -174,7 +168,7 @@ def without_own_operator() -> bytes:
 
 
 @pytest.mark.slow
-@needs_tflm2023
+@needs_host
 @pytest.mark.parametrize("tflm", thinned(TFLM["AGES"], 1), ids=lambda tflm: tflm.name)
 def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, tflm: Any, converted: Optimized) -> None:
     rewritten = ops_header("new", read(converted.model), converted.report)
