@@ -194,6 +194,14 @@ def five_dimensions_that_only_move(net: Net) -> bytes:
 
 
 @odd
+def a_row_that_nobody_reads(_: Net) -> bytes:
+    net, out = Net(seed=1, activations="INT16"), (1 / 50, 0)
+    x = net.input((1, 1, 5, 4))
+    rows = [net.conv2d(x, 8, out=out), net.conv2d(net.conv2d(x, 8), 8, out=out)]
+    return net.model(net.conv2d(concatenation(net, rows, 1), 8, stride=(2, 1)))
+
+
+@odd
 def batches_that_are_joined_split_and_mirrored(net: Net) -> bytes:
     x = net.input(BATCH)
     y = mirror_pad(net, concatenation(net, [x, x], 3), [(0, 1), (0, 1), (1, 1), (0, 2)], reflect=True)

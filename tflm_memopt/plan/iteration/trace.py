@@ -339,7 +339,8 @@ def traced(
 def prepend(trace: Trace, member: Member) -> Trace:
     """Add a producer at the front: it runs just before the demands that need its results."""
     demands, need = _demands(trace, member)
-    first, end = _rows_at_once(member, demands, need) if member.nest.by_rows else member.batches
+    joined = member.nest.by_rows and len(demands)  # without demands, no reader reads a row of this output
+    first, end = _rows_at_once(member, demands, need) if joined else member.batches
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
     if member.nest.recomputes:  # skip to the requested stripe
