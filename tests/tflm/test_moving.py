@@ -318,7 +318,7 @@ def shuffled_pixels(net: Net, shape: Shape, block: int) -> tuple[Net, int]:
 
 
 def test_an_operator_that_stays_builtin_reads_the_padded_steps() -> None:
-    """A PAD of steps and the change of shape after it stay as they are, so that the tensor that is read exists."""
+    """The PAD and the RESHAPE stay as in the file, because a builtin operator reads their result."""
     net = Net(3)
     padded = net.pad(net.input((1, 20, 3)), [(0, 0), (2, 1), (0, 0)])
     row = net.reshape(padded, (1, *net.shape(padded)))

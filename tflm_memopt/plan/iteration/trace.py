@@ -339,8 +339,8 @@ def traced(
 def prepend(trace: Trace, member: Member) -> Trace:
     """Add a producer at the front: it runs just before the demands that need its results."""
     demands, need = _demands(trace, member)
-    joined = member.nest.by_rows and len(demands)  # without demands, no reader reads a row of this output
-    first, end = _rows_at_once(member, demands, need) if joined else member.batches
+    rows_read = member.nest.by_rows and len(demands)  # readers may step over all rows of an output
+    first, end = _rows_at_once(member, demands, need) if rows_read else member.batches
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
     if member.nest.recomputes:  # skip to the requested stripe
