@@ -19,6 +19,7 @@ import tflm_memopt
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.project import Project, esp_idf
 from tflm_memopt.emit.readme import About
+from tflm_memopt.errors import UsageError
 
 COMPONENT = ROOT / "custom_ops"
 RECORD = """\
@@ -85,6 +86,11 @@ def test_the_application_partition_has_room_for_the_models(models: int) -> None:
     assert ("PARTITION_TABLE_SINGLE_APP_LARGE=y" in settings) == (table is None)
     megabytes = int(re.findall(r"FLASHSIZE_(\d+)MB", settings)[0]) if table else 2
     assert 64 + kilobytes <= megabytes << 10
+
+
+def test_models_above_the_largest_flash_are_refused() -> None:
+    with pytest.raises(UsageError, match="128 MB"):
+        esp_idf(Project("net", lambda _: "", {}, library=False, boards=(), models=128 << 20))
 
 
 @pytest.mark.parametrize(("board", "target"), [("esp32p4", "esp32p4"), ("xiao_esp32s3", "esp32s3"), ("mine", "TARGET")])

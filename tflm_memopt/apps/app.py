@@ -70,7 +70,7 @@ class App:
     """Default options for all models."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for names that cannot be file names, for unknown names, and for too many models."""
+        """Raise UsageError for names that cannot be file names, for groups of one model, and for too many models."""
         if not self.models:
             raise bad_config("the application has no models", "", '[models.NAME] with file = "NAME.tflite"')
         if len(self.models) > MOST_MODELS:
@@ -83,6 +83,9 @@ class App:
         for name in (name for group in self.concurrent for name in group):
             if name not in self.models:
                 raise bad_config(f"unknown model '{name}'", "concurrent", one_of(name, self.models))
+        if alone := [group for group in self.concurrent if len(set(group)) == 1]:
+            what = f"'{next(iter(alone[0]))}' has no other model in its group"
+            raise bad_config(what, "concurrent", 'groups of two or more models, as in [["a", "b"]]')
 
     @property
     def concurrent_pairs(self) -> frozenset[tuple[str, str]]:

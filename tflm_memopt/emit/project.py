@@ -156,6 +156,7 @@ factory,  app,  factory, ,       {size}K,
 """
 _PROGRAM_BYTES = 512 << 10
 """Flash for a program without its models."""
+_FLASH_MEGABYTES = (4, 8, 16, 32, 64, 128)
 _SDKCONFIG_SLOW = """\
 # PSRAM for the large tensors
 CONFIG_SPIRAM=y
@@ -319,11 +320,17 @@ project({identifier(project.name)})
 
 
 def _flash(models: int) -> tuple[str, Texts]:
-    """Return settings for the size of flash, and a table of partitions if ESP-IDF has none that is large enough."""
+    """Return settings for the size of flash, and a table of partitions if ESP-IDF has none that is large enough.
+
+    Raises UsageError if the models are larger than the largest flash.
+    """
     kilobytes = -(-(models + _PROGRAM_BYTES) // (64 << 10)) * 64
     if kilobytes <= 1500:
         return _SINGLE_APP_LARGE, {}
-    megabytes = next(size for size in (4, 8, 16, 32, 64, 128) if kilobytes + 64 <= size << 10)
+    megabytes = next((size for size in _FLASH_MEGABYTES if kilobytes + 64 <= size << 10), None)
+    if megabytes is None:
+        what = f"{models:,} bytes of models do not fit an ESP32's flash of {_FLASH_MEGABYTES[-1]} MB"
+        raise UsageError(what, code="cannot_emit", hint="use a smaller model")
     settings = f"""\
 # One application of up to {kilobytes} KB, with all models.
 CONFIG_ESPTOOLPY_FLASHSIZE_{megabytes}MB=y

@@ -67,6 +67,7 @@ def test_an_application(tmp_path: Path) -> None:
         ("[models.a]\nfile = 'a.tflite'\nplan = 'x'", "bad_config", "plan"),
         ("[models.a]\nfile = 'a.tflite'\nretain = 'all'", "bad_config", "'all'"),
         ("concurrent = [['vdd']]\n[models.a]\nfile='a'\n[models.vad]\nfile='v'", "bad_config", "vad"),
+        ("concurrent = [['a', 'a']]\n[models.a]\nfile='a'", "bad_config", "no other model"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(tmp_path: Path, text: str, code: str, says: str) -> None:
