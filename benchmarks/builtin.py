@@ -2,8 +2,8 @@
 
     python benchmarks/builtin.py --models ../shared/models [--only TABLE ...] [--update docs/builtin.md]
 
-Bytes, ilp32, input in the arena, kernels as each table says. `parts` has the network of two convolutions on 32 x 32
-pixels, as fused tiling's CIFAR-10 classifier begins; its weights are random.
+Bytes, ilp32, input in the arena, kernels as each table says. `parts` also has a network with random weights: the two
+convolutions on 32 x 32 pixels with which fused tiling's CIFAR-10 classifier begins.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 
 Plans of the models in the folder and of random networks (fit_networks.py) run under QEMU, operator by operator, once
-for all flashes of the package's boards. M0's kernels have the cycles of M0+ as the least, and its own as the most.
-TFLM with CMSIS-NN has those that the programs of cycles_published.json were modelled to take.
+for all flashes of the package's boards. M0's kernels have the cycles of M0+ as lower bound, and its own as upper bound.
+For TFLM with CMSIS-NN, they are the modelled cycles of the programs in cycles_published.json.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 #define OPERATORS 256u
 #define RUNS 64u
 #define TABLE (1u << 20)
-#define TAKEN 2u /* cycles of a branch beyond the instruction, where only the order of events matters */
+#define TAKEN 2u /* cycles of a taken branch, besides the instruction itself; only the order of events depends on it */
 
 typedef struct {
   uint64_t start, start_bytes, stop, marks, marks_bytes, rom, rom_bytes;
@@ -70,7 +70,7 @@ typedef struct {
   bool unified;                 /* constants share the cache of the code */
   uint64_t now, free;           /* cycles: now, and when the memory can be read again */
   uint64_t current;             /* line that is executed */
-  uint64_t ahead, ahead_ready;  /* line that is read ahead, and when it is there */
+  uint64_t ahead, ahead_ready;  /* line that is read ahead, and the cycle in which it arrives */
 } flash;
 
 static settings s;

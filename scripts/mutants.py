@@ -1,9 +1,9 @@
-"""Mutates random places of the checker, the lowering, the layout and the C validator, and reports the mutants that no
-test finds.
+"""Mutates random places of the checker, the lowering, the layout and the C validator, and reports survivors.
 
-python scripts/mutants.py --sample 300 --seed 1 Each mutant changes one operator, number or keyword in a copy of the
-tree. The quick tests of its area run until one fails. A surviving mutant reveals a missing test, or behaves like the
-original.
+python scripts/mutants.py --sample 300 --seed 1     draws 300 mutants; equal seeds draw equal mutants
+
+Each mutant changes one operator, number or keyword in a copy of the tree. The quick tests of its area run until one
+fails. A survivor, which no test finds, reveals a missing test or behaves like the original.
 """
 
 from __future__ import annotations

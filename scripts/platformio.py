@@ -1,14 +1,14 @@
 """Runs PlatformIO without a network, for the environments of platformio.ini that need none.
 
-    python scripts/platformio.py                     installs it in build/platformio, of its own
-    python scripts/platformio.py run                 installs it if need be, and runs `pio run`
+    python scripts/platformio.py                     installs PlatformIO in build/platformio
+    python scripts/platformio.py run                 installs it if necessary, and runs `pio run`
     python scripts/platformio.py test -e qemu_m4
     python scripts/platformio.py pack FOLDER ARCHIVE.tar.gz
 
-PlatformIO would download its build tool (tool-scons) and the platform `native`. Here the first is the package scons of
-the same version, the second a few lines in tests/packaging/platformio/native. With a PlatformIO of your own and a
-network, `pio run` and `pio test` do the same. `pack` is `pio pkg pack`, except that licences are looked up in the list
-of the package `packaging` instead of the one on SPDX's site.
+PlatformIO would download its build tool (tool-scons) and the platform `native`. Here, the package scons of the same
+version replaces the first, and a few lines in tests/packaging/platformio/native replace the second. With a PlatformIO
+of your own and a network, `pio run` and `pio test` do the same. `pack` is `pio pkg pack`, except that licences are
+looked up in the list of the package `packaging` instead of the one on SPDX's site.
 """
 
 from __future__ import annotations

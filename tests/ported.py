@@ -22,7 +22,7 @@ def reversed_outputs() -> bytes:
 
 
 def unread(side: int) -> bytes:
-    """No operator reads the first input, an image of this side."""
+    """Return a model whose first input, an image of `side` x `side` pixels, is not read."""
     net = Net(3)
     net.input((1, side, side, 4))
     return net.model(net.conv2d(net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3)), 4))

@@ -127,7 +127,7 @@ def streaming_bands(net: Net) -> bytes:
 
 
 def person(net: Net) -> bytes:
-    """MobileNetV1 of a quarter on gray images."""
+    """MobileNetV1 with a quarter of the channels, on gray images."""
     y = conv(net, net.input((1, 48, 48, 1)), 8, 3, 2)
     for channels, stride in ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), (128, 1), (128, 1)):
         y = separable(net, y, channels, stride)

@@ -165,9 +165,9 @@ def optimize_devices(
         the options apply to each device. The plans are checked together, so that each message is received as it was
         sent. link: bytes per second from one device to another, and latency: "125kB/s,2ms" or (125000, 2). The report
         then estimates the time of an inference, which requires a clock. memory: bytes of RAM and flash of each device
-        for arena and model, "20kB,128kB", or RAM alone. Without it, the memory of the largest device is minimised; with
-        it, the fastest split that fits is taken, or without a link the one that sends the fewest bytes. board: the
-        board that each device is. Its clock and core are used, and DoesNotFit is raised if a device's model does not
+        for arena and model, "20kB,128kB", or RAM alone. Without it, the memory of the largest device is minimised. With
+        it, the fastest split that fits is taken or, if no link is given, the one that sends the fewest bytes. board:
+        the board of every device. Its clock and core are used, and DoesNotFit is raised if a device's model does not
         fit on it. cut: indices of the operators at which the next device begins, one fewer than devices. Each device
         then runs all of its operators alone.
 

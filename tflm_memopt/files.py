@@ -266,7 +266,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the process's file mode mask, which mkstemp does not apply. It can be read only by setting it."""
+    """Return the process's file mode mask, which mkstemp does not apply. Python can only read it by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

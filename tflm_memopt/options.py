@@ -35,7 +35,8 @@ class Option:
     """Function that reads a text or a value, and raises UsageError if it is invalid."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
-    """Flags on the command line. By default the flag is `--` and the name; an option of only the functions has none."""
+    """Flags on the command line. By default the flag is `--` and the name; options that only the functions have need no
+    flag."""
 
 
 def names(given: str | Collection[str]) -> tuple[str, ...]:

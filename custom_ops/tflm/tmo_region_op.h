@@ -9,9 +9,9 @@
  *
  * Inputs of a node, in order: the region's inputs; for a program that pauses, a constant int32 list of iterations; for a program that pauses, streams
  * or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. Outputs: the region's outputs, then a uint8
- * workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and these
- * tensors. An external input is not a tensor; the program's input 0 is then a tmo_source. Neither are tensors in slow memory. The code reads only
- * those fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
+ * workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and these tensors.
+ * An external input is not a tensor; the program's input 0 is then a tmo_source. Tensors in slow memory are not TFLM's tensors, either. The code
+ * reads only those fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 

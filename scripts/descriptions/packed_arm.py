@@ -122,7 +122,8 @@ def mve_conv(b: Builder) -> None:
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
     """Describe a depthwise convolution. Each group of sixteen channels, or of as many channels in fours, has biases,
-    weights, multipliers and shifts. All except the weights are in the order of twice split vector halves.
+    weights, multipliers and shifts. All except the weights are in the order of pack.py: even and odd channels, split
+    twice.
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")

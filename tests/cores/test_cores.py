@@ -238,7 +238,7 @@ def test_tiles_of_few_pixels(core: Core) -> None:
 
 
 def test_int16_abs(core: Core) -> None:
-    """ABS rescales by a negative multiplier below zero, which some instructions would take for a positive one."""
+    """For negative values, ABS has a negative multiplier, which some instructions would take for a positive one."""
     net = Net(activations="INT16")
     x = net.conv2d(net.input((1, 9, 5, 2), (0.001, 0)), 4, kernel=(3, 1))
     y = net.unary("ABS", x, dtype="INT16", out=(0.001, 0))

@@ -1,5 +1,5 @@
-/* Fixed-point arithmetic: reads x, multiplier and shift repeatedly, and writes high_mul(x, multiplier) and rescale() of all three with
- * the multiplier's absolute value. */
+/* Reads triples of x, multiplier and shift. For each it writes high_mul(x, multiplier), and rescale() of the triple with the multiplier's absolute
+ * value. */
 #include <stdio.h>
 
 #include "tmo/fixed.h"

@@ -77,7 +77,7 @@ def of_model(graph: Graph, core: str) -> Counts | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
-    """Estimate some operators' instructions, beside `ours` others. Return None if too little is known."""
+    """Estimate the instructions of some operators of a model that has `ours` others. None: too little is known."""
     found = builtins(core)
     if found is None:
         return None

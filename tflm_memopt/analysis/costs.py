@@ -133,7 +133,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest one."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # for a kernel measured in other ways, take the one with the most words in common
+    if len(alike) > 1:  # if this variant was not measured, take the measured one that shares the most words with it
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 

@@ -24,12 +24,12 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 Span = tuple[float, float]
 """Lower and upper bound."""
 Costs = Mapping[str, Span]
-"""Cost of each unit of work: an amount of costs.Work, or values (read under windows)."""
+"""Cost of each unit of work. A unit is an amount of costs.Work, or `values`, which counts values read under windows."""
 
 COUNTED = "rv32"
 """Core of analysis/costs.json whose instructions are used for all chips."""
 TFLM = "cortex-m4"
-"""Core of builtin_costs.json whose instructions are used for those of TFLM's reference kernels."""
+"""Core of builtin_costs.json that provides the instructions of TFLM's reference kernels."""
 TFLM_FACTOR = 2.0
 """Largest ratio of the instructions of a reference kernel on RV32 or Xtensa to those on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
@@ -124,7 +124,7 @@ class EspChip:
             read = nbytes * min(1.0, work.iterations)
         elif nbytes <= self.cache:
             read = nbytes * work.iterations
-        else:  # rows in place use each weight for all of their pixels
+        else:  # rows that are read in place use each weight for all of their pixels
             read = nbytes * (work.iterations if _in_place(work) else work.pixels)
         return read * self.flash_cycles_per_byte
 

@@ -192,7 +192,7 @@ class Clock:
         return self.rates.kernels[""] if self.rates else None
 
     def prices(self, core: str) -> bool:
-        """Return whether the time of plans is known whose instructions are estimated for `core`."""
+        """Return whether times are known for plans whose instructions are estimated for `core`."""
         return self.esp is not None or (self.rates is not None and self.core == core)
 
     @property

@@ -18,7 +18,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer of `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0, `bytes` of pixels."""
+    """A rolling buffer of `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0; `bytes` is of pixels."""
 
     tensor: str
     rows: int

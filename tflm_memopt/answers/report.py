@@ -157,7 +157,7 @@ class FasterPlan:
     """A plan that takes more RAM but less time than the chosen one."""
 
     flag: str
-    """Flag of `optimize` that yields it, or one that takes less RAM in the same time."""
+    """Flag of `optimize` that yields this plan, or a plan that takes less RAM in the same time."""
     arena: int
     """Bytes of the whole arena."""
 
@@ -220,7 +220,7 @@ class Report:
     time: Time | None = None
     """Estimated time of an inference before and after."""
     faster: FasterPlan | None = None
-    """For a model that is slower on `--board`: the nearest plan that is not or, if there is none, the fastest one."""
+    """If the model is slower on `--board`: the nearest plan that is not slower, or else the fastest plan."""
     flash_limit: int | None = None
     """Limit of the flash for the model, the C library and TFLM, in bytes."""
     packed: PackedEstimate | None = None

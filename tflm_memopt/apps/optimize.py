@@ -234,7 +234,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
-            chosen = members[i].conversion.of(replace(plan, sharing=()))  # other buffers overlap, so other barriers
+            chosen = members[i].conversion.of(replace(plan, sharing=()))  # other buffers overlap, so barriers differ
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
     told = tuple(
         Pausing(

@@ -27,7 +27,7 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """For each byte its tag minus its address, constant along a run. Slow memory is at `head` to `end`."""
+        """For each byte, its tag minus its address, which is constant along a run. Slow memory is [head, end)."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)

@@ -27,7 +27,7 @@ class Corners(NamedTuple):
     """Number of the operand's pixels, which all have the same size."""
     first: Ints
     last: Ints
-    """First and last needed pixel of the operand, for each output pixel. If the last is before the first: none."""
+    """First and last needed pixel of the operand, for each output pixel. There are none if the last is lower."""
 
 
 Axis = tuple[Ints, Ints]

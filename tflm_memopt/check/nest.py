@@ -26,8 +26,8 @@ MOMENTS = 8
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
 """Time steps of an iteration, in order.
 
-At SCRATCH and SUMS, scratch and sums are written; at SCRATCH_READ and SUMS_READ they are read. At EARLY the output is
-written and at LATE the input is read. An operator in place reads first. At LAST, the last byte of the output is written
+At SCRATCH and SUMS, scratch and sums are written; at SCRATCH_READ and SUMS_READ they are read. The output is written at
+EARLY, and the input is read at LATE. An operator in place reads first. At LAST, the last byte of the output is written
 if it is late.
 """
 

@@ -152,7 +152,7 @@ def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     """Check that the operator may compute several iterations at once.
 
     A convolution reads all pixels before it writes one. A depthwise convolution writes its first pixels before it has
-    read all of the others, so its buffers must be apart.
+    read all of the others, so its buffers must not overlap.
     """
     op, stage = step.op, step.stage
     if stage.at_once == 1:

@@ -48,7 +48,7 @@ class Executed:
 
 
 def proved(running: RunningGroup) -> bool:
-    """Return whether a group loses no byte. If so, arena and source are as it leaves them, else unchanged."""
+    """Return whether a group loses no byte. If so, arena and source change as in the group's run, else not at all."""
     try:
         _Proof(running).run()
     except (Unproved, PlanError):

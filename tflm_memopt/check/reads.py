@@ -69,7 +69,7 @@ def _fixed(graph: Graph, op: Op) -> list[int]:
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
-    """Return whether the model's operator defines all that the row operator reads and makes, but for channels."""
+    """Return whether the model's operator defines all that the row operator reads and makes, except its channels."""
     given = _operands(graph, of)
     views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]

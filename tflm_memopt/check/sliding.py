@@ -3,7 +3,7 @@
 An inference computes new rows of each tensor. This module numbers them as in TFLM's whole tensor. TFLM's operator then
 defines the rows that depend on no rows or padding behind the input's new rows. A row operator must compute the last of
 them, from the same rows as TFLM. It reads kept rows only if its input's new rows follow those of the last inference.
-Left out are operators that recompute rows that depend on padding, and those behind tensors of joined rows.
+Operators that recompute rows that depend on padding are left out, as are those that follow a tensor of joined rows.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Source:
     ) -> Source:
         """Read the model and convert a Keras model. Raises UsageError if data is missing, or not needed."""
         if not is_keras(path):
-            source = Source(read_model(path))  # first, since the error of another format names the way from there
+            source = Source(read_model(path))  # first, since the error for another format says how to convert it
             if calibrate or test:
                 hint = "give a .keras file or SavedModel folder, or omit --calibrate and --test"
                 raise UsageError("--calibrate and --test are for Keras models", where=str(path), hint=hint)

@@ -50,7 +50,7 @@ def compare_devices(original: Model, devices: Sequence[Model], changes: Changes)
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """Return the original in the form in which it equals the most operators of the programs."""
+    """Return the form of the original that equals the most operators of the programs."""
     best, most = Originals(()), -1
     for ops in _originals(original, changes):
         tried = Originals(ops)

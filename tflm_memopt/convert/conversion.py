@@ -350,7 +350,7 @@ class Conversion:
 
     @property
     def largest(self) -> int:
-        """The bytes that the buffers of no plan exceed."""
+        """Upper bound of the bytes of any plan's buffers."""
         return _largest(self.rows) if self.rows else 0
 
     def _matches(self, plan: Plan, beside: int) -> None:

@@ -134,7 +134,8 @@ class Plans:
     def _at(self, macs: int) -> Plan:
         """Return the plan of least head with at most `macs` multiply-accumulates, or `least_macs` if that is more.
 
-        Large sets of rematerialisations come first, as they promise most; after two in vain, only the empty one.
+        Large sets of rematerialisations promise most and are tried first. After two without a gain, only the empty set
+        is tried.
         """
         found: list[Plan] = []
         vain = 0

@@ -138,8 +138,8 @@ def _of_forms(
 ) -> list[Costed]:
     """Return known plans and those of each of these conversions at every budget of multiply-accumulates.
 
-    A form ends at a plan with recompute that is beaten in price and bytes, since more takes still longer. Without known
-    plans, the first form does not end early.
+    A form ends at a plan with recompute that another plan beats in price and bytes, since more recompute takes longer
+    still. Without known plans, the first form does not end early.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]

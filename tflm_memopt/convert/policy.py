@@ -283,7 +283,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # F refers to the original's multiply-accumulates, a search to those that are left
+    if limits.overhead is not None:  # F counts the original's multiply-accumulates, a search only what is left
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:

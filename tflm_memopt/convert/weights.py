@@ -1,6 +1,6 @@
 """Choose the layers whose weights are copied from flash to the arena when their group begins.
 
-A layer whose weights are read in many iterations reads them that often in flash. A copy is placed in bytes of the arena
+A layer reads its weights from flash again in each of many iterations. A copy is placed in bytes of the arena
 that are free while the layer's group runs, so that nothing else moves. Only int8 convolutions and dense layers can read
 their weights there.
 """

@@ -1,10 +1,11 @@
 """Choose how to split a network: the least memory, the least time within a limit, or all undominated splits.
 
 Two families of splits are compared by real plans: stages of whole operators (stages.py), and layers that all devices
-share: first by rows, with or without exchange, then by channels. With a limit, more of the latter are tried: the first
-layers by rows, up to any of them, or on the first device alone; and, with the switch of least memory, the last layers
-on the first device alone. Those are first compared by their graphs: the largest device's weights and maps, its
-multiply-accumulates, and the bytes sent. Those that no other one beats in all three are converted.
+share: first by rows, with or without exchange, then by channels. With a limit, more splits of the second family are
+tried. The first layers, up to any of them, run by rows or on the first device alone. The last layers may run on the
+first device alone, too; then the switch to channels is the one of least memory. Those are first compared by their
+graphs: the largest device's weights and maps, its multiply-accumulates, and the bytes sent. Those that no other one
+beats in all three are converted.
 """
 
 from __future__ import annotations

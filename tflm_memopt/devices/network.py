@@ -344,7 +344,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Return the split with `front` before operator `switch`, channels before `end`, and then one device."""
+    """Return the split by `front` up to operator `switch`, by channels up to `end`, and on one device after that."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE

@@ -37,8 +37,8 @@ class SplitCost(NamedTuple):
     """Cost of a split. Fields are compared in order, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """1 if a device needs a larger arena than a single device would for the whole network, 2 if by more than the state
-    of its links.
+    """1 if a device needs a larger arena than a single device would for the whole network, and 2 if the difference
+    exceeds the state of its links.
     """
     weights: float
     """Largest flash of a device, relative to an even part of a single device's flash; at least FAIR_PART."""

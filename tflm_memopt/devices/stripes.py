@@ -37,7 +37,7 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[R
 
 
 def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
-    """Return an even stripe of the output for each device. Rows of padding alone go to a neighbour."""
+    """Return an even stripe of the output for each device. Rows whose windows are all padding go to a neighbour."""
     parts: list[Stripe] = []
     begin = 0
     for device, (first, end) in enumerate(bounds(_height(graph, op.outputs[0]), devices)):

@@ -351,7 +351,7 @@ def below(folder: str, files: Texts) -> Texts:
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return the ids of the boards on which a model fits. For none, return those with its core and slow memory."""
+    """Return the ids of the boards on which a model fits, or else of those with its core and enough slow memory."""
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)
 

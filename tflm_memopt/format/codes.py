@@ -125,7 +125,7 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """Bits that tell how SELECT reads an operand. Bits 0 and 1 number its row among those that are read."""
+    """Bits that tell how SELECT reads an operand. Bits 0 and 1 are the number of its row among those that are read."""
 
     ONE_COLUMN = 4
     """Its only column is repeated."""

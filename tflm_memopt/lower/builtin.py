@@ -25,7 +25,8 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
     """Return the operators for the file. A view that stays builtin reads its shape from a constant, and is a RESHAPE if
-    the original has no such view. Raises PlanError if another operator would not read its own operands.
+    the original has no such view. Raises PlanError if any other operator would read other operands than in the
+    original.
     """
     if PART in op.options:
         return [_part(tree, op, originals)]

@@ -23,7 +23,7 @@ class ConstantPool:
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest expected constant for each beginning. With the beginning, the whole constant is stored."""
+        """The longest expected constant by its first bytes. It is stored as soon as one of its beginnings is added."""
 
     @property
     def end(self) -> int:

@@ -310,7 +310,7 @@ def _layout(group: Group) -> int:
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes in which an operator's output becomes complete. Sums over stripes become so in the last."""
+    """Return the stripes in which an operator's output becomes complete. Sums are complete in the last stripe."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 

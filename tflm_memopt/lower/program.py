@@ -215,7 +215,7 @@ SCRATCH = {"scratch": "Packed: 4-aligned offset in the workspace."}
 
 @dataclass(frozen=True, slots=True)
 class CopiedWeights:
-    """Weights that are copied from the program into the workspace when their group begins, on two cores by core 0."""
+    """Weights that are copied into the workspace when their group begins. On two cores, core 0 copies them."""
 
     weights: Annotated[NDArray[np.int8], ArrayOffset("i1")] = field(compare=False)
     """The weights in the program."""
@@ -343,7 +343,7 @@ class ProgramRollingBuffer:
     window: U8 = 0
     """1 for a counter of runs instead of rows. A run that ends before the window is full returns TMO_WAIT."""
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """Number of at least 1 that is derived from the program, so that a state of another program is rejected."""
+    """A number, at least 1, that is derived from the program, so that a state of another program is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,7 +459,7 @@ class Program:
     cores: ProgramCores | None = None
     """Shares of two cores, or None if the program is for one core."""
     slow: int = 0
-    """Bytes of slow memory, or 0 if all tensors are in the workspace, inputs and outputs."""
+    """Bytes of slow memory, or 0 if all tensors are in the workspace, the inputs or the outputs."""
 
 
 RECORDS: Mapping[str, type] = {

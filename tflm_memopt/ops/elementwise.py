@@ -176,8 +176,8 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
     """Return the rows of both operands and the output.
 
-    They have the rows that an operand's producer writes if that operand has the output's shape, or at least a value
-    for each pixel, and the other operand the same pixels, one element, or one for each channel.
+    They are the rows that the producer of an operand writes, if this operand has the output's shape or at least a value
+    for each pixel. The other operand must then have the same pixels, one element, or one element for each channel.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]

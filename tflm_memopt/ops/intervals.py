@@ -2,7 +2,7 @@
 
 Each channel of every tensor has a lower and an upper bound over all rows and pixels, including the effect of padding.
 Every operator is monotone in each value that it reads, so the requantized ends of an interval are the ends of the
-result's interval. This holds only if no int32 wraps. Where one may wrap, the channel can take any value in the range of
+result's interval. This holds only if no int32 wraps. If one may wrap, the channel can take any value in the range of
 the activation. A channel whose bounds are equal is constant.
 """
 

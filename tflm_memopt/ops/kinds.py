@@ -174,7 +174,7 @@ class Traits:
     elementwise: bool = False
     """Each output element is computed from the corresponding element of each operand, which may be broadcast."""
     operands: int | None = 1
-    """Number of operands that are read in rows, or None for one or more. Of two element-wise operands, one may be
+    """Number of operands that are read in rows, or None for one or more. One of two element-wise operands may be
     broadcast along height, width or channels.
     """
     slides: bool = False

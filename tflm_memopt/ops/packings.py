@@ -101,7 +101,7 @@ def esp_call_fits(op: RowOp) -> str | None:
 
 
 def is_deep(op: RowOp) -> str | None:
-    """It must have at least 16 channels; or 4, 8 or 12 with 3x3 taps, undilated rows, and the whole range of a ReLU"""
+    """It must have at least 16 channels, or else 4, 8 or 12 with 3x3 taps, undilated rows and a ReLU's whole range"""
     window, channels = op.window, op.reads[0].c
     nine = (window.kernel_h, window.kernel_w, window.dilation_w) == (3, 3, 1)
     relu = op.output_zero_point == -128 and op.activation == (-128, 127)

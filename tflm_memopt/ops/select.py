@@ -62,7 +62,7 @@ def without_rows(form: int) -> int:
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
-    """Return the rows of all operands and of the output, laid out as produced if shapes are equal.
+    """Return the rows of all operands and of the output. If all shapes are equal, a producer's rows are used.
 
     Broadcast constants have the shape of the other constant.
     """

@@ -40,7 +40,7 @@ ORDER_SECONDS = 1e-3
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of a search's budget that a plan may spend after its groups are found."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory, each with a lower limit for single groups."""
+"""Number of layouts to try with tensors in slow memory. Each lowers the limit for single groups."""
 TAIL_BYTES = 64
 """Approximate bytes of tail for one more custom operator with its tensors (32-bit pointers)."""
 
@@ -564,7 +564,7 @@ def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[Ten
     """Return tensors from other devices whose last rows no iteration requests. These rows must still be received."""
     if not any(op.receives for op in ops):
         return set()
-    # end of the requested bytes of each tensor; bytes are counted since readers of a view see other rows
+    # end of the requested bytes of each tensor, since readers of a view divide them into other rows
     asked: dict[TensorId, int] = {}
     for op in reversed(ops):
         whole = op.output in outside or op.leaves

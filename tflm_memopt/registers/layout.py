@@ -83,7 +83,7 @@ class Register:
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return the bits that a write of `written` must keep as they were read. For none, no read is needed."""
+        """Return the bits that a write of `written` must keep as they were read. If there are none, nothing is read."""
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(slot.all_bits for slot in self.slots if not slot.field.field.is_writable)

@@ -73,7 +73,8 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
     """Return the connected operators of each level, in order.
 
-    Groups of views only are left out. Messages connect operators, since a custom operator resumes where it waited.
+    Groups that consist of views only are left out. Messages connect operators, since a custom operator resumes where it
+    waited.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:

@@ -136,7 +136,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Late readers, each with the number of an input on all of which another of its inputs depends."""
+        """Late readers, each with the number of an input. Another input of the reader depends on all of this one."""
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps
@@ -151,7 +151,7 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
-        """Return the tensors complete and still needed when a late reader starts, but not one that only it reads."""
+        """Return the tensors that are complete and needed when a late reader starts, except one that only it reads."""
         wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
         wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
         made = self.of([reader.output])

@@ -100,7 +100,8 @@ class GraphWork:
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
-        """For rows, first channel and number of channels: a tensor of these channels of the new rows, and its state."""
+        """For (rows, first channel, number of channels): the tensor of these channels of the new rows, and its
+        state."""
         self.wanted = wanted(annotated)
         """Tensors that must exist as a whole."""
 

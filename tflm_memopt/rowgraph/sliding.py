@@ -7,9 +7,9 @@ sliding. An operator that cannot slide reads all rows of its input, kept and new
 computed whole. Once the window is full, the outputs equal those of the original on the last rows byte for byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. The first a and last b
-input rows depend on padding, and so do the first a' and last b' output rows. From n new input rows follow m = n / s new
-output rows, or all rows that do not depend on padding if these are fewer. They start at row (H' - b' - m) * s - p, so
-that (H - b - n) - (H' - b' - m) * s + p rows before the new ones are read.
+input rows depend on padding, and so do the first a' and last b' output rows. n new input rows give m = n / s new output
+rows, or all rows that do not depend on padding if these are fewer. They start at row (H' - b' - m) * s - p, so that (H
+- b - n) - (H' - b' - m) * s + p rows before the new ones are read.
 """
 
 from __future__ import annotations

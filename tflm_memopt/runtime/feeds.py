@@ -83,7 +83,7 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push new rows until the window is complete. Return the last or first unexpected status. anew: it starts empty."""
+    """Push rows until the window is full, with `anew` from an empty one. Return the last or first unexpected status."""
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]

@@ -45,7 +45,7 @@ class Outcome:
     outputs: tuple[NDArray[Any], ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Empty if every run ended. Else a clause without its subject about what happened, with TFLM's output."""
+    """Empty if every run ended. Otherwise it says what happened, as a clause without a subject, with TFLM's output."""
     seconds: float = 0.0
     """Time of all runs, without the start of the interpreter."""
 

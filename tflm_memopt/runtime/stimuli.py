@@ -101,7 +101,8 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """Return one or more inferences from the user's arrays, with an equal number of arrays for each of the model's
     inputs.
 
-    An array has its input's type, and its shape, or that with the runs stacked before it or in place of a leading 1.
+    An array has its input's type. Its shape is that of the input, perhaps with the number of runs before it or in place
+    of a leading 1.
     """
     if not files:
         return []

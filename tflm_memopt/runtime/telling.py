@@ -47,7 +47,7 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[An
 
 
 def keeps_state(model: Model) -> bool:
-    """Return whether an inference may depend on earlier ones. Then only the first one is repeatable on a device."""
+    """Return whether an inference may depend on earlier ones. A device can then repeat only the first one."""
     graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())
     return variable or any(op.type in (VAR_HANDLE, CUSTOM) for graph in graphs for op in graph.ops)

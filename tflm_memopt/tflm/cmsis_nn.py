@@ -2,8 +2,8 @@
 
 Sources: tensorflow/lite/micro/kernels/cmsis_nn/*.cc, built for speed as in TFLM's Makefile, and the functions of
 CMSIS-NN that they call (Source/*/arm_*_get_buffer_sizes_*.c), as compiled by gcc and clang. Arm Compiler adds a few
-hundred bytes to pointwise convolutions. `mve` selects Helium. Otherwise the figures are for the DSP extension, which
-needs more than a core without it.
+hundred bytes to pointwise convolutions. `mve` selects Helium. Otherwise the figures are for the DSP extension. A core
+without it needs less.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _depthwise(mve: bool) -> Prepare:
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
-    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size. packed: int4 weights, which have another."""
+    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size, or with int4 weights (packed) that of their function."""
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
     if w.channels != w.out_channels or w.batches != 1 or not w.dilation_h == w.dilation_w == 1:

@@ -1,7 +1,7 @@
 """Classifiers of 224 x 224 x 3 images as int8 models with random weights: those of Minakova's Table 6.6.
 
-Layers are those of the published networks, activations and batch normalisation folded into the convolutions, as int8
-models have them. A network is a list of stages, so that it can be cut into partitions.
+Layers are those of the published networks. Activations and batch normalisation are folded into the convolutions, as in
+int8 models. A network is a list of stages, so that it can be cut into partitions.
 """
 
 from __future__ import annotations

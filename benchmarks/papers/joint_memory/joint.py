@@ -156,8 +156,8 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """An edge between two layers that go by parts holds the rows in flight: those under a window, and for what l4 adds
-    the row that waits while l3 reads one row ahead.
+    """An edge between two layers that go by parts holds the rows in flight: those under a window. For the tensor that
+    l4 adds, it also holds the row that waits while l3 reads one row ahead.
     """
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {

@@ -25,8 +25,8 @@ Int8s = NDArray[np.int8]
 def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
     """vMCU, Figure 6: expansion, 3x3 window, projection and, with as many channels in and out, an addition.
 
-    A pixel at a time, so that only 3 x 3 + 1 + 1 pixels of what lies between exist. Sums are clamped, not requantised:
-    the figure is about places.
+    It makes one pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors exist. Sums are clamped, not
+    requantised, since the figure is only about addresses.
     """
 
     def describe(b: Builder) -> None:

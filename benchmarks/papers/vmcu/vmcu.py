@@ -197,9 +197,9 @@ class Headroom:
 
     name: str
     image: float
-    """Height and width; with recompute, as vMCU."""
+    """Growth of height and width, with recompute as in vMCU."""
     channels: float
-    """Input and output, the same."""
+    """Growth of input and output channels, with recompute."""
     image_once: float
     """Without recompute."""
     channels_once: float

@@ -23,7 +23,7 @@ extern "C" {
  * wait(context, core): called by `core`. Returns when it was woken once more than it has waited. Later reads must see all that was written before
  *   the wake(): an acquire, a DMB after the signal. Returning earlier is a race, which no check finds.
  *
- * Caches: none, or coherent ones, or a workspace, io and team in memory that is not cached. */
+ * Cores with caches that are not coherent need workspace, io and team in memory that is not cached. */
 typedef struct tmo_team tmo_team;
 struct tmo_team {
   void (*wake)(void *context, int core);

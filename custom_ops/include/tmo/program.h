@@ -182,7 +182,7 @@ enum {
   TMO_RESIZE_CORNERS = 2, /* align_corners */
 };
 
-/* Bits that tell how SELECT reads an operand. Bits 0 and 1 number its row among those that are read. */
+/* Bits that tell how SELECT reads an operand. Bits 0 and 1 are the number of its row among those that are read. */
 enum {
   TMO_SELECT_ONE_COLUMN = 4, /* Its only column is repeated. */
   TMO_SELECT_ONE_CHANNEL = 8, /* Its only channel is repeated. */
@@ -269,7 +269,7 @@ typedef struct {
   uint16_t advance; /* Number of rows that each run keeps. */
   uint8_t fill; /* Value of all bytes after a reset. */
   uint8_t window; /* 1 for a counter of runs instead of rows. A run that ends before the window is full returns TMO_WAIT. */
-  uint16_t key; /* Number of at least 1 that is derived from the program, so that a state of another program is rejected. */
+  uint16_t key; /* A number, at least 1, that is derived from the program, so that a state of another program is rejected. */
 } tmo_rolling_buffer;
 
 /* One view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in column windows. */
@@ -341,7 +341,7 @@ typedef struct {
   uint16_t period, shift;
 } tmo_move;
 
-/* Weights that are copied from the program into the workspace when their group begins, on two cores by core 0. */
+/* Weights that are copied into the workspace when their group begins. On two cores, core 0 copies them. */
 typedef struct {
   uint32_t weights; /* The weights in the program. */
   uint32_t bytes; /* Bytes of the weights. */

@@ -72,7 +72,7 @@
 /* The kinds of a set whose operators this build runs unpacked. */
 #define TMO_BUILT(set) tmo_both(set, TMO_BUILT_KINDS)
 
-/* The kinds of a set whose operators this build runs. Packed operators have weights, or add. */
+/* The kinds of a set whose operators this build runs. A packed operator has weights, or is an addition. */
 #define TMO_ADD_PACKING (1ull << TMO_PACKING_DSP_ADD)
 static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   const uint64_t add = (TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0;

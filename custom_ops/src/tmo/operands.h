@@ -163,8 +163,8 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
 typedef struct {
   const int8_t **pixels;       /* row by row; the last ones are those of a later window */
   uint32_t room;               /* number of pointers in `pixels` */
-  uint16_t rows, first_row;    /* those of all windows, and the kernel tap at the first of them */
-  tmo_taps columns;            /* those of the first window */
+  uint16_t rows, first_row;    /* number of rows of all windows, and the kernel tap at the first row */
+  tmo_taps columns;            /* columns of the first window */
   uint32_t width;              /* number of columns that are listed */
 } tile_pixels;
 

@@ -182,9 +182,9 @@ typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* both, for a row of pixels */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* gathers and multiplies a row of pixels */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
-TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* both, for two rows of five pixels */
+TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* the same for two rows of five pixels */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel, if tmo_packed_direct() */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 

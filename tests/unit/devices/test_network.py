@@ -101,7 +101,7 @@ def dense(width: int = 32) -> bytes:
 
 
 def test_the_hint_of_a_sufficient_number_of_devices_takes_few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each number of devices that is tried takes as many plans, so a hopeless limit takes only those of the largest."""
+    """Trying n devices takes n plans, so a hopeless limit is tried with the largest number only."""
     tried: list[int] = []
     converted = Network.converted
 
@@ -130,10 +130,10 @@ def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
 
 
 def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
-    """Split by inputs, the last layer meets on the first device in one message of 24 + 3 * 20 bytes.
+    """If the last layer is split by inputs, its sums reach the first device in one message of 24 + 3 * 20 bytes.
 
-    Split by channels, there are three messages, of 72 + 20 + 10 bytes. A sum takes three bytes, so a layer needs
-    fewer sums than a third of its inputs.
+    If it is split by channels, there are three messages, of 72 + 20 + 10 bytes. A sum takes three bytes, so a layer
+    needs fewer sums than a third of its inputs.
     """
     assert layers_in_sums(8, 60, 20, 20) == [2]
     assert layers_in_sums(8, 62, 20, 20) == [1, 2]
@@ -359,7 +359,7 @@ def test_the_answer_says_when_sharing_costs_ram() -> None:
 
 
 def test_more_ram_than_alone_costs_more_than_uneven_weights() -> None:
-    """Up to 64 B for the state of links are less than more than that, however even the weights are."""
+    """A split that needs at most 64 B more, for its links, beats one that needs more, however even its weights are."""
     assert cost(1000, 3.0, 0, 1000) < cost(1064, 1.0, 0, 1000) < cost(1000, 3.1, 0, 999) < cost(1065, 1.0, 0, 1000)
 
 

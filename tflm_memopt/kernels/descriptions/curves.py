@@ -73,7 +73,7 @@ def _interpolated(b: Builder, table: Array, x: Reg, bits: Operand) -> tuple[Reg,
 
 @kernel("y = 1 / (1 + e^-x), or tanh(x) if `bits` is 8")
 def curve_s16(b: Builder) -> None:
-    """The table has the half of the sigmoid that is not below 0, less 1/2."""
+    """The table holds the half of the sigmoid for arguments from 0, minus 1/2."""
     (n,) = b.extents("n")
     multiplier, shift, bits, centre, right = b.parameters("multiplier", "shift", "bits", "centre", "right")
     x, y = b.ram("x", Type.INT16, n), b.output("y", Type.INT16, n)

@@ -42,7 +42,7 @@ def add(b: Builder) -> None:
 
 
 def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
-    """Describe an ADD in which one operand's scale is 1/2, which is no less than the other's.
+    """Describe an ADD in which one operand's scale is 1/2, and at least as large as the other's.
 
     limited: clamp to a range instead of saturating to int8.
     """

@@ -141,7 +141,7 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield, for each buffer that an operator by rows begins, the bytes added at each iteration and before it.
+    """Yield, for each buffer that a row-wise operator begins to fill, the bytes added at each iteration and before it.
 
     rolling_buffer: buffer of the output, or None if the output is whole.
     """

@@ -101,7 +101,7 @@ class Member:
 
     @cached_property
     def batches(self) -> tuple[Ints, Ints]:
-        """For each iteration, the first and the end of those computed at once: columns of a stripe, or parts of one."""
+        """For each iteration, the iterations that run with it at once, as a range: columns or parts of a stripe."""
         u, most = self.units, self.stage.at_once
         number = np.arange(len(u), dtype=np.int64)
         if most == 1:
@@ -195,7 +195,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """Times of write and last read of each iteration's pixels, and the stripes between; at least a moment."""
+    """Times of each iteration's write and of the last read of its pixels, at least a moment later; stripes between."""
 
     unit: Ints
     written: Ints

@@ -51,7 +51,7 @@ class Windows:
 
     @property
     def reads_rows(self) -> bool:
-        """Whether kernels for unpacked operators that can read whole rows do so."""
+        """Whether an unpacked operator uses its kernel for whole rows, if it has one."""
         return self.rows or (self.in_one_piece and self.makes_single_pixels(Packing.NONE))
 
     def makes_single_pixels(self, packed: Packing) -> bool:

@@ -63,7 +63,7 @@ def share(
     seconds: float,
     budget: Budget,
 ) -> Shared:
-    """Return the lowest layout. concurrent_pairs run at the same time; of yields, the first pauses for the second."""
+    """Return the lowest layout. concurrent_pairs run at the same time; the first of a pair of yields pauses."""
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
     start = _stacked(tenants, concurrent_pairs)

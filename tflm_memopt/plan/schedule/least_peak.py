@@ -6,7 +6,7 @@ sets, and its peak is the maximum along it. Sets are visited by ascending peak, 
 first. This corresponds to Serenity's budget, raised only as far as needed. Two rules limit the number of sets:
 
 - A task that fits into the budget and leaves no more live bytes than before runs at once. This never raises
-  the peak, since a task frees no less when more tasks are completed.
+  the peak, since a task frees at least as much when more tasks are completed.
 - Beam searches find an order first, and sets that do not lead to a better one are not visited.
 """
 

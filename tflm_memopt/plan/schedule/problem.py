@@ -100,8 +100,8 @@ def lower_bound(problem: OrderProblem) -> int:
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, so that operators that can be fused stay adjacent.
 
-    Branches whose peak exceeds their result by most come first (Sethi and Ullman, 1970), but those of resident inputs
-    precede the others, whose rows can then be read as they are made.
+    Branches come in descending order of peak minus result (Sethi and Ullman, 1970). Branches of resident inputs precede
+    the others, so that rows of the others can be read as soon as they are made.
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):

@@ -1,9 +1,10 @@
 """Cuts a region's schedule into groups by exact Pareto label setting.
 
 A label at position p describes a cut of the operators before p: the bytes of the worst group so far and the
-multiply-accumulates. A group's cost does not depend on the other groups (groups.py), so a label that is no better in
-either figure is dropped without loss. These are msf-CNN's problems P1 and P2 (section 5) on the shortest-path graph of
-its Figure 4, with bytes combined by max. Candidates are row-wise groups (groups.py) and tiled groups (tiles_search.py).
+multiply-accumulates. A group's cost does not depend on the other groups (groups.py), so a label that another one equals
+or beats in both figures is dropped without loss. These are msf-CNN's problems P1 and P2 (section 5) on the
+shortest-path graph of its Figure 4, with bytes combined by max. Candidates are row-wise groups (groups.py) and tiled
+groups (tiles_search.py).
 
 Long groups and other orders of operands matter only where a partition needs the most bytes, so all of them are tried
 there. Elsewhere only short groups in one order are tried.
@@ -68,8 +69,8 @@ class CutLabel:
 
 
 class RowGroups:
-    """The row-wise groups of one chain by their end. At first, short ones with one order of operands each, those that
-    replace the largest single operators first.
+    """The row-wise groups of one chain by their end. Short groups in one order of operands are found first, beginning
+    with those that replace the largest single operators.
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:

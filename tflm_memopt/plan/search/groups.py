@@ -291,7 +291,7 @@ def _in_turn(chain: Chain, groups: Sequence[Growing], first: int, last: int, bud
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield all orders of a few operands, two of many. A broadcast operand must be complete, so it comes first."""
+    """Yield all orders of a few operands, or two of many. A broadcast operand must be complete, so it comes first."""
     n = len(op.inputs)
     if op.keeps_order:
         yield tuple(range(n))

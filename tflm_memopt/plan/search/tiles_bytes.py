@@ -3,9 +3,9 @@
 A pixel of an inner tensor is kept in a column window: consecutive rows of the period of its producer (its advance if
 every row is made once, its rows per stripe if the overlap is recomputed). A column window keeps its pixels column by
 column in a rolling buffer: a window of k columns and k rows spans (k-1)*r + k pixels of a column window of r rows
-(msf-CNN's H-cache), and a row that is needed again q stripes later another q*W*r (the line caches of fused tiling). Row
-coordinates are relative to the stripe: 0 is its end, -1 its last row. The plan's depths come from simulation and never
-exceed these formulas.
+(msf-CNN's H-cache), and a row that is needed again q stripes later spans another q*W*r (the line caches of fused
+tiling). Row coordinates are relative to the stripe: 0 is its end, -1 its last row. The plan's depths come from
+simulation and never exceed these formulas.
 """
 
 from __future__ import annotations

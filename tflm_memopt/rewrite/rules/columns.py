@@ -45,7 +45,7 @@ MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 """Operators that can include the exchange of rows and columns."""
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""Bytes that need not wait for each byte that is transposed as a whole, at least."""
+"""Minimum number of bytes that need not wait, for each byte that is transposed as a whole."""
 Constants = dict[int, NDArray[Any]]
 
 

@@ -1,7 +1,7 @@
 """Moves operators from between transpositions, as PyTorch's layout (channels first) leaves them around convolutions.
 
-Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, pad, join or cut run in the
-layout of the convolutions as well, so that the transpositions before and after them go away.
+Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, and operators that pad, join
+or cut, also run in the layout of the convolutions. This removes the transpositions before and after them.
 """
 
 from __future__ import annotations

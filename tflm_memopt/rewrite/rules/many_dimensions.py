@@ -1,6 +1,6 @@
 """Joins dimensions of element-wise operators on more than four of them, as in a group norm.
 
-Adjacent dimensions that an operand has as a whole, or not at all, are one dimension. A value for each group of channels
+Adjacent dimensions become one if each operand has either all of them or none. A value for each group of channels
 is first repeated for its channels.
 """
 

@@ -17,7 +17,7 @@ Ops = tuple[Op, ...]
 
 
 class Rule(NamedTuple):
-    """One rewrite. `match` returns its operators, the anchor first. `rewrite` returns the new graph, or why not."""
+    """One rewrite. `match` returns its operators, the anchor first. `rewrite` returns the new graph, or a reason."""
 
     name: str
     match: Callable[[Graph, Op], Ops | None]
