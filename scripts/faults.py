@@ -2,7 +2,6 @@
 
 python scripts/faults.py                        all of tests/faults; exit status 1 when one survives
 python scripts/faults.py --only kernels         those of an area, or single ones: planner/sums-end-early
-python scripts/faults.py --list                 what there is, without running anything
 
 A fault is a piece of a file and its wrong replacement; `tests` names the files whose tests should fail. The named files
 run first, then all quick tests, then the slow tests of the named files. Each copy of the tree builds its own native
@@ -12,7 +11,6 @@ libraries.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import queue
 import re
@@ -22,9 +20,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import cache_from_source
 from pathlib import Path
 
@@ -224,9 +222,7 @@ def table(found: Sequence[Outcome]) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=(), metavar="AREA", help="faults of an area, or AREA/NAME")
-    parser.add_argument("--list", action="store_true", help="list the faults")
     parser.add_argument("--named", action="store_true", help="run the tests alone that faults name")
-    parser.add_argument("--json", action="store_true", help="print plain data instead of lines")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="copies of the tree that are tried at once")
     args = parser.parse_args(arguments)
 
@@ -236,16 +232,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if wrong := [*filter(None, map(stale, faults)), *(f"{name}: there is no such fault" for name in unknown)]:
         print("\n".join(wrong), file=sys.stderr)
         return 2
-    if args.list:
-        rows: Sequence[Mapping[str, object]] = [asdict(fault) for fault in faults]
-        print(json.dumps(rows, indent=1) if args.json else "\n".join(f"{f.key}: {f.breaks} ({f.file})" for f in faults))
-        return 0
     found = []
     for one in outcomes(faults, args.jobs, args.named):
         found.append(one)
-        if not args.json:
-            print(f"{one.caught:8} {one.seconds:6.1f} s  {one.fault}  {one.test}", flush=True)
-    print(json.dumps([asdict(one) for one in found], indent=1) if args.json else "\n".join(["", *table(found)]))
+        print(f"{one.caught:8} {one.seconds:6.1f} s  {one.fault}  {one.test}", flush=True)
+    print("", *table(found), sep="\n")
     return int(any(one.caught == "survived" for one in found))
 
 

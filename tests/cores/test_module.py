@@ -7,7 +7,6 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,8 @@ from conftest import AUTOENCODER, EXAMPLE, KEYWORDS, MOBILENET, ROOT
 from cores.core import CORES, HERE, HIFIVE1, Core, build, emulate, missing_tools, sources
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.runtime import host
-from tflm_memopt.runtime.verify import sample
 
 FLASH = {"m0": 256 << 10, "hifive1": 4 << 20, "m3": 4 << 20, "m4": 4 << 20}
 """Flash of each machine, in bytes."""
@@ -39,8 +36,7 @@ class Ran:
 
 def module(name: str, model: bytes, **settings: Any) -> tuple[str, Mapping[str, bytes]]:
     """Return a model's name, and the files of its module."""
-    result = tflm_memopt.optimize(model, **settings)
-    return name, bundle.files(result, name, ("c",), bundle.Extras(partial(sample, model, result.model)))
+    return name, tflm_memopt.optimize(model, name=name, **settings).files("c")
 
 
 @pytest.fixture(scope="module")
@@ -147,9 +143,9 @@ def test_flash_and_ram_are_those_of_the_linked_program(
     on = CORES[core]
     if reason := missing_tools(on):
         pytest.skip(reason)
-    data = path.read_bytes()
-    result = tflm_memopt.optimize(data, input=where, target=on.target, core=on.known_as, interpreter=False)
-    files = bundle.files(result, "net", ("c",), bundle.Extras(partial(sample, data, result.model)))
+    options = {"input": where, "target": on.target, "core": on.known_as, "interpreter": False}
+    result = tflm_memopt.optimize(path, name="net", **options)
+    files = result.files("c")
     main = MAIN.format(run="push" if where == "stream" else "invoke").encode()
     linked = sections(on, {name: files[name] for name in ("net.h", "net.c", "net_library.c")} | {"main.c": main},
                       tmp_path, monkeypatch)  # fmt: skip

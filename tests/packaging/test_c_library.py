@@ -11,8 +11,6 @@ import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
-from tflm_memopt.runtime.verify import sample
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "custom_ops"
@@ -38,10 +36,7 @@ def test_cmake_s_targets_build_an_emitted_module(tmp_path: Path) -> None:
         pytest.skip("no cmake, or no C compiler")
     net = Net(2)
     model = net.model(net.conv2d(net.conv2d(net.input((1, 12, 12, 2)), 4, kernel=(3, 3)), 2))
-    result = tflm_memopt.optimize(model)
-    given = bundle.Extras(lambda: sample(model, result.model), model)
-    for name, data in bundle.files(result, "net", ("c",), given).items():
-        (tmp_path / name).write_bytes(data)
+    tflm_memopt.optimize(model, name="net").save(tmp_path, "c")
     (tmp_path / "main.c").write_text('#include "net.h"\nint main(void) { return (int)net_selftest(); }\n')
     (tmp_path / "CMakeLists.txt").write_text(CONSUMER.format(library=LIBRARY))
     build = tmp_path / "build"

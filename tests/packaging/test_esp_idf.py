@@ -16,7 +16,6 @@ from cores.core import CORES, WARNINGS, Core, missing_tools
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
 from tflm_memopt.emit.project import Project, esp_idf
 from tflm_memopt.emit.readme import About
 from tflm_memopt.errors import UsageError
@@ -66,8 +65,8 @@ def test_cross_compilers_accept_an_emitted_program(board: str, core: Core, tmp_p
     net = Net()
     x = net.conv2d(net.input((1, 12, 12, 16)), 16, kernel=(3, 3))
     x = net.pool(net.conv2d(net.depthwise_conv2d(net.add(x, x)), 16))
-    made = tflm_memopt.optimize(net.model(x), board=board)
-    (tmp_path / "net_library.c").write_bytes(bundle.files(made, "net")["net_library.c"])
+    files = tflm_memopt.optimize(net.model(x), board=board, name="net").files()
+    (tmp_path / "net_library.c").write_bytes(files["net_library.c"])
     (tmp_path / "sdkconfig.h").write_text("#define CONFIG_NN_OPTIMIZED 1\n")
     include = [f"-I{path}" for path in (tmp_path, COMPONENT / "include", COMPONENT / "src")]
     esp = ["-DESP_PLATFORM", "-DTMO_ESP_NN", "-isystem", f"{ROOT}/tests/kernels/backends"]

@@ -18,9 +18,7 @@ from projects import PROJECTS, TFLM, needs_host, run, told
 from unit.analysis.arena_zoo import resource_variables
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
 from tflm_memopt.runtime.process import run_model
-from tflm_memopt.runtime.verify import sample
 
 SAME = r"(.+, )?0 us, arena \d+ B, self-test: the same outputs as on a PC\n"
 CAMERAS = ROOT / "tests/packaging/cameras"
@@ -29,9 +27,8 @@ OV7675, ESP32 = 1, 2
 
 @cache
 def written(where: str, cores: int = 1, memory: str | None = None) -> Mapping[str, bytes]:
-    model = EXAMPLE.read_bytes()
-    result = tflm_memopt.optimize(model, input=where, cores=cores, memory=memory)
-    return bundle.files(result, "shapes v1", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
+    options = {"input": where, "cores": cores, "memory": memory}
+    return tflm_memopt.optimize(EXAMPLE, name="shapes v1", **options).files(PROJECTS)
 
 
 @pytest.mark.slow
@@ -65,8 +62,7 @@ def sliding(rows: int) -> Mapping[str, bytes]:
     net = Net(4)
     x = net.conv2d(net.input((1, 17, 1, 6)), 8, kernel=(3, 1), padding="VALID", activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.conv2d(x, 4, kernel=(4, 1), padding="VALID"), 3)))
-    result = tflm_memopt.optimize(model, input=f"sliding:{rows}")
-    return bundle.files(result, "heard", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
+    return tflm_memopt.optimize(model, input=f"sliding:{rows}", name="heard").files(PROJECTS)
 
 
 @pytest.mark.slow
@@ -100,9 +96,7 @@ def test_a_project_runs_on_both_cores(project: str, tflm: str, platform: tuple[s
 @needs_host
 def test_a_project_has_the_models_ports(tmp_path: Path) -> None:
     """Every input gets its own bytes: the stored values of two inputs are exchanged."""
-    model = MADE["swapped"]()
-    result = tflm_memopt.optimize(model)
-    files = bundle.files(result, "swapped", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
+    files = tflm_memopt.optimize(MADE["swapped"](), name="swapped").files(PROJECTS)
     assert re.fullmatch(SAME, told("arduino", files, TFLM["SPRING"], tmp_path / "right"))
     wrong = {path: exchanged(data) if path.endswith("_sample.h") else data for path, data in files.items()}
     assert "the outputs DIFFER" in told("arduino", wrong, TFLM["SPRING"], tmp_path / "wrong")
@@ -117,9 +111,7 @@ def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 32, 3), (1 / 255, -128)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.mean(net.conv2d(x, 8), (1, 2)), len(LABELS))))
-    result = tflm_memopt.optimize(model, input=where)
-    given = bundle.Extras(lambda: sample(model, result.model), model, LABELS)
-    return model, bundle.files(result, "net", PROJECTS, given)
+    return model, tflm_memopt.optimize(model, input=where, name="net").files(PROJECTS, labels=LABELS)
 
 
 @pytest.mark.slow
@@ -156,9 +148,7 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 @needs_host
 def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
     """The self-test is the first inference of the stateful model. It runs with spring's TFLM, not autumn's."""
-    model = resource_variables()
-    result = tflm_memopt.optimize(model)
-    files = bundle.files(result, "state", PROJECTS, bundle.Extras(lambda: sample(model, result.model), model))
+    files = tflm_memopt.optimize(resource_variables(), name="state").files(PROJECTS)
     assert b"constexpr int state_resource_variables = 2;" in files["arduino/state/state_ops.h"]
     assert re.fullmatch(f"(?:{SAME}){{3}}", told("arduino", files, TFLM["SPRING"], tmp_path, loops=3))
 

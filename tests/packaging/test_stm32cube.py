@@ -19,8 +19,6 @@ from compiling import objects
 from conftest import EXAMPLE, ROOT
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
-from tflm_memopt.runtime.verify import sample
 from tflm_memopt.targets.boards import boards
 
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
@@ -79,10 +77,7 @@ class Build:
 
 @cache
 def emitted(board: str) -> Mapping[str, bytes]:
-    model = EXAMPLE.read_bytes()
-    result = tflm_memopt.optimize(model, board=board)
-    given = bundle.Extras(lambda: sample(model, result.model), model)
-    return bundle.files(result, "shapes v1", ("stm32cube",), given)
+    return tflm_memopt.optimize(EXAMPLE, board=board, name="shapes v1").files("stm32cube")
 
 
 def unpacked(board: str, folder: Path) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import DEFAULT, Net
-from moving import concatenation, resize, slice_, split, strided_slice
+from moving import concatenation, resize, slice_, split
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
 from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
@@ -48,22 +48,6 @@ def test_corner(build: Callable[[Net], bytes], op_per_group: bool) -> None:
 
 
 # ---- contents of tensors ----
-
-
-@corner
-def int16_activations(net: Net) -> bytes:
-    net.activations = "INT16"
-    y = net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3), activation="RELU")
-    y = net.depthwise_conv2d(y, stride=(2, 2), activation="RELU6")
-    y = net.add(y, net.conv2d(y, 8))
-    return net.model(net.fully_connected(net.conv2d(y, 12), 5), y)
-
-
-@corner
-def int4_weights(net: Net) -> bytes:
-    y = net.int4(net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3)))
-    y = net.int4(net.depthwise_conv2d(y, stride=(2, 2)))
-    return net.model(net.int4(net.fully_connected(y, 5)))
 
 
 @corner
@@ -145,62 +129,6 @@ def two_layers_with_the_same_weights(net: Net) -> bytes:
     net.graph.tensors.append(twin)
     z = net.op("CONV_2D", [y, len(net.graph.tensors) - 1, first.inputs[2]], [net.tensor((1, 8, 8, 4))], options)
     return net.model(z, y)
-
-
-@corner
-def tensors_without_an_operator(net: Net) -> bytes:
-    net.tensor((1, 100, 100, 3))
-    y = net.conv2d(net.input((1, 8, 8, 4)), 4)
-    net.tensor((7,), data=range(7))
-    return net.model(y)
-
-
-@corner
-def two_examples_at_once(net: Net) -> bytes:
-    """Windows of a batch stay builtin, but dense layers run row by row."""
-    x = net.input((2, 6, 6, 3))
-    filter_ = net.tensor((4, 3, 3, 3), data=net.rng.integers(-99, 99, (4, 3, 3, 3)), scales=[0.01] * 4)
-    y = net.tensor((2, 6, 6, 4), affine=(0.2, 1))
-    net.op("CONV_2D", [x, filter_], [y], schema.Conv2DOptionsT(strideH=1, strideW=1))
-    return net.model(net.fully_connected(net.fully_connected(y, 8, batches=2), 3, batches=2))
-
-
-@corner
-def an_input_that_nobody_reads(net: Net) -> bytes:
-    x, _ = net.input((1, 8, 8, 4)), net.input((1, 9, 9, 4))
-    return net.model(net.conv2d(x, 4))
-
-
-@corner
-def an_input_that_is_an_output(net: Net) -> bytes:
-    x = net.input((1, 8, 8, 4))
-    return net.model(net.conv2d(x, 4), x)
-
-
-@corner
-def one_output_twice(net: Net) -> bytes:
-    y = net.conv2d(net.input((1, 8, 8, 4)), 4)
-    return net.model(y, net.conv2d(y, 2), y)
-
-
-@corner
-def an_output_that_is_a_constant(net: Net) -> bytes:
-    constant = net.tensor((1, 4), data=[[1, 2, 3, 4]])
-    return net.model(net.conv2d(net.input((1, 8, 8, 4)), 4), constant)
-
-
-@corner
-def operators_that_nobody_reads(net: Net) -> bytes:
-    y = net.conv2d(net.input((1, 8, 8, 4)), 4)
-    net.softmax(net.conv2d(y, 9))
-    return net.model(net.conv2d(y, 4))
-
-
-@corner
-def a_builtin_operator_that_nobody_reads(net: Net) -> bytes:
-    y = net.conv2d(net.input((1, 8, 8, 4)), 4)
-    net.normalized(net.conv2d(y, 5))
-    return net.model(net.conv2d(y, 4))
 
 
 @slow_corner
@@ -309,36 +237,11 @@ def a_path_around_a_builtin_operator(net: Net) -> bytes:
 
 
 @corner
-def a_constant_operand(net: Net) -> bytes:
-    x = net.conv2d(net.input((1, 8, 8, 4)), 4)
-    constant = net.tensor((1, 8, 8, 4), data=net.rng.integers(-9, 9, (1, 8, 8, 4)))
-    return net.model(net.conv2d(net.add(x, constant), 4))
-
-
-@corner
-def a_builtin_operator_with_memory(net: Net) -> bytes:
-    """SVDF's variable keeps its bytes between inferences."""
-    x = net.mean(net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3)), (1, 2), keep=False)
-    return net.model(net.fully_connected(_svdf(net, x), 5))
-
-
-@corner
 def a_variable_that_is_an_output(net: Net) -> bytes:
     x, state = net.input((1, 4)), net.tensor((1, 4))
     net.graph.tensors[state].isVariable = True
     y = net.op("MUL", [x, state], [net.tensor((1, 4))], schema.MulOptionsT())
     return net.model(net.fully_connected(y, 3), state)
-
-
-def _svdf(net: Net, x: int, units: int = 4, memory: int = 3) -> int:
-    depth = net.shape(x)[-1]
-    feature = net.tensor((units, depth), affine=(0.01, 0), data=net.rng.integers(-50, 50, (units, depth)))
-    time = net.tensor((units, memory), "INT16", (0.01, 0), data=net.rng.integers(-50, 50, (units, memory)))
-    bias = net.tensor((units,), "INT32", (1e-4, 0), data=np.zeros(units))
-    state = net.tensor((1, units * memory), "INT16", (0.01, 0))
-    net.graph.tensors[state].isVariable = True
-    options = schema.SVDFOptionsT(rank=1, fusedActivationFunction=schema.ActivationFunctionType.RELU)
-    return net.op("SVDF", [x, feature, time, bias, state], [net.tensor((1, units), affine=(0.1, 0))], options)
 
 
 # ---- data movement ----
@@ -352,19 +255,6 @@ def a_concatenation_of_ten(net: Net) -> bytes:
 
 
 @corner
-def parts_that_are_outputs_read_or_forgotten(net: Net) -> bytes:
-    first, second, _, last = split(net, net.conv2d(net.input((1, 8, 8, 4)), 8, kernel=(3, 3)), 1, 4)
-    return net.model(first, net.conv2d(first, 2), net.conv2d(second, 2), last)
-
-
-@corner
-def batches_that_only_move(net: Net) -> bytes:
-    x = net.input((2, 6, 5, 3))
-    y = net.pad(x, [(0, 0), (1, 1), (0, 2), (0, 0)])
-    return net.model(concatenation(net, [y, y], 0), slice_(net, y, [1, 2, 0, 0], [1, 3, -1, 2]))
-
-
-@corner
 def a_feature_pyramid(net: Net) -> bytes:
     """The first maps are read last, at twice their size."""
     fine = net.conv2d(net.input((1, 16, 12, 3)), 6, kernel=(3, 3))
@@ -375,25 +265,7 @@ def a_feature_pyramid(net: Net) -> bytes:
 
 
 @corner
-def rows_that_come_last_first(net: Net) -> bytes:
-    x = net.conv2d(net.input((1, 9, 5, 3)), 4, kernel=(3, 3))
-    y = strided_slice(net, x, [slice(None), slice(None, None, -1), slice(None), slice(None)])
-    return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(2, 2)))
-
-
-@corner
 def only_the_last_row_is_wanted(net: Net) -> bytes:
     """The rows before the last one are written over dead bytes."""
     x = net.conv2d(net.conv2d(net.input((1, 9, 9, 6)), 6, kernel=(3, 3)), 6)
     return net.model(slice_(net, x, [0, 8, 0, 0], [1, 1, -1, -1]))
-
-
-@corner
-def uint8_outside_and_a_size_that_may_vary(net: Net) -> bytes:
-    """Keras writes -1 for the batch; TFLM uses the static shape."""
-    x = net.input((1, 8, 6, 3), (0.05, 128), dtype="UINT8")
-    net.graph.tensors[x].shapeSignature = np.array([-1, 8, 6, 3], np.int32)
-    y = net.conv2d(net.unary("QUANTIZE", x, out=(0.05, 0)), 4, kernel=(3, 3))
-    y = net.pad(y, [(0, 0), (1, 0), (0, 1), (0, 2)])
-    scale, zero_point = net.affine(y)
-    return net.model(net.unary("QUANTIZE", y, dtype="UINT8", out=(scale, zero_point + 128)))

@@ -12,18 +12,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import DEFAULT, Net
-from moving import (
-    concatenation,
-    depth_to_space,
-    mirror_pad,
-    pack,
-    reduce,
-    resize,
-    slice_,
-    split,
-    transpose_conv,
-    unpack,
-)
+from moving import concatenation, mirror_pad, pack, resize, slice_, split, transpose_conv, unpack
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
 
 import tflm_memopt
@@ -212,30 +201,6 @@ def batches_that_are_joined_split_and_mirrored(net: Net) -> bytes:
 def batches_of_matrices(net: Net) -> bytes:
     a, b = net.input((2, 3, 4, 5)), net.input((2, 3, 5, 2))
     return net.model(net.op("BATCH_MATMUL", [a, b], [net.tensor((2, 3, 4, 2))], schema.BatchMatMulOptionsT()))
-
-
-@odd
-def batches_that_are_reduced(net: Net) -> bytes:
-    x = net.input(BATCH)
-    return net.model(net.mean(x, (0,)), reduce(net, "REDUCE_MAX", x, [1], keep=True))
-
-
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda net, x: net.unary("RELU", x),
-        lambda net, x: net.softmax(x),
-        lambda net, x: net.add(x, x),
-        lambda net, x: net.binary("MUL", x, net.input((2, 1, 1, 4))),
-        lambda net, x: resize(net, x, (12, 10), bilinear=True),
-        lambda net, x: depth_to_space(net, x, 2),
-    ],
-    ids=["RELU", "SOFTMAX", "ADD", "MUL", "RESIZE_BILINEAR", "DEPTH_TO_SPACE"],
-)
-def test_batches(build: Callable[[Net, int], int]) -> None:
-    net = Net(seed=1)
-    data = net.model(build(net, net.input(BATCH)))
-    assert_same_bytes(data, tflm_memopt.optimize(data, seconds=0).model)
 
 
 # ---- shared, absent or repeated tensors ----

@@ -17,14 +17,12 @@ from conftest import ROOT
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS, MADE
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
-from tflm_memopt.runtime.verify import sample
 
 PAGE = (ROOT / "docs/own-operator.md").read_text(encoding="utf-8")
 (CODE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -119,10 +117,7 @@ def test_a_c_module_runs_it(tmp_path: Path) -> None:
         described(text)
         folder = tmp_path / name
         folder.mkdir()
-        result = tflm_memopt.optimize(model)
-        files = bundle.files(result, name, ("c",), bundle.Extras(lambda m=model, r=result: sample(m, r.model)))  # type: ignore[misc]
-        for file, data in files.items():
-            (folder / file).write_bytes(data)
+        tflm_memopt.optimize(model, name=name).save(folder, "c")
         (folder / "main.c").write_text(f'#include "{name}.h"\nint main(void) {{ return {name}_selftest(); }}\n')
         options = ["gcc", "-std=c11", "-O1", *STRICT, f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'src'}"]
         library = objects(options, [LIBRARY / "src/tmo_status.c"], folder)

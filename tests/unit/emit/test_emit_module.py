@@ -15,10 +15,8 @@ from conftest import ROOT
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.errors import UsageError
-from tflm_memopt.runtime.verify import sample
 
 LIBRARY = ROOT / "custom_ops"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -28,8 +26,7 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc") or not shutil.which(
 
 
 def written(model: bytes, name: str, **settings: object) -> Mapping[str, bytes]:
-    result = tflm_memopt.optimize(model, **settings)  # type: ignore[arg-type]
-    return bundle.files(result, name, ("c",), bundle.Extras(lambda: sample(model, result.model)))
+    return tflm_memopt.optimize(model, name=name, **settings).files("c")  # type: ignore[arg-type]
 
 
 def small() -> bytes:
@@ -90,49 +87,6 @@ int main() {{
 """
     program = built(library, tmp_path, written(two_inputs(), name), name, main)
     assert subprocess.run([program], capture_output=True, check=True).stdout
-
-
-STREAMED = """
-int main() {
-  if (model_tmo_selftest() != 0 || model_tmo_selftest() != 0) return 1;
-  for (int begun = 1; begun >= 0; --begun) { /* a frame that is given up first */
-    model_tmo_restart();
-    for (unsigned push = 0; push < MODEL_TMO_PUSHES / (begun ? 2 : 1); ++push) {
-      for (unsigned i = 0; i < MODEL_TMO_INPUT_BYTES; ++i) model_tmo_input()[i] = (int8_t)(push * 7 + i);
-      if (model_tmo_push() != (push + 1 == MODEL_TMO_PUSHES ? TMO_OK : TMO_WAIT)) return 2;
-    }
-  }
-  fwrite(model_tmo_output(), 1, MODEL_TMO_OUTPUT_BYTES, stdout);
-}
-"""
-EXTERNAL = """
-int main() {
-  if (model_tmo_selftest() != 0) return 1;
-  static uint8_t picture[22][64]; /* the input is a part of it */
-  for (int y = 0; y < 20; ++y) {
-    for (int i = 0; i < 60; ++i) {
-      picture[1 + y][3 + i] = (uint8_t)((int8_t)(y / ROWS * 7 + (y % ROWS) * 60 + i) ^ 0x80);
-    }
-  }
-  const tmo_source frame = {picture, sizeof picture, 64, 1, 1, TMO_FORMAT_UINT8};
-  const tmo_source none = {NULL, 0, 64, 0, 0, TMO_FORMAT_UINT8};
-  if (model_tmo_invoke(&none) != TMO_ERROR_SOURCE || model_tmo_invoke(&frame) != TMO_OK) return 2;
-  fwrite(model_tmo_output(), 1, MODEL_TMO_OUTPUT_BYTES, stdout);
-}
-"""
-
-
-@pytest.mark.slow
-@needs_compiler
-def test_a_streamed_and_an_external_input_give_the_same(tmp_path: Path, library: list[Path]) -> None:
-    said, rows, name = [], 4, "tmo"  # TMO_ is the library's prefix
-    for where, main in ((f"stream:{rows}", STREAMED), ("external", EXTERNAL.replace("ROWS", str(rows)))):
-        folder = tmp_path / where
-        folder.mkdir()
-        program = built(library, folder, written(small(), name, input=where), name, main)
-        said.append(subprocess.run([program], capture_output=True, check=True).stdout)
-    assert said[0] == said[1]
-    assert len(said[0]) == 1600
 
 
 @pytest.mark.slow

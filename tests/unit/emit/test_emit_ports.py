@@ -12,9 +12,7 @@ from property.modules import verified
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
-from tflm_memopt.emit import bundle
 from tflm_memopt.errors import UsageError
-from tflm_memopt.runtime.verify import sample
 
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
@@ -24,10 +22,9 @@ PLACES = [("swapped", "arena"), ("repeated", "arena"), ("apart", "arena"), ("wid
 
 def written(model: bytes, folder: Path, **settings: object) -> bytes:
     """Write the module `net` into the folder, and return the rewritten model."""
-    result = tflm_memopt.optimize(model, **settings)  # type: ignore[arg-type]
+    result = tflm_memopt.optimize(model, name="net", **settings)  # type: ignore[arg-type]
     assert result.report.changed
-    for name, data in bundle.files(result, "net", ("c",), bundle.Extras(lambda: sample(model, result.model))).items():
-        (folder / name).write_bytes(data)
+    result.save(folder, "c")
     return result.model
 
 

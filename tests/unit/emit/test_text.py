@@ -19,7 +19,6 @@ from unit.analysis.arena_zoo import ZOO
 from unit.command import small
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.quantizers import dequantizer, quantizer
@@ -30,15 +29,12 @@ from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
-from tflm_memopt.runtime.verify import sample
 
 
 @cache
 def emitted(kind: str, where: str) -> Mapping[str, bytes]:
     """Emit a model of 24 rows with its input in the given place."""
-    model = small()
-    done = tflm_memopt.optimize(model, input=where)
-    return bundle.files(done, "net", (kind,), bundle.Extras(lambda: sample(model, done.model), model))
+    return tflm_memopt.optimize(small(), input=where, name="net").files(kind)
 
 
 @pytest.mark.parametrize(("dtype", "zero"), [("INT8", -128), ("INT8", 3), ("UINT8", 128), ("INT16", 0)])

@@ -8,7 +8,6 @@ from typing import Any
 import flatbuffers
 import numpy as np
 import pytest
-import tflite
 from ai_edge_litert import schema_py_generated as schema
 from models import Net, as_data
 
@@ -51,44 +50,6 @@ def test_everything_else_that_a_file_holds() -> None:
     tree = rich().tree
     again = read(writer.write(tree)).tree
     assert as_data(again) == as_data(tree)
-
-
-def test_read_back_by_an_independent_parser(real_model: Path) -> None:
-    data = real_model.read_bytes()
-    assert _parsed(writer.write(read(data).tree)) == _parsed(data)
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
-    """Parse with the `tflite` package."""
-    model = tflite.Model.GetRootAs(data, 0)
-    codes = [model.OperatorCodes(i) for i in range(model.OperatorCodesLength())]
-    graph = model.Subgraphs(0)
-    tensors = [graph.Tensors(i) for i in range(graph.TensorsLength())]
-    operators = [graph.Operators(i) for i in range(graph.OperatorsLength())]
-    return {
-        "version": model.Version(),
-        "description": model.Description(),
-        "codes": [(c.BuiltinCode(), c.DeprecatedBuiltinCode(), c.CustomCode(), c.Version()) for c in codes],
-        "tensors": [
-            (t.Name(), t.ShapeAsNumpy().tolist(), t.Type(), _bytes(model.Buffers(t.Buffer()).DataAsNumpy()))
-            for t in tensors
-        ],
-        "scales": [
-            (_bytes(t.Quantization().ScaleAsNumpy()), _bytes(t.Quantization().ZeroPointAsNumpy()))
-            for t in tensors
-            if t.Quantization() is not None
-        ],
-        "operators": [
-            (o.OpcodeIndex(), o.InputsAsNumpy().tolist(), o.OutputsAsNumpy().tolist(), o.BuiltinOptionsType())
-            for o in operators
-        ],
-        "interface": (graph.InputsAsNumpy().tolist(), graph.OutputsAsNumpy().tolist()),
-        "metadata": [model.Metadata(i).Name() for i in range(model.MetadataLength())],
-    }
-
-
-def _bytes(vector: Any) -> bytes:
-    return vector.tobytes() if isinstance(vector, np.ndarray) else b""
 
 
 @pytest.mark.parametrize("length", [1, 3, 15, 16, 17, 33])
