@@ -13,7 +13,7 @@ from moving import resize
 from kernels.loops import times
 from kernels.samples import IN, patched
 from tflm_memopt import optimize
-from tflm_memopt.format.codes import Flags, InputPlace
+from tflm_memopt.format.codes import Flags, FloatFunction, InputPlace, SelectForm
 from tflm_memopt.format.limits import PROGRAM_BASE
 from tflm_memopt.lower.program import (
     ACCESS,
@@ -180,6 +180,47 @@ def test_an_index_for_each_pixel(shape: tuple[int, int, int], out: int, status: 
     op = ProgramOp(Kind.ARG_MAX, (0,), 1, (0,), 0)
     program = Program(1, 1, 16, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
     assert host.check(pack(program), [height * width * channels], [8 * 6 * out]) is status
+
+
+@pytest.mark.parametrize("operand", range(3))
+@pytest.mark.parametrize(
+    ("shape", "form", "status"),
+    [
+        ((8, 6, 2), 0, Status.OK),
+        ((8, 1, 2), SelectForm.ONE_COLUMN, Status.OK),
+        ((8, 6, 1), SelectForm.ONE_CHANNEL, Status.OK),
+        ((8, 6, 2), 3, Status.OP),
+        ((7, 6, 2), 0, Status.OP),
+        ((8, 5, 2), 0, Status.OP),
+        ((8, 6, 1), 0, Status.OP),
+        ((8, 6, 2), SelectForm.ONE_COLUMN, Status.OP),
+        ((8, 6, 2), SelectForm.ONE_CHANNEL, Status.OP),
+    ],
+)
+def test_a_condition_and_two_choices(operand: int, shape: tuple[int, int, int], form: int, status: Status) -> None:
+    param = sum((n | form * (n == operand)) << 4 * n for n in range(3)) | 1 << 12
+    select = ProgramOp(Kind.SELECT, (0, 1, 2), 3, (0, 0, 0), 0, access=(Access(),) * 3, param=param)
+    sizes = [shape if n == operand else (8, 6, 2) for n in range(3)]
+    operands = (ProgramTensor(0, *size, size[0], base=n + 1) for n, size in enumerate(sizes))
+    tensors = (*operands, ProgramTensor(0, 8, 6, 2, 8, base=4))
+    program = Program(3, 1, 2, 8, tensors, (select,), (ProgramGroup(0, 1, 0, times(8)),))
+    assert host.check(pack(program), [int(np.prod(size)) for size in sizes], [IN]) is status
+
+
+@pytest.mark.parametrize(
+    ("kind", "function", "status"),
+    [
+        (Kind.ARITHMETIC_F32, FloatFunction.ADD, Status.OK),
+        (Kind.ARITHMETIC_F32, FloatFunction.DIV, Status.OP),
+        (Kind.BINARY_32, FloatFunction.DIV, Status.OK),
+        (Kind.BINARY_32, FloatFunction.ADD, Status.OP),
+    ],
+)
+def test_each_kind_has_its_functions(kind: Kind, function: FloatFunction, status: Status) -> None:
+    op = ProgramOp(kind, (0, 0), 1, (0, 0), 0, param=function << 4)
+    tensors = (ProgramTensor(0, 8, 3, 4, 8, base=1), ProgramTensor(0, 8, 3, 4, 8, base=2))
+    program = Program(1, 1, 2, 8, tensors, (op,), (ProgramGroup(0, 1, 0, times(8)),))
+    assert host.check(pack(program), [IN], [IN]) is status
 
 
 def test_an_access_is_checked_before_it_is_read() -> None:

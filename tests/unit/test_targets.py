@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 from models import Net
 from planning import plan_of
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
+from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.plan import Plan, Role
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.rowop import RowOp, Rows, Window
+from tflm_memopt.plan.plan import Plan, Role, Stage
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +55,20 @@ def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
     counters = next(o for b, o in plan.placed() if b.role is Role.COUNTERS and b.first == plan.buffers[index].first)
     with pytest.raises(PlanError, match="was overwritten or never written"):
         check(changed(offset=counters // 4 * 4), graph)
+
+
+@pytest.mark.parametrize("packing", Packing)
+def test_checker_and_planner_agree_on_scratch(packing: Packing) -> None:
+    """Both compute the scratch of packed kernels on their own, for any window, channels and columns."""
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        kernel_h, kernel_w, stride_w = (int(n) for n in rng.choice((1, 1, 1, 2, 3, 3, 5), 3))
+        channels, depth, columns = (int(n) for n in rng.integers(1, (30, 9, 14)))
+        channels, columns = channels * int(rng.choice((1, 1, 8, 16))), int(rng.choice((1, columns)))
+        at_once = int(rng.integers(1, 5)) if packing is Packing.DSP_CONV else 1
+        op = RowOp(
+            Kind.CONV, "", (), (0,), 1, (Rows(9, 14, channels),), Rows(9, 14, depth), (0,), 0,
+            window=Window(kernel_h, kernel_w, stride_w=stride_w), packing=packing, param=int(rng.integers(0, 2)),
+        )  # fmt: skip
+        stage = Stage(0, (0,), at_once=at_once)
+        assert kernel_scratch(stage, op, columns) == op.scratch_bytes(columns, at_once), (op, columns, at_once)
