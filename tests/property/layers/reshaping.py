@@ -77,7 +77,7 @@ def channels_first(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     channels, dtype = net.shape(y)[1], net.dtype(y)
     if layer.other % 2:
         y = net.pad(y, [(0, 0), (0, 0), (layer.stride[0] - 1, 1), (1, layer.stride[1] - 1)])
-    match layer.channels % 4:
+    match layer.channels % 5:
         case 0:
             y = net.unary("RELU", y, dtype=dtype, out=net.affine(y))
         case 1:
@@ -87,6 +87,11 @@ def channels_first(net: Net, layer: Layer, x: int, _: int) -> list[int]:
             y = moving.concatenation(net, [y, y], 1)
         case 3:
             y = net.add(y, y)
+        case 4:
+            mean = net.mean(y, (2, 3) if layer.flag else (1 + layer.other % 3,))
+            y = net.binary("ADD", y, mean, out=net.affine(y))
+    if layer.kernel[0] == 2:
+        return [y]
     z = net.transpose(y, (0, 2, 3, 1))
     return [z, y] if layer.kernel[0] == 1 else [z]
 

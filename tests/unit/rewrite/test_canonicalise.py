@@ -201,10 +201,10 @@ def test_integers_that_are_not_known(case: str) -> None:
 
 def test_transposed_means_that_stay() -> None:
     net = Net()
-    only_width = net.mean(net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2)), (3,))
-    of_channels = net.mean(net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2)), (1, 2, 3))
-    other_shape = net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2))
-    net.graph.tensors[other_shape].shape = [1, 5, 3, 7]
+    only_width = net.mean(net.transpose(net.input((2, 3, 5, 7)), (0, 3, 1, 2)), (3,))
+    of_channels = net.mean(net.transpose(net.input((2, 3, 5, 7)), (0, 3, 1, 2)), (1, 2, 3))
+    other_shape = net.transpose(net.input((2, 3, 5, 7)), (0, 3, 1, 2))
+    net.graph.tensors[other_shape].shape = [2, 5, 3, 7]
     of_it = net.mean(other_shape, (2, 3))
     one_more = net.mean(net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2)), (2, 3))
     net.graph.tensors[one_more].shape = [1, 7, 2]

@@ -126,11 +126,16 @@ def rearranged(graph: Graph, op: Op, order: Sequence[int] = EXCHANGED) -> tuple[
     operand, and all options. Return None if it is impossible.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
-    computed = [t for t in operands if t is not None and not t.constant] + [graph.tensors[t] for t in op.outputs]
+    computed = [t for t in operands if t is not None and not t.constant]
+    results = [graph.tensors[t] for t in op.outputs]
     axes = OperatorContext(graph, op).axes() if op.type in REDUCTIONS and has(op, 1) else frozenset()
-    if any(t.variable or t.shape[:1] != (1,) or (len(t.shape) != 4 and not axes >= {1, 2}) for t in computed):
+    if any(t.variable or t.shape[:1] != (1,) for t in (*computed, *results)):
         return None
-    if op.type in SUMS and (order != EXCHANGED or any(t.dtype not in INTEGERS for t in computed)):
+    if any(len(t.shape) != 4 for t in (*computed, *(results if len(axes) < 2 else ()))):
+        return None
+    if op.type in SUMS and any(t.dtype not in INTEGERS for t in (*computed, *results)):
+        return None
+    if op.type in WINDOWS | SIZED and order != EXCHANGED:
         return None
     constants = {k: t.data for k, t in enumerate(operands) if t is not None and t.data is not None}
     needed, options = tuple[int, ...](), dict(op.options)
@@ -140,7 +145,7 @@ def rearranged(graph: Graph, op: Op, order: Sequence[int] = EXCHANGED) -> tuple[
         if EXPLICIT_PADDING in options:
             options[EXPLICIT_PADDING] = (*options[EXPLICIT_PADDING][2:], *options[EXPLICIT_PADDING][:2])
     elif op.type in REDUCTIONS and 0 not in axes:
-        options[AXES] = tuple(sorted(EXCHANGED[a] for a in axes))
+        options[AXES] = tuple(sorted(order.index(a) for a in axes))
     elif op.type in ELEMENTWISE | {"CONCATENATION"} and (op.type not in ALONG_CHANNELS or order[-1] == len(order) - 1):
         needed = tuple(k for k, data in constants.items() if data.size > 1)
         if "axis" in options:

@@ -1,7 +1,7 @@
 """Moves operators from between transpositions, as PyTorch's layout (channels first) leaves them around convolutions.
 
-Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, and operators that pad, join
-or cut, also run in the layout of the convolutions. This removes the transpositions before and after them.
+Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, and operators that pad,
+join, cut or reduce, also run in the layout of the convolutions. This removes the transpositions before and after them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ Order = tuple[int, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a TRANSPOSE, the operators before it that can have its layout, and the transpositions around them. Without
-    such an operator, match two transpositions that undo each other.
+    """Match a TRANSPOSE, the operators before or after it that can have the layout of its other side, and the
+    transpositions around them. Without such an operator, match two transpositions that undo each other.
     """
-    order, first = _order(graph, op), graph.producer(op.inputs[0])
-    if order is None or first is None or graph.producer(op.outputs[0]) is not op:
+    order, before = _order(graph, op), graph.producer(op.inputs[0])
+    if order is None or graph.producer(op.outputs[0]) is not op:
         return None
-    if _order(graph, first) == _inverse(order):
-        return op, first
-    if rearranged(graph, first, order) is None:
+    if before is not None and _order(graph, before) == _inverse(order):
+        return op, before
+    sides = [(before, order), *((after, _inverse(order)) for after in graph.consumers(op.outputs[0]))]
+    starts = [(one, turned) for one, turned in sides if one is not None and _can_turn(graph, one, turned)]
+    if not starts:
         return None
-    found, waiting, around = {first.index: first}, [first], {op.index: op}
+    start, order = starts[0]
+    found, waiting, around = {start.index: start}, [start], {op.index: op}
     for inner in waiting:
         for t in _maps(graph, inner):
             for near in (graph.producer(t), *graph.consumers(t)):
@@ -39,17 +42,23 @@ def match(graph: Graph, op: Op) -> Ops | None:
                     continue
                 if near.type == "TRANSPOSE":
                     around[near.index] = near
-                elif rearranged(graph, near, order) is not None and refusal(OperatorContext(graph, near)) is None:
+                elif _can_turn(graph, near, order):
                     found[near.index] = near
                     waiting.append(near)
-    return op, *(one for one in graph.ops if one is not op and (one.index in found or one.index in around))
+    return op, start, *(one for one in (found | around).values() if one not in (op, start))
+
+
+def _can_turn(graph: Graph, op: Op, order: Order) -> bool:
+    return rearranged(graph, op, order) is not None and refusal(OperatorContext(graph, op)) is None
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     inside = frozenset(op.index for op in ops if op.type != "TRANSPOSE")
     if not inside:
         return _as_view(graph, *ops)
-    turned = _Turned(graph, _order(graph, ops[0]) or (), inside, NewOps(graph, ops[1]))
+    op, start = ops[:2]
+    order = _order(graph, op) or ()
+    turned = _Turned(graph, order if op.inputs[0] in start.outputs else _inverse(order), inside, NewOps(graph, start))
     for op in (op for op in graph.ops if op.index in inside):
         kept = [t for t in op.inputs if t in _maps(graph, op) and graph.producer(t) is None and t not in graph.inputs]
         if kept:
@@ -146,8 +155,10 @@ def _order(graph: Graph, op: Op) -> Order | None:
         return None
     x, y = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
     order = tuple(int(a) for a in np.asarray(graph.tensors[op.inputs[1]].data).reshape(-1))
-    plain = same_numbers(x, y) and not (x.constant or x.variable) and x.shape[:1] == (1,)
-    return order if plain and order[:1] == (0,) and sorted(order) == [0, 1, 2, 3] else None
+    if not same_numbers(x, y) or x.constant or x.variable or x.shape[:1] != (1,):
+        return None
+    fits = order[:1] == (0,) and sorted(order) == [0, 1, 2, 3] and y.shape == tuple(x.shape[a] for a in order)
+    return order if fits else None
 
 
 def _inverse(order: Order) -> Order:
@@ -155,9 +166,9 @@ def _inverse(order: Order) -> Order:
 
 
 def _maps(graph: Graph, op: Op) -> list[TensorId]:
-    """Return the operands and outputs of the operator that have several elements and are not constant."""
-    tensors = (t for t in dict.fromkeys((*op.inputs, *op.outputs)) if t != ABSENT)
-    return [t for t in tensors if graph.tensors[t].elements > 1 and not graph.tensors[t].constant]
+    """Return the operands and outputs of four dimensions with several elements that are not constant."""
+    tensors = {t: graph.tensors[t] for t in (*op.inputs, *op.outputs) if t != ABSENT}
+    return [t for t, x in tensors.items() if x.elements > 1 and len(x.shape) == 4 and not x.constant]
 
 
 RULE = Rule("layout", match, rewrite)
