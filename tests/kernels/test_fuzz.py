@@ -61,7 +61,7 @@ from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 24
 QUICKLY = ConversionOptions(seconds=0, effort=LEVELS["low"])
-"""Options for plans, of which any will do."""
+"""Options for plans. Any plan will do."""
 
 
 FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Family.RVV, 5: Family.MVE}

@@ -56,7 +56,7 @@ def in_pauses() -> AppOptimized:
 
 @cache
 def in_slow_memory() -> AppOptimized:
-    """Two models at the same time, of which at least one has tensors in slow memory, and one in turn."""
+    """Two models that run at the same time, at least one with tensors in slow memory, and a third one in turn."""
     models = {"a": AppModel(RESNET), "b": AppModel(RESNET), "c": AppModel(small(4))}
     return optimize(App(models, (("a", "b"),), options={**LOW, "memory": "fast=12kB,slow=20kB"}, name="two"))
 

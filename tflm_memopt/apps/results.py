@@ -66,7 +66,7 @@ class AppReport:
     alone: int
     """Bytes of the rewritten models with a separate arena for each."""
     stacked: int
-    """Head with whole heads side by side for models that may run at the same time, and reserved bytes above all."""
+    """Head if the whole heads of concurrent models were placed side by side, with reserved bytes above all others."""
     lower_bound_head: int
     proven: bool
     """Whether no layout of these plans has a lower head."""

@@ -54,7 +54,7 @@ def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
 
 
 def pieces(lives: LiveRanges) -> LiveRanges:
-    """Return the live ranges cut at all ends of others, so that two are alike or apart, by address and time."""
+    """Cut live ranges where others end, so that any two are equal or disjoint, and sort them by address and time."""
     cuts = np.unique(np.concatenate((lives.at, lives.end)))
     first, counts = np.searchsorted(cuts, lives.at), np.searchsorted(cuts, lives.end)
     counts -= first
@@ -76,7 +76,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether any of `others` overlaps one of these ranges. These ranges have one place, one after the other."""
+    """Return whether any of `others` overlaps one of these ranges, which have one place and follow each other."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])

@@ -91,7 +91,7 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate TRANSPOSE_CONV: input index i adds to `kernel` outputs, of which i * stride - padding is the first."""
+    """Restate TRANSPOSE_CONV: input index i adds to `kernel` outputs, beginning with i * stride - padding."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]

@@ -151,7 +151,7 @@ class _Proof:
         return lives
 
     def _private(self, executed: Mapping[int, Executed]) -> Iterator[LiveRanges]:
-        """Yield the live ranges of counters, copied weights, scratch and sums, each of one place, one after another."""
+        """Yield the live ranges of counters, copied weights, scratch and sums, each kind in one place, in order."""
         every = max((int(f.moments[-1]) for f in executed.values() if len(f.moments)), default=BEFORE) + MOMENTS
         begin, end = np.array([1]), np.array([every])
         yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), begin, end)

@@ -128,7 +128,7 @@ class Originals:
     ) -> Iterator[tuple[int, int, Numbers]]:
         """Yield number, end and numbers of the operators in this form or, if `channels` is not 0, of their parts.
 
-        begins: first channels of the parts of each operator, besides 0; None for all parts.
+        begins: first channels of the parts of each operator, besides 0, or None for all parts.
         """
         for number, op in self.forms:
             if op.kind is not form.kind:
@@ -164,7 +164,7 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
 
 def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator[tuple[int, RowOp]]:
     """Yield the parts of an operator with this number of adjacent output channels, or the whole operator for 0, each
-    with its end. begins: first channels of the parts; None for all.
+    with its end. begins: first channels of the parts, or None for all.
     """
     if not channels:
         yield op.writes.c, op

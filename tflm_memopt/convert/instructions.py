@@ -1,8 +1,8 @@
 """Choose plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
-The search counts multiply-accumulates. Among plans with equally many, one that computes more pixels at once takes fewer
-instructions and more bytes. So plans with several tile widths are made, some of them with more pixels at once or fewer
-tiled groups than in the least RAM, and the estimates decide.
+The search counts multiply-accumulates. Among plans with the same number, one that computes more pixels at once takes
+fewer instructions and more bytes. So plans with several tile widths are made, some of them with more pixels at once or
+fewer tiled groups than in the least RAM, and the estimates decide.
 """
 
 from __future__ import annotations

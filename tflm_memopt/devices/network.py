@@ -365,7 +365,7 @@ def filter_bytes(graph: Graph, op: Op) -> int:
 
 
 def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
-    """Return the bytes of all filters and biases. of: Op.index of the operators to count; None for all."""
+    """Return the bytes of all filters and biases. of: Op.index of the operators to count, or None for all."""
     return sum(filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 

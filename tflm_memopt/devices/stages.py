@@ -115,7 +115,7 @@ def arranged(
     """Yield networks in stages, until no remaining one is estimated to cost less than `best` and those before.
 
     Planned arenas replace the estimates. While no split needs less RAM than a single device, every second arrangement
-    is chosen by its arena, even if its weights are uneven, and has whole layers only.
+    has whole layers only and is chosen by its arena, even if its weights are uneven.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, crossing = _heavy(graph, devices), _crossing(graph)
@@ -196,7 +196,7 @@ class _Arranging:
 
 
 def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
-    """Return each operator's device if stages end at these positions. The first device runs those after the last."""
+    """Return each operator's device if stages end at these positions. The first device runs those after the end."""
     at = {op.index: 0 for op in graph.ops}
     for device, (first, end) in enumerate(pairwise([0, *ends])):
         at |= {op.index: device for op in graph.ops[first:end]}

@@ -15,7 +15,7 @@ from tflm_memopt.ops.rowop import RowOp
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
 """Order of sixteen channels in a vector: even and odd channels, each again split into even and odd ones."""
 TURN = 3
-"""Number of taps to a multiple of which those of a depthwise convolution are padded."""
+"""The taps of a depthwise convolution are padded to a multiple of this number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class Impossible(Exception):
 
 
 class Slid(NamedTuple):
-    """A tensor of which an inference computes only the last rows among those that do not depend on padding."""
+    """A tensor. An inference computes only its last rows that do not depend on padding."""
 
     whole: Rows
     """The tensor's rows in the original model."""

@@ -45,7 +45,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Return whether an operator stays without a reader of its output: builtin, keeping a state, or for a device."""
+    """Return whether an operator stays if nothing reads its output: it is builtin, keeps a state, or sends rows."""
     crosses = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 

@@ -32,7 +32,7 @@ def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
 
 REFERENCE = Library("reference", _rows(builtin_memory.KERNELS), access_order.REFERENCE)
 ANY = Library("reference", REFERENCE.rows, access_order.without(access_order.CMSIS_NN | access_order.ESP_NN))
-"""The reference kernels, without access orders that other libraries do not share."""
+"""The reference kernels, with only the access orders that all libraries share."""
 EARLY_2023 = Library("reference", _rows(reference_2023.rows()), access_order.REFERENCE)
 """The reference kernels of January 2023, which libraries for Arduino still contain."""
 

@@ -28,7 +28,7 @@ from tflm_memopt.runtime import guard
 
 SLOW = "1MB"
 LIMITS = [(RESNET, 4_400), (KEYWORDS, 1_000)]
-"""Models, with sizes of fast memory below what they need without slow memory."""
+"""Models, each with less fast memory than it needs without slow memory."""
 
 
 @pytest.fixture(scope="module", params=LIMITS, ids=lambda pair: f"{pair[0].stem}-{pair[1]}")

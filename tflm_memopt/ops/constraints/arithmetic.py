@@ -102,7 +102,7 @@ def plain_matrices(context: OperatorContext) -> str | None:
 
 @hint(QUANTIZE)
 def slopes(context: OperatorContext) -> str | None:
-    """LEAKY_RELU, RELU and ABS of int16 must not multiply by 2^15 or more, and LEAKY_RELU not by less than 0"""
+    """LEAKY_RELU, RELU and ABS of int16 must multiply by less than 2^15, and LEAKY_RELU by at least 0"""
     scale, out = quantization(context.input()).scale[0], quantization(context.output).scale[0]
     alpha = float(context.op.options.get("alpha", 0))
     if context.output.dtype != "INT16" or (
@@ -121,7 +121,7 @@ def softmax_classes(context: OperatorContext) -> str | None:
 
 @hint("remove SOFTMAX if only the largest class matters, or quantize again with more varied examples")
 def softmax_scale(context: OperatorContext) -> str | None:
-    """The input scale of SOFTMAX must not be tiny, and of int16 not huge"""
+    """The input scale of SOFTMAX must not be tiny or, for int16, huge"""
     scale, beta = quantization(context.input()).scale[0], float(context.op.options["beta"])
     if context.output.dtype == "INT16":
         fits = 0 < quant.softmax_int16_factor(beta, scale) < MAX_INT16_FACTOR
@@ -132,7 +132,7 @@ def softmax_scale(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def softmax_output(context: OperatorContext) -> str | None:
-    """The output of SOFTMAX must have scale 1/256 and zero point -128, or of int16 scale 1/32768"""
+    """The output of SOFTMAX must have scale 1/256 and zero point -128, or for int16 scale 1/32768"""
     q = quantization(context.output)
     if context.output.dtype == "INT16" and abs(q.scale[0] * 32768 - 1) < SOFTMAX_TOLERANCE:
         return None

@@ -85,7 +85,7 @@ def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow])
 
 
 def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
-    """Return for each iteration the fills of column windows before it and its row in them, and the windows' rows."""
+    """Return the period of rows that each iteration is in, its row in the period, and the rows of a period."""
     nest, u = producer.nest, producer.units
     period = nest.rows if nest.recomputes else nest.advance
     row, stripe = u.row[life.unit], u.stripe[life.unit]

@@ -373,8 +373,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches for whole rows. They end where most readers, some of which read for several rows, stop
-    reading, so that no row is computed early.
+    """Return Member.batches for whole rows. They end where most readers stop reading, so that no row is computed early.
+    Some readers read for several rows.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)

@@ -24,7 +24,7 @@ class Draft:
 
     step: Step
     whole: tuple[TensorId, ...]
-    """Tensors of which all bytes are live during the step."""
+    """Tensors whose bytes are all live during the step."""
     buffers: tuple[Buffer, ...] = ()
     """Other buffers of a group, which have no place yet."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)

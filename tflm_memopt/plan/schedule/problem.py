@@ -16,7 +16,7 @@ class Task:
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
     resident: frozenset[TensorId] = frozenset()
-    """Inputs of which several iterations read the same rows, as the right matrix of a product."""
+    """Inputs whose rows several iterations read, such as the right matrix of a product."""
 
 
 @dataclass(frozen=True)

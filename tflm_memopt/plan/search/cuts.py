@@ -54,7 +54,7 @@ class CutLabel:
 
     nbytes: int
     macs: int
-    """Multiply-accumulates, of which those in tiled groups are multiplied by Settings.tiled_cost."""
+    """Multiply-accumulates. Those in tiled groups are multiplied by Settings.tiled_cost."""
     spread: tuple[int, ...] = ()
     """Figures that break ties: the sum of the bytes of all groups or, with `low`, their sorted bytes."""
     last: Candidate | None = field(default=None, compare=False)

@@ -131,7 +131,7 @@ def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    """Return the kept pixels of a tensor of which each stripe recomputes `rows` rows, at most those in `present`."""
+    """Return the kept pixels of a tensor if each stripe recomputes `rows` of its rows, at most those in `present`."""
     column_window = PeriodRows(present[0], present[1] - present[0], 0)
     return min(
         column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)

@@ -45,7 +45,7 @@ class NewOps:
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
         """Return the graph with the new operators in place of the old one, or why one of them would stay builtin.
 
-        The last operator gets the index of the old one. kinds: operators that must not stay builtin; None for all.
+        The last operator gets the index of the old one. kinds: operators that must not stay builtin, or None for all.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
