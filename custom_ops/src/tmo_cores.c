@@ -47,8 +47,8 @@ static stretch stretch_of(const tmo_share *share, uint16_t core, uint32_t all) {
   return s;
 }
 
-/* Restricts the rows under an output row to the columns that output columns [first, end) read. The kernel sees a narrower image; `own`,
- * a copy of the operator, has its padding. */
+/* Restricts the rows under an output row to the columns that output columns [first, end) read. The kernel sees a narrower image,
+ * whose padding is set in `own`, a copy of the operator. */
 static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);

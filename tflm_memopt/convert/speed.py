@@ -106,7 +106,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """Return the time of both models. `done` is the work of our operators in the second one, or None if it has none."""
+    """Return the time of both models. `done` is the work of our operators in the second one, empty without them."""
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],

@@ -25,7 +25,8 @@ from tflm_memopt.kernels.language import (
 
 Ints: TypeAlias = NDArray[np.int64]
 Moment: TypeAlias = tuple[Load | Compute | Store | Free, dict[str, int], int]
-"""A statement, the values of all names, and the lanes that run at once, 1 outside vectorised loops."""
+"""A statement, the values of all names, and the number of lanes that run at once, which is 1 outside vectorised
+loops."""
 
 RegisterValue: TypeAlias = Callable[[Reg], int]
 

@@ -254,7 +254,7 @@ TWO_OPERANDS = ("MUL", "SUB", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU
 
 
 def two(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """Two operands: tensors of one shape, or one of them broadcast or constant, in either order."""
+    """Add an operator with two operands: tensors of one shape, or a broadcast or constant operand, in either order."""
     kind, shape = TWO_OPERANDS[layer.channels % len(TWO_OPERANDS)], net.shape(x)
     if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
         size = [d if layer.kernel[0] >> k & 1 else 1 for k, d in enumerate(shape[1:])]

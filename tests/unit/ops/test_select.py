@@ -5,7 +5,7 @@ from __future__ import annotations
 from tflm_memopt.ops.select import in_order, without_rows
 
 FORM = 4 << 12 | 0b1010 << 8 | 0b0001 << 4 | 0b1100
-"""A parameter of four bytes per element, rows 0 to 2. The first repeats in both directions, the last in one."""
+"""A parameter of four bytes per element, rows 0 to 2. Operand 0 repeats column and channel, operand 2 its channel."""
 
 
 def test_rows_are_numbered_anew() -> None:

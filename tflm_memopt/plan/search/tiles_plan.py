@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass, replace
 
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8)
-"""Numbers of rows of a group's output per stripe to try."""
+"""Stripe heights to try, in rows of a group's output."""
 WHOLE_MAP = 16
 
 
