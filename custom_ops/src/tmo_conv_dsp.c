@@ -242,17 +242,25 @@ static void widen_inside(const int8_t *from, uint32_t step, int16_t *tile, uint3
   }
 }
 
+/* Widens three bytes of adjacent pixels. */
+static void widen_three(const int8_t *from, uint32_t step, const column *c) {
+  int16_t *const end = c->at + c->step;
+  for (int16_t *to = c->at; to != end; to += 2, from += step) {
+    put_quad(to, c->step, (uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 | (uint32_t)(uint8_t)from[2] << 16);
+  }
+}
+
 /* Gathers windows of adjacent pixels that are inside the input. offset: bytes from the start of a row to the first window. */
 static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
   for (uint32_t p = 0, n; p < pixels; p += n, offset += n * step) {
     column c = column_of(k, p, pixels);
-    n = bytes < 4 ? 1 : c.step / 2; /* all pixels of the tile, or one */
+    n = bytes < 3 ? 1 : c.step / 2; /* all pixels of the tile, or one */
     for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) {
       const int8_t *const from = rows->pixels[r] + offset;
       if (bytes == 3) {
-        put_quad(c.at, c.step, (uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 | (uint32_t)(uint8_t)from[2] << 16);
+        widen_three(from, step, &c);
       } else if (n == 1) {
         put(&c, 0, from, bytes);
       } else {
@@ -323,6 +331,10 @@ static void gather_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_
       tmo_conv_dsp_gather(k, &window, p, n);
     }
   }
+}
+
+void tmo_conv_dsp_gather_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n) {
+  gather_columns(k, rows, complete_columns(k, rows), x, n);
 }
 
 void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns) {

@@ -354,6 +354,14 @@ void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t 
   for (; runs != end; ++runs) tmo_dsp_depthwise(runs->taps, constants, runs->out, runs->pixels, 3, channels, step);
 }
 
+void tmo_dsp_four(const int8_t *const *grid, int8_t *const *outs, const int8_t *constants, uint32_t channels) {
+  for (uint32_t p = 4; p-- > 0;) {
+    const int8_t *taps[9];
+    for (uint32_t t = 0; t < 9; ++t) taps[t] = grid[t / 3 * 6 + p + t % 3];
+    tmo_dsp_depthwise(taps, constants, outs[p], 1, 3, channels, 0);
+  }
+}
+
 void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels) {
   for (; runs != end; ++runs) {
     int8_t *out = runs->out;

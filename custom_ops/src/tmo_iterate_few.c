@@ -112,20 +112,36 @@ typedef struct {
  * many, or do not fit into the `room` bytes of `zero`. */
 TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *zero, uint32_t room, pixel_grid *grid) {
   const tmo_op *const op = k->op;
-  const uint32_t width = (n - 1) * op->stride_w + op->kernel_w, all = op->kernel_h * width;
+  const uint32_t width = (n - 1) * op->stride_w + op->kernel_w, all = op->kernel_h * width, pixel = k->in_channels;
   const int32_t start = (int32_t)(x * op->stride_w) - op->pad_left, beyond = start + (int32_t)width - in->width;
   const uint32_t left = start < 0 ? (uint32_t)-start : 0, right = beyond > 0 ? (uint32_t)beyond : 0;
-  const pixel_window w = {op, in, tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height),
-                          {left, left + right < width ? width - left - right : 0, (uint32_t)start + left}};
-  if (all > TMO_MAX_TAPS || op->dilation_w > 1) return false;
+  const tmo_taps rows = tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, 1, in->height);
+  const int8_t **to = grid->pixels;
+  if (all > TMO_MAX_TAPS || op->dilation_w > 1 || op->dilation_h > 1) return false;
   grid->width = width;
-  if (w.rows.count * w.columns.count != all) {
-    if (k->in_channels > room) return false;
-    memset(zero, op->input_zero_point[0], k->in_channels);
-    for (uint32_t i = 0; i < all; ++i) grid->pixels[i] = zero;
+  if (left + right > 0 || rows.count != op->kernel_h) {
+    if (pixel > room) return false;
+    memset(zero, op->input_zero_point[0], pixel);
+    for (uint32_t i = 0; i < all; ++i) to[i] = zero;
+    if (rows.count == 0 || left + right >= width) return true;
   }
-  list_window(run, &w, width - w.columns.count, grid->pixels + w.rows.first * width + left);
-  return true;
+  to += rows.first * width + left;
+  tmo_column_window whole;
+  tmo_row_place place = tmo_find_row(run->program, in, run->unit.stripe, rows.start, &whole);
+  const int8_t *const base = tmo_base_of(run, in);
+  place.column += (uint32_t)start + left;
+  for (uint32_t row = rows.count;;) {
+    const tmo_column_window *const w = place.column_window;
+    const uint32_t at = tmo_remainder(place.column * w->rows + place.row, w->depth) * pixel;
+    to = tmo_list_rolling_buffer(base + w->offset, w->depth * pixel, at, w->rows * pixel, width - left - right, to);
+    if (--row == 0) return true;
+    to += left + right;
+    for (++place.row; place.row >= place.column_window->rows; place.row = 0) {
+      if (++place.column_window < place.end) continue;
+      place.column_window = place.first;
+      place.column += place.width;
+    }
+  }
 }
 
 /* Widens a tap of n pixels, at least four bytes of each. */
@@ -165,30 +181,39 @@ TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel
   return true;
 }
 
-/* Computes n pixels of a packed convolution, at least two, from whole input rows. */
-TMO_OWN_FRAME static void convolve_columns(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
+/* Gathers n pixels of a packed convolution, at least two, from whole input rows. */
+TMO_OWN_FRAME static void gather_rows(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const tmo_op *const op = k->op;
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_taps rows = tmo_clip((int32_t)(run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
   const tmo_window window = {pixels, (uint16_t)rows.count, 1, (uint16_t)rows.first, 0, 0, rows.count};
-  tmo_columns_job job = {x, x + n, n, outs[0], (uint32_t)(outs[1] - outs[0]), outs[1] > outs[0] ? NULL : outs};
-  for (uint32_t p = 2; p < n; ++p) {
-    if (outs[p] != outs[p - 1] + job.step) job.outs = outs;
-  }
   k->in_width = in->width;
   k->out_width = (uint16_t)(x + n);
   k->whole_rows = true;
+  k->sums = NULL;
   tmo_list_lines(in, tmo_base_of(run, in), rows.start, op->dilation_h, rows.count, 1, 0, pixels);
-  tmo_conv_dsp_columns(k, &window, &job);
+  tmo_conv_dsp_gather_columns(k, &window, x, n);
 }
 
 static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
-  if (gather_grid(run, k, in, x, n)) {
-    multiply_into(k, n, outs);
-    return true;
+  if (!gather_grid(run, k, in, x, n)) {
+    if (tmo_has_column_windows(in)) return false;
+    gather_rows(run, k, in, x, n);
   }
-  if (tmo_has_column_windows(in)) return false;
-  convolve_columns(run, k, in, x, n, outs);
+  multiply_into(k, n, outs);
+  return true;
+}
+
+/* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1, at least three. Returns false if this is not possible. */
+TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
+  const uint32_t channels = k->out_channels;
+  pixel_grid grid;
+  if (!list_grid(run, k, in, x, TMO_PACKED_PIXELS, (int8_t *)k->scratch, channels, &grid)) return false;
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* the pixel after the last one is overwritten by the last one */
+  tmo_dsp_four(grid.pixels, outs, k->weights, channels);
+  if (tmo_packed_clamps(k->op)) {
+    for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);
+  }
   return true;
 }
 
@@ -217,11 +242,18 @@ TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this is not possible for any n. */
+static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
+  if (!tmo_has_part(TMO_PART_DSP_NINE)) return false;
+  const bool four = n > 2 && k->op->kernel_w == 3 && k->op->stride_w == 1;
+  return four ? convolve_four(run, k, in, x, n, outs) : convolve_nine(run, k, in, x, n, outs);
+}
+
 /* Lists the pixels of n columns of a row for which is_plain() holds, from x on. */
 static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
-  const int8_t *const base = tmo_base_of(run, t);
   const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.stripe, run->unit.row);
-  for (const uint32_t end = x + n; x < end; ++x) *pixels++ = (int8_t *)(uintptr_t)(base + tmo_pixel_offset(&line, x));
+  const uint32_t channels = t->channels, at = tmo_remainder(line.first + x * line.step, line.depth) * channels;
+  tmo_list_rolling_buffer(tmo_base_of(run, t) + line.offset, line.depth * channels, at, line.step * channels, n, (const int8_t **)pixels);
 }
 
 /* Adds n pixels, at once if they are adjacent in both inputs and the output. */
@@ -252,7 +284,7 @@ TMO_OWN_FRAME bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op) 
     list_pixels_of_row(run, out, x, n, outs);
     if (adds) {
       add_few(run, &k, x, n, outs);
-    } else if (!(convolves ? convolve_few(run, &k, in, x, n, outs) : convolve_nine(run, &k, in, x, n, outs))) {
+    } else if (!(convolves ? convolve_few(run, &k, in, x, n, outs) : convolve_depthwise(run, &k, in, x, n, outs))) {
       return false;
     }
   }

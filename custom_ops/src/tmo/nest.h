@@ -172,11 +172,14 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
   return place;
 }
 
-/* Lists n pixels of `bytes` bytes each in a rolling buffer, from byte `at` on. Returns the position in the list for the next pixels. */
+/* Lists n pixels in a rolling buffer of `bytes` bytes, from byte `at` on. Returns the position in the list for the next pixels. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
-  for (const int8_t **const end = pixels + n; pixels != end; at += step) {
-    if (at >= bytes) at = tmo_remainder(at - bytes, bytes);
-    *pixels++ = rolling_buffer + at;
+  const uintptr_t end = (uintptr_t)rolling_buffer + bytes;
+  step = tmo_remainder(step, bytes);
+  uintptr_t pixel = (uintptr_t)rolling_buffer + at;
+  for (const int8_t **const last = pixels + n; pixels != last; pixel += step) {
+    if (pixel >= end) pixel -= bytes;
+    *pixels++ = (const int8_t *)pixel;
   }
   return pixels;
 }

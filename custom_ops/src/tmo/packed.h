@@ -180,6 +180,7 @@ typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const
 /* CONV, TMO_PACKING_DSP_CONV. gather() collects the values under the window of pixel `pixel`, one of `pixels` that multiply() or scatter() then
  * computes at once. Output pixel p is at out + p * step, or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
+TMO_LINKAGE void tmo_conv_dsp_gather_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n); /* pixels x to x + n of a row */
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* gathers and multiplies a row of pixels */
@@ -298,6 +299,9 @@ TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const in
 /* Computes all channels of adjacent output pixels. turns: number of groups of three taps. The taps of pixel p are at taps[i] + p * step. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
+
+/* Computes all channels of four adjacent pixels with 3x3 taps and stride 1. grid: the pixels of six columns in three rows. */
+TMO_CORE void tmo_dsp_four(const int8_t *const *grid, int8_t *const *outs, const int8_t *constants, uint32_t channels);
 
 enum { TMO_DSP_RUNS = 4 }; /* most runs in one call of tmo_dsp_nine() */
 

@@ -221,7 +221,7 @@ def _esp(w: Windows, done: Work) -> Work:
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_dsp_depthwise.S, four channels and three taps at once. tmo_dsp_3x3.S and _nine.S compute nine taps."""
+    """Model tmo_dsp_depthwise.S: four channels and three taps at once. _3x3.S, _four.S and _nine.S: nine taps."""
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
     if w.calls and not w.rows:
@@ -232,7 +232,10 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         )  # fmt: skip
     part = kernel_choice.depthwise_part(window, len(w.wide), 0 if w.rows else w.columns)
     if part is not Part.DSP_TAPS:
-        return named(_dsp_3x3(w, done), "3x3") if part is Part.DSP_3X3 else named(_dsp_nine(w, done), "nine")
+        if part is Part.DSP_3X3:
+            return named(_dsp_3x3(w, done), "3x3")
+        four = not w.rows and w.columns > 2 and (window.kernel_w, window.stride_w) == (3, 1)
+        return named(_dsp_nine(w, done), "four" if four else "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
     if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # constants are copied only for several pixels
@@ -243,7 +246,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
     """Model dsp_nine_row() and convolve_nine(): runs of pixels share constants, and a call computes RUNS_AT_ONCE runs.
-    In a tile, each pixel is a run.
+    In a tile, each pixel is a run. convolve_four() computes up to four pixels in a call.
     """
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The core of packed depthwise convolutions of 3x3 taps with stride 1 for four adjacent pixels: tmo_dsp_four of tmo/packed.h, bit for bit its
+ * twin in C.
+ *
+ * Like tmo_dsp_3x3, it transposes four channels of all columns into records on the stack, and then computes each channel's four outputs with one
+ * load of weights and values. A record has the bias, three words of weights of the first two rows, the six columns' values in these rows, then w0 and
+ * w1, w1 and w2 of the third row, and its values in pairs of columns. */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+
+    .syntax unified
+    .thumb
+
+    .equ WEIGHTS, 4   /* of a record: the weights of its first two rows */
+    .equ VALUES, 16
+    .equ THIRD, 40    /* weights of the third row, */
+    .equ PAIRS, 48    /* its values */
+    .equ RECORD, 60
+
+    .equ OUTS, 4 * RECORD         /* addresses of the next outputs */
+    .equ CHANNEL, OUTS + 16       /* first of the four channels */
+    .equ GRID, OUTS + 20
+    .equ NEXT, OUTS + 24          /* next constants */
+    .equ CHANNELS, OUTS + 28
+    .equ FRAME, OUTS + 32
+
+/* Four channels of two pixels, as int16, into the records. */
+.macro TWO_PIXELS first, second, at
+    pkhbt r4, \first, \second, lsl #16
+    pkhtb r5, \second, \first, asr #16
+    sxtb16 r6, r4
+    sxtb16 r4, r4, ror #8
+    sxtb16 r7, r5
+    sxtb16 r5, r5, ror #8
+    str   r6, [r11, #\at]
+    str   r4, [r11, #RECORD + \at]
+    str   r7, [r11, #2 * RECORD + \at]
+    str   r5, [r11, #3 * RECORD + \at]
+.endm
+
+/* The weights of a channel in the first two rows: those of taps 0 and 1 in `first` and `second`, of tap 2 in halves of r4 and r10, or r5 and r11. */
+.macro TWO_ROWS channel, first, second, low, high
+    pkhbt lr, \first, \second, lsl #16
+    str   lr, [sp, #\channel * RECORD + WEIGHTS]
+    pkhtb lr, \second, \first, asr #16
+    str   lr, [sp, #\channel * RECORD + WEIGHTS + 4]
+  .if \channel < 2
+    pkhbt lr, \low, \high, lsl #16
+  .else
+    pkhtb lr, \high, \low, asr #16
+  .endif
+    str   lr, [sp, #\channel * RECORD + WEIGHTS + 8]
+.endm
+
+.macro OUTPUT sum, to
+    add.w r9, \sum, \sum, asr #31
+    add.w r9, r9, r7
+    smmlar \sum, \sum, r6, r9
+    asr.w \sum, \sum, r8
+    ssat  \sum, #8, \sum
+    strb.w \sum, [\to], #1
+.endm
+
+    .section .text.tmo_dsp_four, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_four
+    .type tmo_dsp_four, %function
+    .thumb_func
+tmo_dsp_four:
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    ldmia r1, {r4-r7}
+    mov   r8, #0
+    mov   r9, r0
+    mov   r10, r2
+    mov   r11, r3
+    add   r0, sp, #OUTS
+    stmia r0, {r4-r11}
+1:  ldr   r12, [sp, #NEXT]
+    ldmia r12!, {r0-r3}
+    str   r0, [sp]
+    str   r1, [sp, #RECORD]
+    str   r2, [sp, #2 * RECORD]
+    str   r3, [sp, #3 * RECORD]
+    ldmia r12!, {r0-r5}       /* a row: w0 and w1 of each channel, then w2 of channels 0 and 2, 1 and 3 */
+    ldmia r12!, {r6-r11}
+    TWO_ROWS 0, r0, r6, r4, r10
+    TWO_ROWS 1, r1, r7, r5, r11
+    TWO_ROWS 2, r2, r8, r4, r10
+    TWO_ROWS 3, r3, r9, r5, r11
+    ldmia r12!, {r0-r5}
+    lsrs  r6, r0, #16
+    pkhbt r6, r6, r4, lsl #16
+    lsrs  r7, r1, #16
+    pkhbt r7, r7, r5, lsl #16
+    pkhtb r4, r4, r2, asr #16
+    pkhtb r5, r5, r3, asr #16
+    str   r0, [sp, #THIRD]
+    str   r6, [sp, #THIRD + 4]
+    str   r1, [sp, #RECORD + THIRD]
+    str   r7, [sp, #RECORD + THIRD + 4]
+    str   r2, [sp, #2 * RECORD + THIRD]
+    str   r4, [sp, #2 * RECORD + THIRD + 4]
+    str   r3, [sp, #3 * RECORD + THIRD]
+    str   r5, [sp, #3 * RECORD + THIRD + 4]
+    str   r12, [sp, #NEXT]    /* m2, c and e */
+    ldrd  r10, lr, [sp, #CHANNEL]
+    mov   r11, sp
+    add   r9, lr, #24
+    .balign 4
+2:  ldrd  r0, r1, [lr], #8
+    ldrd  r2, r3, [lr, #16]
+    ldr.w r0, [r0, r10]
+    ldr.w r2, [r2, r10]
+    ldr.w r1, [r1, r10]
+    ldr.w r3, [r3, r10]
+    TWO_PIXELS r0, r2, VALUES
+    TWO_PIXELS r1, r3, VALUES + 4
+    adds  r11, r11, #8
+    cmp   lr, r9
+    bne   2b
+    mov   r11, sp
+    add   r9, r9, #48
+    add   lr, lr, #24
+    .balign 4
+3:  ldrd  r0, r1, [lr], #8
+    ldr.w r0, [r0, r10]
+    ldr.w r1, [r1, r10]
+    TWO_PIXELS r0, r1, PAIRS
+    adds  r11, r11, #4
+    cmp   lr, r9
+    bne   3b
+    mov   r12, sp
+    .balign 4
+4:  ldmia r12!, {r0-r9}       /* the next channel: bias, weights, and columns */
+    smlad r10, r4, r1, r0
+    smlad r10, r5, r2, r10
+    smlad r10, r6, r3, r10
+    smlad r11, r5, r1, r0
+    smlad r11, r6, r2, r11
+    smlad r11, r7, r3, r11
+    smlad lr, r6, r1, r0
+    smlad lr, r7, r2, lr
+    smlad lr, r8, r3, lr
+    smlad r0, r7, r1, r0
+    smlad r0, r8, r2, r0
+    smlad r0, r9, r3, r0
+    ldmia r12!, {r1-r5}
+    ldr   r9, [sp, #NEXT]
+    ldmia r9!, {r6-r8}
+    str   r9, [sp, #NEXT]
+    smlad r10, r3, r1, r10
+    smlabt r10, r4, r2, r10
+    smlatb r11, r3, r1, r11
+    smlad r11, r4, r2, r11
+    smlad lr, r4, r1, lr
+    smlabt lr, r5, r2, lr
+    smlatb r0, r4, r1, r0
+    smlad r0, r5, r2, r0
+    add   r5, sp, #OUTS
+    ldmia r5, {r1-r4}
+    OUTPUT r0, r4
+    OUTPUT lr, r3
+    OUTPUT r11, r2
+    OUTPUT r10, r1
+    stmia r5, {r1-r4}
+    cmp   r12, r5
+    bne   4b
+    ldr   r6, [sp, #CHANNEL]
+    ldr   r7, [sp, #CHANNELS]
+    subs  r7, r7, #4
+    cmp   r6, r7
+    beq   6f
+    adds  r6, r6, #4
+    subs  r7, r6, r7
+    ble   5f
+    subs  r6, r6, r7          /* the last four overlap those before them */
+    subs  r1, r1, r7
+    subs  r2, r2, r7
+    subs  r3, r3, r7
+    subs  r4, r4, r7
+    stmia r5, {r1-r4}
+5:  str   r6, [sp, #CHANNEL]
+    b     1b
+6:  add   sp, #FRAME
+    pop   {r4-r11, pc}
+    .size tmo_dsp_four, . - tmo_dsp_four
+
+#endif
