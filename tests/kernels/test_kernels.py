@@ -39,8 +39,8 @@ def repeating(network: Network, rng: np.random.Generator) -> Network:
     return dataclasses.replace(network, shapes=(*parts, network.shapes[-1]))
 
 
-CROSSING = (Kind.SEND, Kind.RECEIVE)
-NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, Kind.GATHER_ND, Kind.SELECT, *CROSSING, *FLOAT}
+EXCHANGED = (Kind.SEND, Kind.RECEIVE)
+NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, Kind.GATHER_ND, Kind.SELECT, *EXCHANGED, *FLOAT}
 """Kinds that other tests cover: tests/tflm/test_memories.py, test_sliding.py, test_own.py, test_tails.py and
 test_devices.py, and for float32 tests/property/test_float_models.py.
 """

@@ -39,7 +39,7 @@ def test_an_input_whose_first_wait_is_its_only_one() -> None:
 
 
 @pytest.mark.parametrize("seed", [33, 61])
-def test_pauses_in_groups_that_fire_backwards(seed: int) -> None:
+def test_pauses_in_reversed_groups(seed: int) -> None:
     """Placed again beside another model, their buffers keep the distances of a mirrored arena."""
     rng = random.Random(seed)
     options = {"effort": "low", "seconds": 0.05, "target": "cortex-m4"}

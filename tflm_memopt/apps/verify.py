@@ -46,10 +46,10 @@ def verify_app(
     app = expanded(app)
     rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}
     members, given = [], list(members_of(app, progress))
-    beside = sum(member.conversion.largest for member in given)
+    others = sum(member.conversion.largest for member in given)
     for member in given:
         with about(folder / f"{file_stem(member.name)}.plan.json"):
-            chosen = _as_saved(member, rewritten[member.name], folder, beside)
+            chosen = _as_saved(member, rewritten[member.name], folder, others)
         members.append(replace(member, made=replace(member.made, chosen=chosen)))
     try:
         check_app(members, app)
@@ -67,15 +67,15 @@ def verify_app(
     return AppVerification(found)
 
 
-def _as_saved(member: AppMember, model: bytes, folder: Path, beside: int) -> Converted | None:
-    """Return the model with its plan from the folder, or None if it was not rewritten. beside: bytes of other models.
+def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Converted | None:
+    """Return the model with its plan from the folder, or None if it was not rewritten. others: bytes of other models.
 
     Raises UsageError if the plan belongs to another model.
     """
     if model == member.data:
         return None
     document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))
-    found: Converted = member.conversion.saved(document, beside)
+    found: Converted = member.conversion.saved(document, others)
     if found.model != model:
         raise UsageError(
             f"this is not the plan of {file_stem(member.name)}.tflite in its folder",

@@ -35,7 +35,7 @@ def check_outliving(graph: RowGraph) -> None:
         elif op.updates and not op.traits.runs_along:
             wrong = _steps(op, of)
         elif op.message is not None:
-            wrong = _crossing(op, of, graph.model)
+            wrong = _exchanged(op, of, graph.model)
         if wrong:
             raise PlanError(f"operator {of.index} {op.name}: {wrong}")
 
@@ -87,7 +87,7 @@ def _steps(op: RowOp, of: Op) -> str:
     return "" if in_order else "it does not take the steps in their order"
 
 
-def _crossing(op: RowOp, of: Op, model: Graph) -> str:
+def _exchanged(op: RowOp, of: Op, model: Graph) -> str:
     """Check that a message has all rows of a tensor in order."""
     rows, tensor = (op.reads[0], of.inputs[0]) if op.sends else (op.writes, of.outputs[0])
     whole = rows.nbytes == model.tensors[tensor].nbytes and op.reads[0].h == op.writes.h

@@ -326,14 +326,14 @@ class Conversion:
 
     # Saved plans
 
-    def saved(self, document: Mapping[str, Any], beside: int = 0) -> Converted:
+    def saved(self, document: Mapping[str, Any], others: int = 0) -> Converted:
         """Return the conversion with a saved plan. Raises UsageError for a document without a plan of this model.
 
-        beside: bytes of other models in the same arena.
+        others: bytes of other models in the same arena.
         """
         try:
             plan = self._read(document)
-            self._matches(plan, beside)
+            self._matches(plan, others)
             return self.of(plan)
         except _BROKEN as error:
             reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
@@ -353,11 +353,11 @@ class Conversion:
         """Upper bound of the bytes of any plan's buffers."""
         return _largest(self.rows) if self.rows else 0
 
-    def _matches(self, plan: Plan, beside: int) -> None:
+    def _matches(self, plan: Plan, others: int) -> None:
         """Raise PlanError if sizes or regions are another model's. The checker would not notice: it replays bytes."""
         if plan.target != self.options.target:
             raise PlanError(f"it is for {plan.target}, not for {self.options.target}")
-        largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + beside
+        largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others
         if not 0 <= plan.head <= largest:
             raise PlanError(f"its head of {plan.head} bytes is larger than everything that this model has")
         for call in plan.calls():

@@ -118,14 +118,14 @@ def arranged(
     has whole layers only and is chosen by its arena, even if its weights are uneven.
     """
     graph, alone = network.graph, network.alone.report.arena.total
-    heavy, crossing = _heavy(graph, devices), _crossing(graph)
+    heavy, sent = _heavy(graph, devices), _sent_at(graph)
     even = max(1, network.weights) / devices
     parts = [filter_bytes(graph, op) / even for op in graph.ops]
     stored = [0.0, *accumulate(0.0 if op.index in heavy else part for op, part in zip(graph.ops, parts, strict=True))]
-    cuts = [Cut(0, 0, alone, crossing[0], 0)]
+    cuts = [Cut(0, 0, alone, sent[0], 0)]
     for position, made in found:
         before, behind = (d.arena.total for d in made.report.devices)
-        cuts.append(Cut(position, before, behind, crossing[position], stored[position]))
+        cuts.append(Cut(position, before, behind, sent[position], stored[position]))
     outputs = sum(message_bytes(graph.tensors[t]) for t in graph.outputs)
     cuts.append(Cut(len(graph.ops), alone, 0, outputs, stored[-1]))
     shared = sum(part for op, part in zip(graph.ops, parts, strict=True) if op.index in heavy) / devices
@@ -213,13 +213,13 @@ def _heavy(graph: Graph, devices: int) -> frozenset[int]:
 
 def _positions(graph: Graph, most: int) -> list[int]:
     """Return up to `most` positions, spread over the operators, where few bytes are read from earlier operators."""
-    crossing, count = _crossing(graph), len(graph.ops)
+    sent, count = _sent_at(graph), len(graph.ops)
     ends = [1 + i * (count - 1) // most for i in range(most + 1)]
-    found = (min(range(a, b), key=crossing.__getitem__) for a, b in pairwise(ends) if a < b)
-    return [position for position in found if crossing[position] < math.inf]
+    found = (min(range(a, b), key=sent.__getitem__) for a, b in pairwise(ends) if a < b)
+    return [position for position in found if sent[position] < math.inf]
 
 
-def _crossing(graph: Graph) -> list[float]:
+def _sent_at(graph: Graph) -> list[float]:
     """Return the bytes of messages at each position, if another device ran the operators after it."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}

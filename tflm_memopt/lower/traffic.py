@@ -46,25 +46,25 @@ def traffic(planned: Planned) -> BytesMoved:
     total = BytesMoved()
     for group in planned.groups.values():
         for member in group.trace.members:
-            op, (_, fired) = member.op, group.trace.iterations_of(member.key)
-            read = sum(bytes_read(member, k, fired) for k, tensor in enumerate(op.inputs) if tensor in slow)
-            written = bytes_written(member, fired) if op.output in slow else 0
+            op, (_, iterations) = member.op, group.trace.iterations_of(member.key)
+            read = sum(bytes_read(member, k, iterations) for k, tensor in enumerate(op.inputs) if tensor in slow)
+            written = bytes_written(member, iterations) if op.output in slow else 0
             copied = planned.plan.find(Role.WEIGHTS, op.output)
-            total += BytesMoved(read, written, _weights_read(member, fired, copied[0].nbytes if copied else 0))
+            total += BytesMoved(read, written, _weights_read(member, iterations, copied[0].nbytes if copied else 0))
     return total
 
 
-def _weights_read(member: Member, fired: Ints, copied: int) -> int:
+def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
     """Return the bytes of constants that these iterations read from flash. copied: bytes of weights that are copied."""
     op, nest = member.op, member.nest
     if op.traits.constants is Constants.ROWS:  # each iteration reads a single row of a table
-        return len(fired) * op.writes.row_bytes
+        return len(iterations) * op.writes.row_bytes
     arrays, groups = constants_of(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
     nbytes = sum(array.nbytes for array in arrays if array is not None) - copied
     if groups == 1:
-        return copied + nbytes * len(fired)
+        return copied + nbytes * len(iterations)
     split = op.reads[0].c if nest.sums else op.writes.c
-    return copied + shares(nbytes, split, -(-split // groups), member.units.channel_group[fired])
+    return copied + shares(nbytes, split, -(-split // groups), member.units.channel_group[iterations])
 
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:

@@ -63,7 +63,7 @@ def two_groups() -> bytes:
 
 
 @pytest.mark.parametrize("model", [line_buffers, two_groups])
-def test_the_executor_fires_in_the_order_that_was_planned(model) -> None:
+def test_the_executor_runs_iterations_in_the_planned_order(model) -> None:
     found = planned(model())
     program = program_of(found)
     expected, first = [], 0

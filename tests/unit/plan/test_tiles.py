@@ -20,7 +20,7 @@ from tflm_memopt.runtime import host, regions
 UNLIMITED = 1 << 40
 
 
-def test_the_executor_fires_in_the_order_of_the_trace() -> None:
+def test_the_executor_runs_iterations_in_the_order_of_the_trace() -> None:
     for seed in seeds(8):
         model, found = planned(seed)
         new = read(lowered(model, found, OPTIONS))

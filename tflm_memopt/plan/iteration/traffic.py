@@ -12,26 +12,26 @@ from tflm_memopt.plan.iteration.trace import Member
 from tflm_memopt.plan.nest import Ints
 
 
-def bytes_read(member: Member, k: int, fired: Ints) -> int:
+def bytes_read(member: Member, k: int, iterations: Ints) -> int:
     """Return the bytes of input k that these iterations read."""
     rows = member.op.reads[k]
-    top, bottom = member.rows(k, fired)
+    top, bottom = member.rows(k, iterations)
     if not member.stripes:
         return int(np.maximum(bottom - top, 0).sum()) * rows.row_bytes
-    left, right = member.columns(k, fired)
+    left, right = member.columns(k, iterations)
     return int((np.maximum(bottom - top, 0) * np.maximum(right - left, 0)).sum()) * rows.c
 
 
-def bytes_written(member: Member, fired: Ints) -> int:
+def bytes_written(member: Member, iterations: Ints) -> int:
     """Return the bytes of the output that these iterations write."""
     writes, units, nest = member.op.writes, member.units, member.nest
     if member.iterative:
         return writes.nbytes
     if nest.sums:  # only the last pass writes
-        fired = fired[units.channel_group[fired] == nest.channel_groups - 1]
-    pixels = units.x1[fired] - units.x0[fired]
+        iterations = iterations[units.channel_group[iterations] == nest.channel_groups - 1]
+    pixels = units.x1[iterations] - units.x0[iterations]
     if not nest.splits:
         return int(pixels.sum()) * writes.c
     each = -(-writes.c // nest.channel_groups)
-    channels = np.minimum(each, writes.c - units.channel_group[fired] * each)
+    channels = np.minimum(each, writes.c - units.channel_group[iterations] * each)
     return int((pixels * channels).sum())
