@@ -67,7 +67,7 @@ static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint3
 }
 
 static uint32_t depthwise_bytes(const tmo_op *op) {
-  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* bytes of the constants of four channels: tmo_program.h, TMO_PACKING_DSP_DEPTHWISE */
+  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* bytes of the constants of four channels: TMO_PACKING_DSP_DEPTHWISE */
 }
 
 /* Restricts the kernel's constants and output to channels [first, end). */

@@ -98,16 +98,6 @@ def test_network_in_groups() -> None:
         assert order_of(found) == list(lowered.order)
 
 
-def test_a_chain_longer_than_the_executor_remembers() -> None:
-    """The chain of waiting operators is longer than tmo_run_state can hold."""
-    rng = np.random.default_rng(1)
-    network = networks.chain(rng, 40, (9, 4, 2))
-    lowered = lower(network, [], set(), rng)
-    found = in_rows(network, lowered, rng)
-    agree(found, 1)
-    assert order_of(found) == list(lowered.order)
-
-
 @pytest.mark.parametrize("kind", BINARY)
 def test_operands_may_be_listed_in_the_other_order(kind: Kind) -> None:
     rng = np.random.default_rng(int(kind))

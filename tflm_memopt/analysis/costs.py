@@ -45,7 +45,7 @@ class Work:
     rows: float = 0
     """Number of row look-ups in all windows; for sums, number of outputs."""
     loops: float = 0
-    """Number of inner loops that begin (plan/iteration/work_loops.py)."""
+    """Number of inner loops that begin (plan/iteration/work_packed.py)."""
     pieces: float = 0
     """Number of pieces that the kernel processes singly or gathers itself."""
     odd: float = 0

@@ -1,6 +1,6 @@
 """Determines which elements of each input an element of an output depends on, as index ranges per axis.
 
-The planner's facts come from this analysis (ops/kinds.py, ops/window.py). It goes through a description once, with
+The planner's facts come from this analysis (ops/kinds.py, ops/rowop.py). It goes through a description once, with
 unknown extents and parameters, and follows values from loads through registers to stores. If a value outlives a loop,
 the loop's variable stands for all its turns.
 """

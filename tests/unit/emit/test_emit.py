@@ -19,7 +19,6 @@ from models import Net
 from projects import TFLM, needs_host
 
 import tflm_memopt
-from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
 from tflm_memopt.emit.resolver import arena_bytes, ops_header
@@ -66,29 +65,6 @@ def test_any_name_gives_valid_names(name: str) -> None:
 
 
 # --- NAME_model.h, NAME_model.cpp
-
-PRINT_MODEL = """
-#include <stdint.h>
-#include <stdio.h>
-#include "{stem}_model.h"
-#include "{stem}_model.h"
-int main() {{
-  static_assert(sizeof({c}_model) == {c}_model_len, "length");
-  if (reinterpret_cast<uintptr_t>({c}_model) % 16 != 0) return 1;
-  return fwrite({c}_model, 1, {c}_model_len, stdout) == {c}_model_len ? 0 : 1;
-}}
-"""
-
-
-@needs_compiler
-@pytest.mark.parametrize("name", ["kws", "class", "1-model v2.0", "größe"])
-def test_the_array_is_the_model_aligned(tmp_path: Path, name: str) -> None:
-    data = bytes(range(256)) * 3 + b"odd"
-    (tmp_path / f"{name}_model.h").write_text(model_header(name, len(data)))
-    (tmp_path / f"{name}_model.cpp").write_text(model_source(name, data))
-    (tmp_path / "main.cpp").write_text(PRINT_MODEL.format(stem=name, c=identifier(name)))
-    compiled(tmp_path, "main.cpp", f"{name}_model.cpp", "-o", "main")
-    assert subprocess.run([tmp_path / "main"], capture_output=True, check=True).stdout == data
 
 
 # --- NAME_ops.h
