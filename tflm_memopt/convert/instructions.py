@@ -31,8 +31,8 @@ CLIFF = 1.2
 """Ratio of the prices of two neighbouring plans above which plans between them are tried."""
 TILED_COST = 1.5
 """Settings.tiled_cost where time counts. A tile of four pixels takes about 1.4 times the cycles of a whole row."""
-ROOM = 1 / 16
-"""Share of the head that a plan may take in addition to compute more single pixels at once."""
+STEP = 1 / 32
+"""Share of the head by which plans differ that compute more and more pixels at once."""
 LESS = 0.9
 """Fast memory of each such plan as a fraction of the previous one's."""
 Planning = Callable[[int, int], None]
@@ -118,17 +118,21 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
     each, more = forms(conversion), narrow(conversion)
     found = _of_forms(each, [], table, price, planning)
-    for faster, slower in neighbours():
-        found += _roomier(each[0], slower.converted.planned.plan, faster.total - slower.total, table)
     if more and any(price(slower) > CLIFF * price(faster) for faster, slower in neighbours()):
-        return _of_forms(more, found, table, price, planning)
+        each, found = (*each, *more), _of_forms(more, found, table, price, planning)
+    for faster, slower in neighbours():
+        found += _roomier(each, slower.converted.planned.plan, faster.total - slower.total, table)
     return found
 
 
-def _roomier(form: Conversion, plan: Plan, room: int, table: Table) -> Iterator[Costed]:
-    """Yield a plan of a form with more single pixels at once, in some of the bytes to the next plan."""
-    for nbytes in dict.fromkeys((room // 2, min(room // 3, int(ROOM * plan.head)))):
-        roomier = form.plans.roomier(plan, plan.head + nbytes)
+def _roomier(each: Sequence[Conversion], plan: Plan, room: int, table: Table) -> Iterator[Costed]:
+    """Yield plans with more and more pixels computed at once, in less than `room` additional bytes.
+
+    each: forms, of which one made the plan.
+    """
+    parts = 1 + math.ceil(room / (STEP * plan.head))
+    for part, form in itertools.product(range(1, parts + 1), each):
+        roomier = form.plans.roomier(plan, plan.head + (room - 1) * part // parts)
         if roomier != plan:
             yield costed(form.of(roomier), table)
 

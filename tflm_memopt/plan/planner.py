@@ -10,7 +10,7 @@ import numpy as np
 
 from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.packing import GENERIC
+from tflm_memopt.ops.packing import GENERIC, TARGETS, Family
 from tflm_memopt.ops.packings import alignment
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
@@ -26,7 +26,7 @@ from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedSta
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_rows, joins
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_rows, joins, more_at_once, wider
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
@@ -256,7 +256,8 @@ class Planner:
         for cuts, known in self._plans.items():
             if known == plan:
                 budget = Budget(PLANNING * self.allowance, self.log)
-                found = self._in_batches(plan, *self._drafts(cuts), head, budget)
+                wide = TARGETS[self._options.target] is Family.DSP
+                found = self._in_batches(plan, *self._drafts(cuts), head, budget, wide=wide)
                 return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
         return None
 
@@ -267,8 +268,13 @@ class Planner:
         groups: Mapping[int, tuple[int, Candidate]],
         head: int,
         budget: Budget,
+        *,
+        wide: bool = False,
     ) -> Plan:
-        """Return the plan with as many pixels of packed operators computed at once as a head of this size allows."""
+        """Return the plan with as many pixels of packed operators computed at once as a head of this size allows.
+
+        wide: whether tiles may be widened, too.
+        """
         backward = self._reversibles(groups) if any(_is_reversed(step) for step in plan.steps) else {}
         settled = [backward[i] if _is_reversed(step) else drafts[i] for i, step in enumerate(plan.steps)]
         for number, (name, group) in groups.items():
@@ -277,24 +283,20 @@ class Planner:
                 continue
             chain = self._reversed_chain(name, True).chain if step.is_reversed else self._chains[name]
             best = replace(group, stages=step.stages, stripes=step.stripes)
-            each = [i for i in range(len(best.stages)) if joins(chain, best, i)]
-            for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):
-                for at_once in range(PACKED_PIXELS, best.stages[i].at_once, -1):
-                    if not budget.allows(SearchPart.BATCHES):
-                        return plan
-                    stages = list(best.stages)
-                    stages[i] = replace(stages[i], at_once=at_once)
-                    other = replace(best, stages=tuple(stages))
-                    draft = _draft(
-                        chain, other, self._whole[name], overlap=self._options.overlap, is_reversed=step.is_reversed
-                    )
-                    budget.spend(_work(draft))
-                    if self._placer.bound(draft) > head:
-                        continue
-                    found = self._placed([*settled[:number], draft, *settled[number + 1 :]], head, budget)
-                    if found.head <= head:
-                        plan, settled[number], best = found, draft, other
-                        break
+            for change in (*(_wider(chain, best) if wide else ()), *_more_at_once(chain, best)):
+                if (other := change(best)) == best:
+                    continue
+                if not budget.allows(SearchPart.BATCHES):
+                    return plan
+                draft = _draft(
+                    chain, other, self._whole[name], overlap=self._options.overlap, is_reversed=step.is_reversed
+                )
+                budget.spend(_work(draft))
+                if self._placer.bound(draft) > head:
+                    continue
+                found = self._placed([*settled[:number], draft, *settled[number + 1 :]], head, budget)
+                if found.head <= head:
+                    plan, settled[number], best = found, draft, other
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget) -> Plan:
@@ -465,6 +467,31 @@ def states(graph: RowGraph) -> tuple[PlacedState, ...]:
         if window:
             found.append(PlacedState(WINDOW, at, window.inferences, 0, 1, 0))
     return tuple(found)
+
+
+Change = Callable[[Candidate], Candidate]
+"""Function that returns a tiled group with more pixels computed at once, or the group itself."""
+
+
+def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
+    """Yield changes that join pixels of a stage, those of most work and most pixels first."""
+    each = [i for i in range(len(group.stages)) if joins(chain, group, i)]
+    for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):
+        for at_once in range(PACKED_PIXELS, 1, -1):
+            yield partial(more_at_once, chain=chain, number=i, at_once=at_once)
+
+
+def _wider(chain: Chain, group: Candidate) -> Iterator[Change]:
+    """Yield changes that widen the tiles of a group's front, where maps are large and pixels small, then those of one
+    stage. Tiles of two columns come first, since they gain most.
+    """
+    count = len(group.stages)
+    for tile in (2, *range(PACKED_PIXELS, 2, -1)):
+        for last in range(count, 0, -1):
+            yield partial(wider, chain=chain, first=0, last=last, tile=tile)
+    for i in range(count):
+        for tile in range(PACKED_PIXELS, 1, -1):
+            yield partial(wider, chain=chain, first=i, last=i + 1, tile=tile)
 
 
 def _is_reversed(step: Step) -> bool:

@@ -9,11 +9,12 @@ from unittest import mock
 import numpy as np
 import pytest
 from models import Net
-from planning import plan_of
+from planning import lowered, plan_of
 from property.forced import forced, mobile
 from property.networks import build
 from unit.plan.sketch import Sketch
 
+import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.frontier import Plans
@@ -26,6 +27,7 @@ from tflm_memopt.plan.nest import LoopNest
 from tflm_memopt.plan.plan import Group, Plan, Role, Stage
 from tflm_memopt.plan.planner import Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
+from tflm_memopt.rowgraph.graph import RowGraph
 
 OPTIONS = ConversionOptions(seconds=0, target="cortex-m4", reorder=False, tiles=NO_RECOMPUTE, effort=0.1)
 
@@ -74,17 +76,50 @@ def test_pixels_are_joined_only_where_this_takes_no_byte() -> None:
     assert joined >= 4
 
 
+def wide(plan: Plan) -> list[int]:
+    """Return the number of pixels that each stage in a tiled group computes at once."""
+    groups = (step for step in plan.steps if isinstance(step, Group) and step.stripes)
+    return [stage.nest.tile * stage.at_once for group in groups for stage in group.stages]
+
+
+def plans_of(model: bytes) -> tuple[Plans, RowGraph]:
+    graph = pipeline.row_graph(pipeline.annotate(read(model).graph), OPTIONS)
+    assert graph is not None
+    return Plans(graph, OPTIONS), graph
+
+
 @pytest.mark.parametrize("seed", [0, 7, 8])
 def test_more_bytes_let_more_pixels_be_computed_at_once(seed: int) -> None:
-    graph = pipeline.row_graph(pipeline.annotate(read(build(mobile(seed))).graph), OPTIONS)
-    assert graph is not None
-    plans = Plans(graph, OPTIONS)
+    plans, graph = plans_of(build(mobile(seed)))
     plan = plans.at(plans.macs)
-    assert plans.roomier(plan, plan.head) == plan
+    assert plans.roomier(plan, plan.head).head == plan.head
     more = plans.roomier(plan, 2 * plan.head)
     assert plan.head < more.head <= 2 * plan.head
-    assert sum(at_once(more)) > sum(at_once(plan))
+    assert sum(wide(more)) > sum(wide(plan))
     check(more, graph)
+
+
+def test_tiles_are_widened_where_pixels_are_small() -> None:
+    """Stages of one group have tiles of different widths, the widest ones at its front, and compute the same bytes."""
+    net = Net(3)
+    y = net.input((1, 32, 32, 1))
+    for channels in (4, 8, 16, 32):
+        y = net.conv2d(y, channels, kernel=(3, 3), stride=(2, 2) if channels > 4 else (1, 1))
+    model = net.model(y)
+    plans, graph = plans_of(model)
+    plan = plans.at(plans.macs)
+    widened = [plans.roomier(plan, plan.head + room) for room in (64, 256, 384)]
+    assert all(wide(more) == sorted(wide(more), reverse=True) for more in widened)
+    assert all(len(set(wide(more))) > 1 for more in widened)
+    groups = [step for more in widened for step in more.steps if isinstance(step, Group)]
+    assert {stage.nest.tile for group in groups for stage in group.stages} >= {1, 2, 4}
+    heads = [plan.head, *(more.head for more in widened)]
+    assert heads == sorted(heads) and heads[-1] <= plan.head + 384
+    for more in widened:
+        check(more, graph)
+        source = read(model)
+        rewritten = lowered(source, Planned(graph, more), OPTIONS)
+        assert tflm_memopt.verify(model, rewritten, runs=2).bit_exact
 
 
 def five_wide() -> bytes:

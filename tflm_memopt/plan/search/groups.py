@@ -213,6 +213,27 @@ def joined(chain: Chain, group: Candidate, at_once: int) -> Candidate:
     return replace(group, stages=tuple(stages)) if at_once > 1 else group
 
 
+def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> Candidate:
+    """Return the group with at least `at_once` pixels of a stage computed at once, if its kernel can."""
+    stages = list(group.stages)
+    if joins(chain, group, number) and at_once > stages[number].at_once:
+        stages[number] = replace(stages[number], at_once=at_once)
+    return replace(group, stages=tuple(stages))
+
+
+def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> Candidate:
+    """Return the group with tiles of at least `tile` columns in its stages [first, last). Stages that process channel
+    groups or add up their input keep their tiles.
+    """
+    stages = list(group.stages)
+    for i in range(first, last):
+        nest, columns = stages[i].nest, min(tile, chain.ops[group.first + i].writes.w)
+        able = nest.tile and nest.channel_groups == 1 and not stages[i].iterative
+        if able and columns > max(nest.tile, stages[i].at_once):
+            stages[i] = replace(stages[i], nest=replace(nest, tile=columns), at_once=1)
+    return replace(group, stages=tuple(stages))
+
+
 def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
     """Return a row-wise group that computes two rows at once where kernels can. For depthwise ones, see joins()."""
     stages = list(group.stages)
