@@ -32,8 +32,9 @@ AREAS: Mapping[str, tuple[str, str]] = {
     "lower": (
         "tflm_memopt/lower/*.py",
         (
-            "unit/lower unit/convert/test_constants.py tflm/test_operators.py tflm/test_int16.py"
-            " property/test_random_models.py property/test_input_modes.py property/test_odd_models.py"
+            "unit/lower unit/convert/test_constants.py unit/emit/test_emit_kernels.py tflm/test_operators.py"
+            " tflm/test_int16.py property/test_random_models.py property/test_input_modes.py"
+            " property/test_odd_models.py"
         ),
     ),
     "layout": (
