@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from conftest import EXAMPLE
 from planning import plan_of
+from unit.check.test_one_byte import place
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
@@ -72,12 +73,22 @@ def test_a_cut_leaves_something_on_both_sides(how: Sharding, cut: int) -> None:
         checked(first(planned().plan, change))
 
 
-def test_scratch_for_one_core_is_too_little() -> None:
+@pytest.mark.parametrize("role", [Role.SCRATCH, Role.COUNTERS])
+def test_a_buffer_for_one_core_is_too_small(role: Role) -> None:
     plan = planned().plan
-    half = tuple(replace(b, nbytes=b.nbytes // 2) if b.role is Role.SCRATCH else b for b in plan.buffers)
+    half = tuple(replace(b, nbytes=b.nbytes // 2) if b.role is role else b for b in plan.buffers)
     assert half != plan.buffers
     with pytest.raises(PlanError, match="needs"):
         checked(replace(plan, buffers=half))
+
+
+def test_scratch_over_the_last_counter_of_core_1_is_refused() -> None:
+    plan = planned().plan
+    counters = plan.find(Role.COUNTERS, 0)
+    assert counters is not None
+    last = counters[1] + counters[0].nbytes - 2
+    with pytest.raises(PlanError, match=f"core 1 writes byte {last}, which core 0 has written"):
+        checked(place(plan, Role.SCRATCH, 0, last))
 
 
 def test_a_core_with_less_time_gets_less() -> None:
