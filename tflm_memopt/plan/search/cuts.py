@@ -40,6 +40,8 @@ LONG = 0.1
 """Work for the longest groups as a fraction of the budget for row-wise groups. It is added to the budget, so that
 models to which long groups bring nothing keep their plans.
 """
+TURNS = 0.3
+"""Work for groups whose outputs are requested in turn, in the same way."""
 FRONT_SECONDS = 1e-5
 """Work (effort.py) for considering a group when labels are set."""
 Place = Callable[[Candidate, int], int]
@@ -76,6 +78,7 @@ class RowGroups:
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
         """budget: budget for finding them."""
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
+        self._turns = Budget(TURNS * given, budget.log)
         ends = range(1, count + 1)
         # no partition that is better than single operators contains a group that needs more bytes
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
@@ -84,7 +87,7 @@ class RowGroups:
         if budget.left < FUSING * given:  # single operators took too much
             self._budget = Budget(FUSING * given, budget.log)
         found = {
-            last: tuple(candidates(chain, last, limit, 1, SHORT, self._budget.fair(count - n)))
+            last: self._candidates(last, limit, 1, count - n, SHORT)
             if self._budget.allows(SearchPart.ROW_GROUPS)
             else tuple(group for group in (shortest[last],) if group)
             for n, last in enumerate(sorted(ends, key=lambda last: -needs[last]))
@@ -112,10 +115,17 @@ class RowGroups:
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
             limit += limit // SLACK  # raise the limit, since corrected bytes rise in small steps
-            found = tuple(candidates(self.chain, last, limit, orders, budget=self._budget.fair(waiting)))
+            found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
         return self.by_end[last]
+
+    def _candidates(
+        self, last: int, limit: int, orders: int, waiting: int, length: int = MAX_OPERATORS
+    ) -> tuple[Candidate, ...]:
+        """Return groups that end at `last`, within its share of the budgets. waiting: ends still to search."""
+        budget, turns = self._budget.fair(waiting), self._turns.fair(waiting)
+        return tuple(candidates(self.chain, last, limit, orders, length, budget, turns))
 
     def _has_orders(self, last: int) -> bool:
         return any(len(op.inputs) > 1 for op in self.chain.ops[max(0, last - MAX_OPERATORS) : last])

@@ -80,22 +80,6 @@ class Chain:
                 found[at].append(op)
         return found
 
-    def shared_at(self, last: int) -> int:
-        """Return the position from which a group that ends at `last` reads a tensor for several of its outputs, or -1.
-
-        Requesting the outputs in turn frees such rows early. Elsewhere it rarely helps. One row has no turns.
-        """
-        sinks = {op.output for op in self.lasting[last] if op.writes.h > 1}
-        outputs: dict[TensorId, frozenset[TensorId]] = {}
-        for first in range(last - 1, -1, -1) if len(sinks) > 1 else ():
-            op = self.ops[first]
-            needed = outputs.get(op.output, sinks.intersection({op.output}))
-            for t in op.inputs:
-                outputs[t] = outputs.get(t, frozenset()).union(needed)
-                if len(outputs[t]) > 1:
-                    return first
-        return -1
-
     @cached_property
     def sizes(self) -> Mapping[TensorId, int]:
         """Bytes of every tensor of the region that is whole in the arena."""
@@ -291,23 +275,14 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
         yield _with(group, trace, member, rolling_buffer if rolling_buffer and rolling_buffer.nbytes else None)
 
 
-def _grown(chain: Chain, groups: Sequence[Growing], first: int, last: int, budget: Budget) -> list[Growing]:
-    """Return groups with the operator at `first` added to their front."""
+def _grown(
+    chain: Chain, groups: Sequence[Growing], first: int, last: int, ways: Mapping[bool, Budget]
+) -> list[Growing]:
+    """Return groups with the operator at `first` added to their front. ways: budgets by Growing.in_turn."""
     is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
     found = [g for old in groups for g in grow(old, forms, is_sink=is_sink)]
-    budget.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in found))
-    return found
-
-
-def _in_turn(chain: Chain, groups: Sequence[Growing], first: int, last: int, budget: Budget) -> list[Growing]:
-    """Return groups with their outputs requested in turn."""
-    found = []
-    for group in groups:
-        turned = [seed(chain, last, in_turn=True)]
-        for m in reversed(group.trace.members):
-            turned = [g for old in turned for g in grow(old, (m,), is_sink=chain.outlives(m.op.output, last))]
-        found += turned
-    budget.spend((last - first) * sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in found))
+    for g in found:
+        ways[g.in_turn].spend(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace))
     return found
 
 
@@ -362,26 +337,26 @@ def candidates(
     orders: int = MAX_ORDERS,
     length: int = MAX_OPERATORS,
     budget: Budget = UNBOUNDED,
+    turns: Budget = UNBOUNDED,
 ) -> Iterator[Candidate]:
     """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
 
     orders: number of operand order combinations to follow. length: limit of the operators, unless a streamed input
-    needs more. Inner bytes never shrink when a group is extended. The shortest possible group is always considered.
+    needs more. turns: budget for groups whose outputs are requested in turn. Inner bytes never shrink when a group is
+    extended. The shortest possible group is always considered.
     """
     sizes, cuttable = chain.sizes, False
-    growing: Sequence[Growing] = [seed(chain, last)]
-    turn_at = chain.shared_at(last)
+    ways = {False: budget, True: turns} if len(chain.lasting[last]) > 1 else {False: budget}
+    growing: Sequence[Growing] = [seed(chain, last, in_turn=way) for way in ways]
     for first in range(last - 1, -1, -1):
         if chain.rules_out(first, last) or (last - first > length and chain.can_cut(first + 1, last)):
             return
         if cuttable and not budget.allows(SearchPart.ROW_GROUPS):
             return
-        grown = _grown(chain, growing, first, last, budget)
-        if first == turn_at:
-            grown += _in_turn(chain, grown, first, last, budget)
+        grown = _grown(chain, growing, first, last, ways)
         ranked = sorted(((int(g.alive.max()), g) for g in grown), key=lambda pair: pair[0])
-        fitting = [g for nbytes, g in ranked if nbytes + chain.across <= limit]
-        growing = [g for way in (False, True) for g in [g for g in fitting if g.in_turn == way][:orders]]
+        fitting = [g for n, g in ranked if n + chain.across <= limit and (turns.left > 0 or not g.in_turn)]
+        growing = [g for way in ways for g in [g for g in fitting if g.in_turn == way][:orders]]
         if not growing:
             return
         at_border = border(chain, first, last)
