@@ -108,8 +108,9 @@ def price(cost: Cost, clock: Clock | None) -> Price:
 
 
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans of several tile widths, and those of least RAM with more pixels at once. Narrow tiles are tried if
-    the prices of neighbouring plans differ much.
+    """Return plans of several tile widths and, between neighbouring ones, plans with more pixels at once.
+
+    Narrow tiles are tried if the prices of neighbouring plans differ much.
     """
 
     def neighbours() -> list[tuple[Costed, Costed]]:
