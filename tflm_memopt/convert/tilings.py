@@ -14,8 +14,9 @@ from itertools import takewhile
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.pipeline import ConversionOptions
 from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.plan.chains import stored
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import plan, stored
+from tflm_memopt.plan.planner import plan
 from tflm_memopt.rewrite.tiling import Tiling, chain, fan_out
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.supported import AnnotatedGraph

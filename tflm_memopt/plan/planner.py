@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-
-import numpy as np
 
 from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC, TARGETS, Family
 from tflm_memopt.ops.packings import alignment
-from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.chains import chain_of, lives_of, living_through, stored
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, Log, SearchPart, allowance
 from tflm_memopt.plan.iteration.kernel import kernel_ranges
@@ -30,7 +28,7 @@ from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_r
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
-from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph, tensor_sizes
+from tflm_memopt.rowgraph.graph import BuiltinNode, Region, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.slow import may_be_slow
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
@@ -88,9 +86,9 @@ class Planner:
         self._graph, self._options = graph, options
         by_tflm = None if options.ops == PER_GROUP else known
         self._placer = Placer(sizes, model.inputs, model.outputs, by_tflm, alignment(graph.ops.values()))
-        self._lives, self._whole = (lives := _lives(graph)), _across(graph, lives)
+        self._lives, self._whole = (lives := lives_of(graph)), living_through(graph, lives)
         self._chains = {
-            number: _chain(graph, number, sum(sizes[t] for t in self._whole[number]), self._lives)
+            number: chain_of(graph, number, sum(sizes[t] for t in self._whole[number]), self._lives)
             for number, node in enumerate(graph.nodes)
             if isinstance(node, Region)
         }
@@ -505,101 +503,6 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
 def cost(plan: Plan) -> tuple[int, int]:
     """Return the cost of a plan: head bytes plus approximate tail bytes of its operators, then multiply-accumulates."""
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
-
-
-def stored(graph: RowGraph) -> RowGraph:
-    """Return the graph with tensors replaced by the tensors that contain their bytes."""
-    parts = graph.parts
-
-    def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
-        return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
-
-    def fills(tensor: TensorId) -> TensorId | None:
-        """Return the tensor of which this tensor takes all bytes, or None."""
-        if tensor not in parts:
-            return tensor
-        whole = parts[tensor].storage
-        return whole if graph.model.tensors[whole].nbytes == graph.model.tensors[tensor].nbytes else None
-
-    def renamed(node: Node) -> Node:
-        if not isinstance(node, BuiltinNode):
-            return node
-        inputs = storages(node.inputs)
-        outputs = tuple(t for t in storages(node.outputs) if t not in inputs)
-        grows = all(fills(t) is not None for t in node.outputs)
-        whole = {s: order for t, order in node.orders.items() if (s := fills(t)) is not None and grows}
-        return replace(node, inputs=inputs, outputs=outputs, orders=whole)
-
-    if not parts:
-        return graph
-    nodes = tuple(map(renamed, graph.nodes))
-    return replace(graph, model=replace(graph.model, outputs=storages(graph.model.outputs)), nodes=nodes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Lives:
-    """Lifetimes of a graph's tensors, in nodes."""
-
-    made: Mapping[TensorId, int]
-    """Number of the first node that writes a tensor, or -1 for an input of the model."""
-    read: Mapping[TensorId, int]
-    """Number of the last node that reads a tensor, or the number of nodes for an output of the model."""
-
-    def before(self, tensor: TensorId, number: int) -> bool:
-        """Return whether a tensor exists when a node begins."""
-        return self.made.get(tensor, number) < number
-
-    def after(self, tensor: TensorId, number: int) -> bool:
-        """Return whether a tensor is read after a node."""
-        return self.read.get(tensor, number) > number
-
-
-def _lives(graph: RowGraph) -> _Lives:
-    made = dict.fromkeys(graph.model.inputs, -1)
-    read: dict[TensorId, int] = {}
-    for number, node in enumerate(graph.nodes):
-        for t in node.outputs:
-            made.setdefault(t, number)
-        read |= dict.fromkeys(node.inputs, number)
-    return _Lives(made, read | dict.fromkeys(graph.model.outputs, len(graph.nodes)))
-
-
-def _across(graph: RowGraph, lives: _Lives) -> list[tuple[TensorId, ...]]:
-    """For each node, return the tensors that live through it. Inputs without readers are live only at the start."""
-    found: list[list[TensorId]] = [[] for _ in graph.nodes]
-    for t, first in lives.made.items():
-        for number in range(first + 1, lives.read.get(t, 0)):
-            if t not in graph.nodes[number].inputs:
-                found[number].append(t)
-    if found:
-        found[0] += [t for t in dict.fromkeys(graph.model.inputs) if t not in lives.read]
-    return [tuple(sorted(tensors)) for tensors in found]
-
-
-def _chain(graph: RowGraph, number: int, across: int, lives: _Lives) -> Chain:
-    node = graph.nodes[number]
-    keys = node.ops if isinstance(node, Region) else ()
-    ops, source = tuple(graph.ops[i] for i in keys), graph.source
-    left = {op.output for op in ops if op.leaves}
-    touched = {t for op in ops for t in (*op.inputs, op.output)}
-    after = {t for t in touched if lives.after(t, number)}
-    source = source if source and source.tensor in touched else None
-    return Chain(keys, ops, frozenset(after | left | _passed_over(ops, after)), across, source, graph.spaces)
-
-
-def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors from other devices whose last rows no iteration requests. These rows must still be received."""
-    if not any(op.receives for op in ops):
-        return set()
-    # end of the requested bytes of each tensor, since readers of a view divide them into other rows
-    asked: dict[TensorId, int] = {}
-    for op in reversed(ops):
-        whole = op.output in outside or op.leaves
-        rows = op.writes.h if whole else -(-asked.get(op.output, 0) // op.writes.row_bytes)
-        for k, (t, read) in enumerate(zip(op.inputs, op.reads, strict=True)):
-            first, end = op.rows(k, np.arange(rows))
-            asked[t] = max(asked.get(t, 0), int(end[end > first].max(initial=0)) * read.row_bytes)
-    return {op.output for op in ops if op.receives and asked.get(op.output, 0) < op.writes.nbytes}
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:

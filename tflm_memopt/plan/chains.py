@@ -1,0 +1,110 @@
+"""The chains of row operators that groups are cut from, and the lifetimes of the tensors between nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.search.groups import Chain
+from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
+
+
+def stored(graph: RowGraph) -> RowGraph:
+    """Return the graph with tensors replaced by the tensors that contain their bytes."""
+    parts = graph.parts
+
+    def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
+        return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
+
+    def fills(tensor: TensorId) -> TensorId | None:
+        """Return the tensor of which this tensor takes all bytes, or None."""
+        if tensor not in parts:
+            return tensor
+        whole = parts[tensor].storage
+        return whole if graph.model.tensors[whole].nbytes == graph.model.tensors[tensor].nbytes else None
+
+    def renamed(node: Node) -> Node:
+        if not isinstance(node, BuiltinNode):
+            return node
+        inputs = storages(node.inputs)
+        outputs = tuple(t for t in storages(node.outputs) if t not in inputs)
+        grows = all(fills(t) is not None for t in node.outputs)
+        whole = {s: order for t, order in node.orders.items() if (s := fills(t)) is not None and grows}
+        return replace(node, inputs=inputs, outputs=outputs, orders=whole)
+
+    if not parts:
+        return graph
+    nodes = tuple(map(renamed, graph.nodes))
+    return replace(graph, model=replace(graph.model, outputs=storages(graph.model.outputs)), nodes=nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorLives:
+    """Lifetimes of a graph's tensors, in nodes."""
+
+    made: Mapping[TensorId, int]
+    """Number of the first node that writes a tensor, or -1 for an input of the model."""
+    read: Mapping[TensorId, int]
+    """Number of the last node that reads a tensor, or the number of nodes for an output of the model."""
+
+    def before(self, tensor: TensorId, number: int) -> bool:
+        """Return whether a tensor exists when a node begins."""
+        return self.made.get(tensor, number) < number
+
+    def after(self, tensor: TensorId, number: int) -> bool:
+        """Return whether a tensor is read after a node."""
+        return self.read.get(tensor, number) > number
+
+
+def lives_of(graph: RowGraph) -> TensorLives:
+    """Return the lifetimes of all tensors between nodes."""
+    made = dict.fromkeys(graph.model.inputs, -1)
+    read: dict[TensorId, int] = {}
+    for number, node in enumerate(graph.nodes):
+        for t in node.outputs:
+            made.setdefault(t, number)
+        read |= dict.fromkeys(node.inputs, number)
+    return TensorLives(made, read | dict.fromkeys(graph.model.outputs, len(graph.nodes)))
+
+
+def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, ...]]:
+    """For each node, return the tensors that live through it. Inputs without readers are live only at the start."""
+    found: list[list[TensorId]] = [[] for _ in graph.nodes]
+    for t, first in lives.made.items():
+        for number in range(first + 1, lives.read.get(t, 0)):
+            if t not in graph.nodes[number].inputs:
+                found[number].append(t)
+    if found:
+        found[0] += [t for t in dict.fromkeys(graph.model.inputs) if t not in lives.read]
+    return [tuple(sorted(tensors)) for tensors in found]
+
+
+def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> Chain:
+    """Return the chain of a region. across: bytes of the tensors that live through it."""
+    node = graph.nodes[number]
+    keys = node.ops if isinstance(node, Region) else ()
+    ops, source = tuple(graph.ops[i] for i in keys), graph.source
+    left = {op.output for op in ops if op.leaves}
+    touched = {t for op in ops for t in (*op.inputs, op.output)}
+    after = {t for t in touched if lives.after(t, number)}
+    source = source if source and source.tensor in touched else None
+    return Chain(keys, ops, frozenset(after | left | _passed_over(ops, after)), across, source, graph.spaces)
+
+
+def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
+    """Return tensors from other devices whose last rows no iteration requests. These rows must still be received."""
+    if not any(op.receives for op in ops):
+        return set()
+    # end of the requested bytes of each tensor, since readers of a view divide them into other rows
+    asked: dict[TensorId, int] = {}
+    for op in reversed(ops):
+        whole = op.output in outside or op.leaves
+        rows = op.writes.h if whole else -(-asked.get(op.output, 0) // op.writes.row_bytes)
+        for k, (t, read) in enumerate(zip(op.inputs, op.reads, strict=True)):
+            first, end = op.rows(k, np.arange(rows))
+            asked[t] = max(asked.get(t, 0), int(end[end > first].max(initial=0)) * read.row_bytes)
+    return {op.output for op in ops if op.receives and asked.get(op.output, 0) < op.writes.nbytes}
