@@ -15,7 +15,7 @@ from property.networks import Recipe
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Reversible
 from tflm_memopt.plan.search.cuts import CutLabel, Cuts
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, candidates
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, candidates, wider
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -45,7 +45,7 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel
         options = tiled[last] if rng.random() < 0.8 else []
         by_length = {c.first: [o for o in options if o.first == c.first] for c in options}
         if by_length:
-            group = rng.choice(rng.choice(list(by_length.values())))
+            group = _widened(rng.choice(rng.choice(list(by_length.values()))), chain, rng)
         else:
             rows = list(candidates(chain, last, UNLIMITED, orders=1))
             group = rng.choice([rows[0], *iterated(chain, rng.choice(rows), settings)])
@@ -56,6 +56,13 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel
         worst = max(label.nbytes, group.nbytes)
         label = CutLabel(worst, label.macs + group.macs, (), group, label)
     return label
+
+
+def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
+    """In half of the cases, widen the tiles of some adjacent stages."""
+    first, last = sorted(rng.sample(range(len(group.stages) + 1), 2))
+    tile = rng.choice((2, 3, 4, 1000))
+    return wider(group, chain, first, last, tile) if rng.random() < 0.5 else group
 
 
 def forced(settings: Settings, seed: int) -> Any:
