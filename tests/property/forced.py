@@ -36,8 +36,11 @@ def random_settings(rng: random.Random) -> Settings:
     )
 
 
-def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel:
-    """Draw a partition into any number of tiled groups; long ones are as likely as short ones."""
+def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: random.Random | None = None) -> CutLabel:
+    """Draw a partition into any number of tiled groups; long ones are as likely as short ones.
+
+    widening: draws tiles of several widths in one group.
+    """
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     groups: list[Candidate] = []
     last = len(chain.ops)
@@ -45,11 +48,11 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel
         options = tiled[last] if rng.random() < 0.8 else []
         by_length = {c.first: [o for o in options if o.first == c.first] for c in options}
         if by_length:
-            group = _widened(rng.choice(rng.choice(list(by_length.values()))), chain, rng)
+            group = rng.choice(rng.choice(list(by_length.values())))
         else:
             rows = list(candidates(chain, last, UNLIMITED, orders=1))
             group = rng.choice([rows[0], *iterated(chain, rng.choice(rows), settings)])
-        groups.append(group)
+        groups.append(_widened(group, chain, widening) if widening else group)
         last = group.first
     label = CutLabel(0, 0)
     for group in reversed(groups):
@@ -59,18 +62,18 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel
 
 
 def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
-    """In half of the cases, widen the tiles of some adjacent stages."""
+    """Widen the tiles of some adjacent stages."""
     first, last = sorted(rng.sample(range(len(group.stages) + 1), 2))
-    tile = rng.choice((2, 3, 4, 1000))
-    return wider(group, chain, first, last, tile) if rng.random() < 0.5 else group
+    return wider(group, chain, first, last, rng.choice((2, 3, 4, 1000)))
 
 
 def forced(settings: Settings, seed: int) -> Any:
     """Inside this context, every plan consists of random groups, some of which are reversed."""
 
     def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[CutLabel, ...]:
-        rng = random.Random(seed)
-        return tuple(random_cut(cut.chain, settings, rng) for cut in cuts)
+        rng, widening = random.Random(seed), random.Random(f"widened {seed}")
+        widened = widening if widening.random() < 0.5 else None
+        return tuple(random_cut(cut.chain, settings, rng, widened) for cut in cuts)
 
     def place(problem: LayoutProblem, *, seconds: float, **_: object) -> Layout:
         backward = frozenset(i for i in range(len(problem.reversibles)) if random.Random(f"{seed} {i}").random() < 0.5)

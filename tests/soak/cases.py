@@ -205,7 +205,8 @@ def cores(cases: range) -> list[Failure]:
         drawn += [(case, "converted", program) for case in cases for program in converted_cases(case, core.target)]
         outcomes = run(core, [program for *_, program in drawn])
         for (case, what, _), outcome in zip(drawn, outcomes, strict=True):
-            if outcome.status != TOO_LARGE and not outcome.right:
+            is_good = outcome.right and outcome.stack <= core.most_stack
+            if outcome.status != TOO_LARGE and not is_good:
                 failures.append(Failure(range(case, case + 1), f"{core.name}, {what}: {outcome}"))
     return failures
 
