@@ -34,6 +34,7 @@ REPLACED: Mapping[str, str] = {
     "RNN": UNROLL,
     "UNIDIRECTIONAL_SEQUENCE_RNN": UNROLL,
     "TILE": "replace it by tf.broadcast_to",
+    "DENSIFY": "convert it without Optimize.EXPERIMENTAL_SPARSITY",
 }
 """Hints for common operators that TFLM lacks."""
 FLOAT_ONLY: Mapping[str, str] = {
