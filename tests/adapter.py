@@ -7,7 +7,7 @@ from typing import Any
 
 from compiling import objects, run
 from conftest import ROOT
-from projects import c_library
+from projects import repository_library
 
 CUSTOM_OPS = ROOT / "custom_ops"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
@@ -15,8 +15,7 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{CUSTOM_OPS}/include"
 
 def linked(main: Path, tflm: Any, folder: Path) -> Path:
     """Build a program from one source file in `folder`. `tflm` comes from scripts/tflm2023.py."""
-    made = c_library(folder)
-    made += objects(["g++", "-std=c++11", "-O1", *STRICT, *tflm.flags], [CUSTOM_OPS / "tflm/tmo_tflm.cpp"], folder)
-    made += objects(["g++", "-std=c++17", "-O1", *STRICT, *tflm.flags], [main], folder)
+    made = objects(["g++", "-std=c++17", "-O1", *STRICT, *tflm.flags], [main], folder)
+    made += repository_library(tflm)
     run("g++", *made, *tflm.link, "-pthread", "-o", main.stem, cwd=folder)
     return folder / main.stem

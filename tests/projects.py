@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
+import atexit
+import functools
 import re
 import runpy
 import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,10 +36,7 @@ inline unsigned esp_cpu_get_cycle_count() {
 #include <stdlib.h>
 #define MALLOC_CAP_SPIRAM 1
 inline void *heap_caps_aligned_alloc(size_t alignment, size_t bytes, unsigned) {
-#ifdef NO_PSRAM
-  bytes = 0;
-#endif
-  return bytes > 0 ? aligned_alloc(alignment, bytes) : NULL;
+  return getenv("NO_PSRAM") ? NULL : aligned_alloc(alignment, bytes);
 }
 """,
     "freertos/FreeRTOS.h": """\
@@ -90,32 +89,25 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
         path.write_bytes(larger if name.endswith(("_ops.h", "_app.h")) else data)
 
 
-def repository_library(tflm: Any, folder: Path) -> list[Path]:
-    """Compile the library and its adapter for one TFLM."""
-    folder.mkdir()
-    cpp = ["g++", "-std=gnu++17", *STRICT, *INCLUDE, *tflm.flags]
-    return c_library(folder) + objects(cpp, [LIBRARY / "tflm/tmo_tflm.cpp"], folder)
+@functools.cache
+def repository_library(tflm: Any) -> list[Path]:
+    """Compile the library and its adapter for one TFLM. All tests use the same flags, so that they share objects."""
+    folder = Path(tempfile.mkdtemp(prefix="library"))
+    atexit.register(shutil.rmtree, folder)
+    cpp = ["g++", "-std=c++11", *STRICT, "-Wpedantic", *INCLUDE, *tflm.flags]
+    made = objects(["gcc", "-std=gnu11", *STRICT, *INCLUDE], sorted((LIBRARY / "src").glob("*.c")), folder)
+    return made + objects(cpp, [LIBRARY / "tflm/tmo_tflm.cpp"], folder)
 
 
-def c_library(folder: Path) -> list[Path]:
-    """Compile the C part of the library. All tests use the same flags, so that they share objects."""
-    sources = sorted((LIBRARY / "src").glob("*.c"))
-    return objects(["gcc", "-std=gnu11", *STRICT, *INCLUDE], sources, folder)
-
-
-def compile_library(folder: Path) -> list[Path]:
-    """Compile the Arduino project's C library; return no objects if the project uses only builtin operators. Projects
-    with the same library share its objects.
+def compile_library(source: Path, tflm: Any) -> list[Path]:
+    """Return the objects of an emitted library, if there is one. Files with the repository's bytes share its objects;
+    the others, which a test has changed, are compiled.
     """
-    source = folder / "arduino/libraries/tflm-memopt/src"
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(source.rglob("*.[ch]")))).digest()
-    if digest not in _LIBRARIES:
-        _LIBRARIES[digest] = objects(["gcc", "-std=c11", *STRICT, f"-I{source}"], sorted(source.glob("*.c")), source)
-    return _LIBRARIES[digest]
-
-
-_LIBRARIES: dict[bytes, list[Path]] = {}
-"""Objects of emitted libraries, by a digest of their sources."""
+    ours = {path.read_bytes() for part in INCLUDE for path in Path(part[2:]).rglob("*") if path.is_file()}
+    changed = [path for path in source.rglob("*") if path.is_file() and path.read_bytes() not in ours]
+    mine = objects(["gcc", "-std=gnu11", *STRICT, f"-I{source}"], changed, source)
+    names = {path.stem for path in source.glob("*.c*")} - {path.stem for path in changed}
+    return mine + [path for path in repository_library(tflm) if path.stem in names]
 
 
 def told(
@@ -125,7 +117,7 @@ def told(
     unpack(files, folder, arena)
     source = folder / "arduino/libraries/tflm-memopt/src"
     cpp = ["g++", "-std=gnu++17", *STRICT, f"-I{source}", *tflm.flags]
-    library = compile_library(folder) + objects(cpp, source.glob("tmo_tflm.cpp"), source)
+    library = compile_library(source, tflm)
     (sketch,) = folder.glob("arduino/*/*.ino")
     main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
         project

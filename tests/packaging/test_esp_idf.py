@@ -57,6 +57,7 @@ def test_component_registers_every_source(tmp_path: Path, script: bool) -> None:
     assert include == [COMPONENT / name for name in ("include", "src", "tflm")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("board", "core"), [("esp32s3", CORES["lx106"]), ("esp32p4", CORES["rv32"])])
 def test_cross_compilers_accept_an_emitted_program(board: str, core: Core, tmp_path: Path) -> None:
     """Debian's compilers are for an older Xtensa and for RV32; ESP-NN's header is the one of the tests."""

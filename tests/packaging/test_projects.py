@@ -43,17 +43,12 @@ def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: 
 
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(("project", "where", "fast", "tflm"), [("esp-idf", "external", "9kB", "AUTUMN")])
-def test_a_project_provides_slow_memory(project: str, where: str, fast: str, tflm: str, tmp_path: Path) -> None:
-    files = written(where, memory=f"fast={fast},slow=1MB")
-    assert re.fullmatch(SAME, told(project, files, TFLM[tflm], tmp_path))
-
-
-@pytest.mark.slow
-@needs_host
-def test_a_project_says_that_slow_memory_is_missing(tmp_path: Path) -> None:
-    said = told("esp-idf", written("arena", memory="fast=11800,slow=1MB"), TFLM["AUTUMN"], tmp_path, "-DNO_PSRAM")
-    assert "PSRAM" in said
+def test_a_project_provides_slow_memory(tmp_path: Path) -> None:
+    """Without PSRAM it says so."""
+    files = written("external", memory="fast=9kB,slow=1MB")
+    assert re.fullmatch(SAME, told("esp-idf", files, TFLM["AUTUMN"], tmp_path))
+    main = tmp_path / "esp-idf/main"
+    assert "PSRAM" in run(main / "program", cwd=main, NO_PSRAM="1")
 
 
 @cache
@@ -75,21 +70,16 @@ def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> 
     assert len(set(re.findall(r"outputs[-.\d ]+", said))) > 1
 
 
-RP2040 = ("-DARDUINO_ARCH_RP2040=1",)
-
-
 @pytest.mark.slow
 @needs_host
-@pytest.mark.parametrize(("project", "tflm", "platform"), [("arduino", "SPRING", RP2040), ("esp-idf", "AUTUMN", ())])
-def test_a_project_runs_on_both_cores(project: str, tflm: str, platform: tuple[str, ...], tmp_path: Path) -> None:
-    """A thread stands for the other core, if there is one, and the worker reports that it ran."""
+def test_a_project_runs_on_both_cores(tmp_path: Path) -> None:
+    """A thread stands for the other core, and the worker reports that it ran."""
     files = written("arena", cores=2)
     library = "arduino/libraries/tflm-memopt/src/tmo_worker.c"
     before, found, behind = files[library].partition(b"  team->status = team->help(team);")
     assert found
     files = {**files, library: b"#include <stdio.h>\n" + before + b'  puts("core 1 helps");\n' + found + behind}
-    said = told(project, files, TFLM[tflm], tmp_path, *platform)
-    assert re.fullmatch(rf"(?:core 1 helps\n){{2}}{SAME}", said)
+    assert re.fullmatch(rf"(?:core 1 helps\n){{2}}{SAME}", told("esp-idf", files, TFLM["AUTUMN"], tmp_path))
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
     source = (here / "espnow/espnow.ino").read_text()
     (nbytes,) = map(int, re.findall(r"ring\[(\d+)\]", source))
     assert room <= nbytes == 1 << nbytes.bit_length() - 1
-    library = repository_library(TFLM["AGES"][0], tmp_path / "library")
+    library = repository_library(TFLM["AGES"][0])
     ages = ("", "RADIO_OF_IDF_4")
     programs = [compiled(here / f"board{n}/espnow", n, age, library) for n, age in enumerate(ages)]
     air = os.environ | {"RADIO": str(tmp_path), "LOSS": "10", "TSAN_OPTIONS": "exitcode=66"}

@@ -7,7 +7,7 @@ from hypothesis import Phase, given, settings
 from property.floats import FLOAT, examine_float, float_recipes
 from property.layers import Layer
 from property.networks import Recipe
-from property.test_random_models import COMMON, MANY, drawn
+from property.test_random_models import COMMON, drawn
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp
@@ -17,16 +17,10 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 QUICK = settings(COMMON, max_examples=15, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 
 
+@pytest.mark.slow
 @QUICK
 @given(float_recipes())
 def test_random_networks(recipe: Recipe) -> None:
-    examine_float(recipe, drawn(recipe.seed))
-
-
-@pytest.mark.slow
-@MANY
-@given(float_recipes())
-def test_many_random_networks(recipe: Recipe) -> None:
     examine_float(recipe, drawn(recipe.seed))
 
 

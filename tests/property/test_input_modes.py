@@ -88,6 +88,7 @@ def test_frames_elsewhere() -> None:
         examine(seed, build(bordered(mobile(seed))))
 
 
+@pytest.mark.slow
 def test_frames_elsewhere_and_second_passes() -> None:
     for seed in seeds(8, first=2000):
         examine(seed, build(bordered(squeezed(seed))))

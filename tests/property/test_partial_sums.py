@@ -31,6 +31,7 @@ def agree(data: bytes, parts: int, seed: int) -> list[RowOp]:
     return [*planned.graph.ops.values()]
 
 
+@pytest.mark.slow
 @QUICK
 @given(recipes(most=4))
 def test_random_networks(recipe: Recipe) -> None:

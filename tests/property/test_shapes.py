@@ -19,6 +19,7 @@ def test_shapes_that_do_not_follow_change_no_byte(seeds: range) -> None:
         examine(seed)
 
 
+@pytest.mark.slow
 def test_consistent_networks_are_rewritten_and_others_are_not() -> None:
     """Without both kinds of networks, the comparison would prove nothing."""
     rewritten = refused = 0

@@ -16,6 +16,7 @@ FOUND = (116, 141)
 """Cases that the soak found: a rolling buffer with many readers, and a concatenated tensor of which no row is kept."""
 
 
+@pytest.mark.slow
 def test_every_window_gives_the_original_outputs() -> None:
     for seed in (*FOUND, *seeds(4)):
         examine(seed)

@@ -49,8 +49,9 @@ def network(seed: int) -> bytes:
     return net.model(net.fully_connected(x, 5) if len(net.shape(x)) == 2 else x)
 
 
+@pytest.mark.slow
 def test_random_batches() -> None:
-    for seed in seeds(4):
+    for seed in seeds(3):
         data = network(seed)
         result = tflm_memopt.optimize(data, if_worthwhile=False, effort="low", seconds=0.05)
         assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
@@ -60,11 +61,11 @@ def test_random_batches() -> None:
 def test_steps_of_time_are_a_batch() -> None:
     """Keras' TimeDistributed makes such a model."""
     net = Net()
-    x = net.reshape(net.input((1, 10, 12, 12, 3)), (10, 12, 12, 3))
+    x = net.reshape(net.input((1, 5, 10, 10, 3)), (5, 10, 10, 3))
     x = net.mean(net.conv2d(net.conv2d(x, 8, kernel=(3, 3)), 16, kernel=(3, 3)), (1, 2))
-    data = net.model(net.fully_connected(net.reshape(x, (1, 160)), 4))
-    result = tflm_memopt.optimize(data)
-    assert result.report.arena.head < 10 * 12 * 12 * 3 + 1_200
+    data = net.model(net.fully_connected(net.reshape(x, (1, 80)), 4))
+    result = tflm_memopt.optimize(data, effort="low")
+    assert result.report.arena.head < 5 * 10 * 10 * 3 + 1_200
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
 
 

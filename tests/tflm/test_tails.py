@@ -202,6 +202,7 @@ def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
         host.run(program, inputs, [6])
 
 
+@pytest.mark.slow
 def test_a_pose_network() -> None:
     """All operators after the heads run row by row, and none of the float32 maps exists as a whole."""
     data = pose_network(64)

@@ -16,6 +16,7 @@ def verified(model: bytes, runs: int, **options: object) -> bool:
     return tflm_memopt.verify(model, rewritten, runs=runs, steps=Steps(cores=2)).bit_exact
 
 
+@pytest.mark.slow
 def test_a_model_for_two_cores_is_verified_on_one_and_on_two() -> None:
     model = EXAMPLE.read_bytes()
     found = tflm_memopt.verify(model, tflm_memopt.optimize(model, cores=2, effort="low").model, runs=2)

@@ -28,6 +28,7 @@ def detector() -> tuple[bytes, tflm_memopt.Optimized]:
     return data, tflm_memopt.optimize(data, input="external", effort=0.1, memory={"fast": FAST, "slow": 1 << 20})
 
 
+@pytest.mark.slow
 def test_the_wheel(detector: tuple[bytes, tflm_memopt.Optimized]) -> None:
     data, made = detector
     memories = made.report.memories

@@ -6,9 +6,12 @@ import doctest
 import importlib
 from pathlib import Path
 
+import pytest
+
 import tflm_memopt
 
 
+@pytest.mark.slow
 def test_examples_of_docstrings() -> None:
     package = Path(tflm_memopt.__file__).parent
     files = [file.relative_to(package.parent).with_suffix("") for file in sorted(package.rglob("*.py"))]

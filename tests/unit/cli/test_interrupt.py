@@ -18,7 +18,7 @@ from tflm_memopt.files import write_files
 START = "import sys; from tflm_memopt.__main__ import run; print('started', flush=True); sys.exit(run())"
 
 
-@pytest.mark.parametrize("seconds", [0.01, 1.2])
+@pytest.mark.parametrize("seconds", [0.01, pytest.param(1.2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("line", ["optimize small.tflite -qo out --emit cpp,c", "verify small.tflite small.tflite -q"])
 def test_interrupted_in_a_terminal(folder: Path, line: str, seconds: float) -> None:
     """The signal goes to all processes of the group, as from a terminal."""

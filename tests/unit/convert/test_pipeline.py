@@ -77,6 +77,7 @@ def detector(size: int = 32) -> bytes:
     return net.model(concatenation(net, heads, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "worthwhile"), [(8, False), (32, True)])
 def test_the_balance_rule_holds(size: int, *, worthwhile: bool) -> None:
     """A small saving does not justify the offsets in the file."""

@@ -109,6 +109,7 @@ def own_board(folder: Path, cost: float) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_slow_bytes_take_time(tmp_path: Path) -> None:
     """The board's cost of a byte is included in the milliseconds."""
     made = tflm_memopt.optimize(RESNET, board=own_board(tmp_path, 50), memory="fast=4400,slow=1MB", effort=0.1)

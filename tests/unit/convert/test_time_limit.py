@@ -144,6 +144,7 @@ def latest(report: Report) -> float:
     return report.time.rewritten.milliseconds[1]
 
 
+@pytest.mark.slow
 def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     fastest = frontier.points[0]
     with pytest.raises(DoesNotFit) as no:

@@ -88,13 +88,12 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strides", "padding", "least"),
-    [((2, 3), "VALID", 6), ((2, 2, 2), "VALID", 8), ((2, 3), "SAME", 6), ((2, 1, 3), "SAME", 6)],
+    ("strides", "padding", "least"), [((2, 3), "VALID", 6), ((2, 2, 2), "VALID", 8), ((2, 1, 3), "SAME", 6)]
 )
 def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...], padding: str, least: int) -> None:
     """The product of all strides is reported for any request: fewer rows do not slide, and these do."""
     net = Net()
-    x = net.input((1, 90, 1, 4))
+    x = net.input((1, 60, 1, 4))
     for stride in strides:
         x = net.conv2d(x, 8, kernel=(3, 1), stride=(stride, 1), padding=padding)
     model = net.model(net.fully_connected(x, 3))
@@ -102,7 +101,7 @@ def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...
         with pytest.raises(UsageError) as error:
             slid(model, rows)
         assert (error.value.code, error.value.hint) == ("unsupported_input", f"--input sliding:{least}")
-    result = tflm_memopt.optimize(model, input=f"sliding:{least}", seconds=0.05)
+    result = tflm_memopt.optimize(model, input=f"sliding:{least}", effort="low", seconds=0.05)
     assert result.report.overhead < 1
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
 
