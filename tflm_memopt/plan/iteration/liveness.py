@@ -235,9 +235,10 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
     of each pair that is live at once.
     """
     result: dict[tuple[int, int], int] = {}
+    live = [r.top > r.bottom for r in ranges]
     for u, a in enumerate(ranges):
         for v, b in enumerate(ranges[:u]):
-            if np.any((a.top > a.bottom) & (b.top > b.bottom)):
+            if np.any(live[u] & live[v]):
                 result[u, v], result[v, u] = _constraint(a, b), _constraint(b, a)
     return result
 

@@ -324,8 +324,9 @@ def settle(trace: Trace) -> tuple[Stage, ...]:
     piecemeal = {m.op.output for m in trace.members} | ({trace.source.tensor} if trace.source else set())
 
     def reads_whole(m: Member) -> bool:
-        possible = m.op.is_convolution or (m.op.window.kernel_h <= MAX_KERNEL_H and not m.op.scatters)
-        return m.iterative and possible and m.op.inputs[0] not in piecemeal
+        if not m.iterative or m.op.inputs[0] in piecemeal:
+            return False
+        return m.op.is_convolution or (m.op.window.kernel_h <= MAX_KERNEL_H and not m.op.scatters)
 
     return tuple(replace(m.stage, iterative=False) if reads_whole(m) else m.stage for m in trace.members)
 
