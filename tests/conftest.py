@@ -41,6 +41,8 @@ QUICK = "TMO_QUICK"
 """Environment variable that is set when slow tests are left out. A global would not reach test modules, which import
 another copy of this module than pytest does.
 """
+QUICKLY = 0.05
+"""Search effort for plans of which any will do: any plan must give the same bytes."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
 # Without this, each worker would rewrite the assertions of all tests, and each process that tests start would compile
@@ -83,13 +85,13 @@ def outside() -> Callable[[str], Path]:
 @functools.cache
 def optimized(path: Path, target: str = "generic") -> bytes:
     """Convert a model with int8 inputs and outputs, once per process."""
-    return tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=target).model
+    return tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=target, effort=QUICKLY).model
 
 
 @functools.cache
 def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
     """Convert a model for two cores, once per process."""
-    return tflm_memopt.optimize(path.read_bytes(), cores=2, target=target)
+    return tflm_memopt.optimize(path.read_bytes(), cores=2, target=target, effort=QUICKLY)
 
 
 def examples(count: int) -> int:

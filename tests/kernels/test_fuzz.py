@@ -15,7 +15,7 @@ import pytest
 import streaming
 from ai_edge_litert import schema_py_generated as schema
 from compiling import part_of
-from conftest import KEYWORDS
+from conftest import KEYWORDS, QUICKLY
 from in_sums import in_parts
 from models import Net
 from moving import (
@@ -53,14 +53,13 @@ from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, family
-from tflm_memopt.plan.effort import LEVELS
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 24
-QUICKLY = ConversionOptions(seconds=0, effort=LEVELS["low"])
+ANY = ConversionOptions(seconds=0, effort=QUICKLY)
 """Options for plans. Any plan will do."""
 
 
@@ -87,7 +86,7 @@ def write_samples(folder: Path) -> list[Path]:
 
 def write_poses(folder: Path) -> list[Path]:
     """Write valid programs with the ends of networks: computed indices, selected values, float32, and int4."""
-    options = replace(QUICKLY, tiles=None)
+    options = replace(ANY, tiles=None)
     paths = []
     for model in (pose_network(size=16, channels=4, depth=1), float_end(), int4_network()):
         for region in planned(model, options):
@@ -114,7 +113,7 @@ def write_pools(folder: Path) -> list[Path]:
         ("copies_packed", residual(), 1_500, "cortex-m4"),
     ):
         options = {"memory": {"fast": fast, "slow": 1_000_000}, "weights": "ram" if "copies" in name else "flash"}
-        graph = read(tflm_memopt.optimize(model, target=target, **options).model).graph
+        graph = read(tflm_memopt.optimize(model, target=target, effort=QUICKLY, **options).model).graph
         (data,) = programs(graph)
         sizes = [[graph.tensors[t].nbytes for t in tensors] for tensors in (graph.inputs, graph.outputs)]
         inputs = [np.random.default_rng(1).integers(-128, 128, n, np.int8) for n in sizes[0]]
@@ -168,7 +167,7 @@ def float_networks() -> Iterator[tuple[bytes, ConversionOptions]]:
     """Yield networks with all float32 layers, six layers in each network, by rows and in tiles."""
     for k in range(0, len(FLOAT), 6):
         recipe = Recipe(((1, 9, 7, 4),), (Layer("conv"), *map(Layer, FLOAT[k : k + 6]), Layer("conv")), seed=k)
-        yield in_float(built(recipe), k), replace(QUICKLY, tiles=None if k % 4 else NO_RECOMPUTE)
+        yield in_float(built(recipe), k), replace(ANY, tiles=None if k % 4 else NO_RECOMPUTE)
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
@@ -234,7 +233,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
         wide = net.input((1, 4, 24, 16))
         return [net.conv2d(x, 4), *(net.depthwise_conv2d(wide, kernel=kernel) for kernel in ((2, 2), (1, 5)))]
 
-    by_row, free, groups = replace(QUICKLY, tiles=None), QUICKLY, replace(QUICKLY, ops="group")
+    by_row, free, groups = replace(ANY, tiles=None), ANY, replace(ANY, ops="group")
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
         (spoken, 16, by_row), (spoken, 16, free), (chosen, 8, by_row), (chosen, 8, free),

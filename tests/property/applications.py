@@ -14,7 +14,7 @@ from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.apps.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 
-OPTIONS: dict[str, Any] = {"effort": "low", "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
+OPTIONS: dict[str, Any] = {"effort": 0.05, "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
 IMPOSSIBLE = ("memory_unknown", "cannot_share", "time_unknown", "too_slow", *ELSEWHERE)
 """Error codes that are right for some draws, because these models cannot do what was drawn."""
 STEPS = 40

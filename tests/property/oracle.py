@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from conftest import QUICKLY
 from numpy.typing import NDArray
 from planning import lowered, make_plan
 
@@ -29,8 +30,8 @@ from tflm_memopt.tflm.arena import predict
 ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
 Inputs = Sequence[NDArray[Any]]
-EFFORTS = (LEVELS[NORMAL], *[LEVELS["low"]] * 3)
-"""Search efforts for random conversions. Most are low, because any plan must give the same bytes."""
+EFFORTS = (LEVELS[NORMAL], LEVELS["low"], QUICKLY, QUICKLY)
+"""Search efforts for random conversions."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """Extreme input values by type; ANY for other types."""
@@ -45,7 +46,7 @@ def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | 
 
 def rewrite(data: bytes, options: ConversionOptions | None = None) -> tuple[bytes, Planned]:
     """Return the result of convert(). Something can be converted."""
-    found = convert(data, options or ConversionOptions(seconds=0))
+    found = convert(data, options or ConversionOptions(seconds=0, effort=QUICKLY))
     assert found is not None
     return found
 

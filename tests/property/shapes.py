@@ -129,7 +129,7 @@ def examine(seed: int) -> bool:
         data = with_wrong_shapes(data, rng)
     ops = rng.choice(("region", "region", "builtin"))
     try:
-        done = tflm_memopt.optimize(data, ops=ops, effort="low", seconds=0.05)
+        done = tflm_memopt.optimize(data, ops=ops, effort=0.05, seconds=0.05)
     except ModelError:
         if refusals(read(data)):
             return False

@@ -42,7 +42,7 @@ def test_an_input_whose_first_wait_is_its_only_one() -> None:
 def test_pauses_in_reversed_groups(seed: int) -> None:
     """Placed again beside another model, their buffers keep the distances of a mirrored arena."""
     rng = random.Random(seed)
-    options = {"effort": "low", "seconds": 0.05, "target": "cortex-m4"}
+    options = {"effort": 0.05, "seconds": 0.05, "target": "cortex-m4"}
     asked = request(options)
     conversion = asked.conversion(network(rng, rng.randint(6, 24))).low()
     one, other = conversion.once.planned, asked.conversion(network(rng, 8)).once.planned

@@ -42,7 +42,7 @@ def slow_corner(build: Build) -> Build:
 @pytest.mark.parametrize("build", CORNERS)
 def test_corner(build: Callable[[Net], bytes], op_per_group: bool) -> None:
     data = build(Net(seed=1))
-    converted = convert(data, ConversionOptions("group" if op_per_group else "region", seconds=0.2))
+    converted = convert(data, ConversionOptions("group" if op_per_group else "region", seconds=0.2, effort=0.05))
     assert converted is not None
     assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 

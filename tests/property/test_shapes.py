@@ -25,7 +25,7 @@ def test_consistent_networks_are_rewritten_and_others_are_not() -> None:
     rewritten = refused = 0
     for seed in range(8):
         data = network(seed)
-        rewritten += tflm_memopt.optimize(data, effort="low", seconds=0.02).report.changed
+        rewritten += tflm_memopt.optimize(data, effort=0.05, seconds=0.02).report.changed
         wrong = with_wrong_shapes(data, random.Random(seed))
-        refused += WRONG in tflm_memopt.optimize(wrong, effort="low", seconds=0.02).report.why_unchanged
+        refused += WRONG in tflm_memopt.optimize(wrong, effort=0.05, seconds=0.02).report.why_unchanged
     assert rewritten > 1 and refused > 1

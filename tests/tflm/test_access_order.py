@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from tflite_micro import runtime
 from tflm.order_cases import ITEM, OrderCase, cases
@@ -33,6 +34,7 @@ def distance(order: AccessOrder) -> int:
     return constraints(list(kernel_ranges({0: order}, 1, 0, sizes)))[1, 0]
 
 
+@pytest.mark.slow
 def test_one_pixel_more_than_proved_is_wrong() -> None:
     for case in cases():
         net, x, y = case.model()

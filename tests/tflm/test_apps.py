@@ -19,7 +19,7 @@ from tflm_memopt import App, AppModel, optimize
 
 STEPS, BOTH = 300, 255
 pytestmark = [pytest.mark.slow, needs_host]
-LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
+LOW: Mapping[str, Any] = {"effort": 0.05, "seconds": 0.2}
 
 
 @pytest.fixture(scope="session")

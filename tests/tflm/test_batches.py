@@ -53,7 +53,7 @@ def network(seed: int) -> bytes:
 def test_random_batches() -> None:
     for seed in seeds(3):
         data = network(seed)
-        result = tflm_memopt.optimize(data, if_worthwhile=False, effort="low", seconds=0.05)
+        result = tflm_memopt.optimize(data, if_worthwhile=False, effort=0.05, seconds=0.05)
         assert tflm_memopt.verify(data, result.model, runs=3).bit_exact, seed
         assert result.report.arena.total <= result.report.original_arena.total, seed
 
@@ -64,7 +64,7 @@ def test_steps_of_time_are_a_batch() -> None:
     x = net.reshape(net.input((1, 5, 10, 10, 3)), (5, 10, 10, 3))
     x = net.mean(net.conv2d(net.conv2d(x, 8, kernel=(3, 3)), 16, kernel=(3, 3)), (1, 2))
     data = net.model(net.fully_connected(net.reshape(x, (1, 80)), 4))
-    result = tflm_memopt.optimize(data, effort="low")
+    result = tflm_memopt.optimize(data, effort=0.05)
     assert result.report.arena.head < 5 * 10 * 10 * 3 + 1_200
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
 

@@ -39,7 +39,7 @@ def spectrogram_net(activations: str = "INT8", channels: int = CHANNELS, *, tran
 @pytest.mark.parametrize(("activations", "transposed"), [("INT8", False), ("INT16", True)])
 def test_no_map_waits(activations: str, *, transposed: bool) -> None:
     data = spectrogram_net(activations, transposed=transposed)
-    result = tflm_memopt.optimize(data, effort="low")
+    result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
     assert result.report.arena.total < item * BANDS // 2 * FRAMES * CHANNELS  # a single map
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
@@ -56,7 +56,7 @@ def test_maps_that_would_be_transposed_as_a_whole() -> None:
 def test_a_sliding_window_computes_only_new_rows(*, transposed: bool) -> None:
     """Rows stay rows if the input's own rows are those of the network, and become rows if TRANSPOSE exchanges them."""
     data = spectrogram_net(transposed=transposed)
-    result = tflm_memopt.optimize(data, effort="low", input="sliding:2")
+    result = tflm_memopt.optimize(data, effort=0.05, input="sliding:2")
     assert result.report.macs.rewritten < 0.5 * result.report.macs.original
     assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
 

@@ -48,9 +48,9 @@ def sharing_layers(
     """Return the network with all layers shared, regardless of the memory that stages of whole operators need."""
 
     def one(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optimized, Planned | None]:
-        return optimize_planned(data, name=name, effort="low")
+        return optimize_planned(data, name=name, effort=0.05)
 
-    return shared_layers(Network(model, "model.tflite", request({"effort": "low"}), one), devices, switch, front)
+    return shared_layers(Network(model, "model.tflite", request({"effort": 0.05}), one), devices, switch, front)
 
 
 def agree(model: bytes, shared: OptimizedDevices, folder: Path) -> DevicesVerification:
@@ -67,7 +67,7 @@ def agree(model: bytes, shared: OptimizedDevices, folder: Path) -> DevicesVerifi
 
 
 def test_the_example(tmp_path: Path) -> None:
-    shared = tflm_memopt.optimize_devices(SHAPES, 2, effort="low")
+    shared = tflm_memopt.optimize_devices(SHAPES, 2, effort=0.05)
     agree(SHAPES.read_bytes(), shared, tmp_path)
     assert shared.report.ram <= shared.report.alone.arena.total
     assert shared.report.flash < shared.report.alone.flash
@@ -95,7 +95,7 @@ def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
     y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 12), kernel=(5, 3)), 8)
     z = net.depthwise_conv2d(net.add(y, x), kernel=(3, 3), stride=(2, 2))
     model = net.model(net.fully_connected(net.add(z, z), 8))
-    shared = tflm_memopt.optimize_devices(model, len(cuts) + 1, cut=cuts, effort="low")
+    shared = tflm_memopt.optimize_devices(model, len(cuts) + 1, cut=cuts, effort=0.05)
     agree(model, shared, tmp_path)
     assert [stage.first for stage in shared.report.stages] == [0, *cuts]
     assert sum(d.weights for d in shared.report.devices) == shared.report.original_weights

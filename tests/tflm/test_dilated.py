@@ -53,7 +53,7 @@ def test_causal_units(steps: int, block: int) -> None:
     assert not {"SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "PAD"} & {op.type for op in found.graph.ops}
     assert_same_bytes(data, rewrite_whole(data))
     wide = in_float(data, 1)
-    result = tflm_memopt.optimize(wide, if_worthwhile=False, effort="low")
+    result = tflm_memopt.optimize(wide, if_worthwhile=False, effort=0.05)
     assert tflm_memopt.verify(wide, result.model, runs=2).bit_exact
 
 

@@ -58,7 +58,7 @@ def test_only_the_input_is_transposed(build: Callable[[str], bytes], activations
     data = build(activations)
     graph = canonicalise(read(data).graph).graph
     assert [op.index for op in graph.ops if op.type in ("TRANSPOSE", "PAD")] == [graph.ops[0].index]
-    result = tflm_memopt.optimize(data, effort="low")
+    result = tflm_memopt.optimize(data, effort=0.05)
     item = 2 if activations == "INT16" else 1
     assert result.report.arena.total < item * 32 * 30 * 9  # a single map
     assert tflm_memopt.verify(data, result.model, runs=3).bit_exact
@@ -90,7 +90,7 @@ def test_ends_and_neighbours(build: Callable[[Net, int], list[int]], *, streamed
     x = net.input((1, 5, 6, 3))
     x = net.conv2d(x, 4) if streamed else net.normalized(x)
     data = net.model(*build(net, x))
-    result = tflm_memopt.optimize(data, effort="low", if_worthwhile=False)
+    result = tflm_memopt.optimize(data, effort=0.05, if_worthwhile=False)
     oracle.assert_same_bytes(data, result.model)
     oracle.assert_arena_as_predicted(result.model)
 

@@ -183,7 +183,7 @@ def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, tran
     model = net.model(y)
     (found,) = oracle.run(oracle.original(model), [values], 1)
     np.testing.assert_array_equal(found, expected)
-    result = tflm_memopt.optimize(model, effort="low")
+    result = tflm_memopt.optimize(model, effort=0.05)
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
 
 
@@ -304,7 +304,7 @@ def test_pixel_shuffle_of_pytorch(size: Pair, c: int, block: int, dtype: str) ->
 
 
 def test_shuffled_pixels_go_directly_to_their_places() -> None:
-    result = tflm_memopt.optimize(Net.model(*shuffled_pixels(Net(), (1, 24, 24, 3), 2)), effort="low")
+    result = tflm_memopt.optimize(Net.model(*shuffled_pixels(Net(), (1, 24, 24, 3), 2)), effort=0.05)
     both = 24 * 24 * 3 + 24 * 24 * 12  # input and output
     assert result.report.arena.total < 1.3 * both
 

@@ -209,7 +209,7 @@ def test_a_pose_network() -> None:
     support = to_row_ops(canonicalise(read(data).graph).graph).values()
     assert not [s for s in support if isinstance(s, Unsupported)]
     assert sum(isinstance(s, RowOp) for s in support) > 50
-    result = tflm_memopt.optimize(data, effort="low")
+    result = tflm_memopt.optimize(data, effort=0.05)
     assert result.report.arena.total < 0.3 * predict(data).total
     verification = tflm_memopt.verify(data, result.model, runs=3)
     assert verification.bit_exact

@@ -19,7 +19,7 @@ def verified(model: bytes, runs: int, **options: object) -> bool:
 @pytest.mark.slow
 def test_a_model_for_two_cores_is_verified_on_one_and_on_two() -> None:
     model = EXAMPLE.read_bytes()
-    found = tflm_memopt.verify(model, tflm_memopt.optimize(model, cores=2, effort="low").model, runs=2)
+    found = tflm_memopt.verify(model, tflm_memopt.optimize(model, cores=2, effort=0.05).model, runs=2)
     assert (found.bit_exact, found.threads) == (True, (1, 2))
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 from models import Net
 
-import tflm_memopt
 from tflm_memopt.analysis import esp
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.model.graph import Graph
@@ -52,13 +50,6 @@ def graph(name: str) -> Graph:
     return read(NETWORKS[name]()).graph
 
 
-BOARD = """\
-core = "Xtensa LX7"
-chip = "ESP32-S3"
-clock = "240MHz"
-ram = "320kB"
-flash = "16MB"
-"""
 TICK = 10
 """Milliseconds between two ticks of FreeRTOS in ESP-IDF's default settings. TiGrIS waits for a tick after each tile."""
 
@@ -97,25 +88,6 @@ def test_measured_networks_that_were_not_used_are_in_the_range(row: dict[str, An
     low, high = computed(row)
     assert span[0] <= 1000 * row["mhz"] * low
     assert 1000 * row["mhz"] * high <= span[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("ram", "where", "tiles"), [("320kB", "arena", [131072, 65536]), ("32kB", "external", [32768])]
-)
-def test_measured_tiles_are_in_the_range_of_a_plan(ram: str, where: str, tiles: list[int], tmp_path: Path) -> None:
-    """TFLM cannot run this network in so little RAM. In 32 KB, tensors are in PSRAM, as in TiGrIS."""
-    psram = 'external_ram = "8MB"\nexternal_ram_cycles = {read = 5.3, write = 3.4}\n' if where == "external" else ""
-    (tmp_path / "n16r8.toml").write_text(BOARD.replace("320kB", ram) + psram)
-    board = str(tmp_path / "n16r8.toml")
-    time = tflm_memopt.optimize(NETWORKS["mobilenet_v1"](), board=board, effort=0.1, input=where).report.time
-    assert time and time.rewritten and time.rewritten.milliseconds
-    low, high = time.rewritten.milliseconds
-    rows = [row for row in esp.data()["networks"] if row.get("fast") in tiles]
-    assert len(rows) == len(tiles)
-    for row in rows:
-        assert low <= computed(row)[0]
-        assert computed(row)[1] <= high
 
 
 def test_copied_weights_are_read_once_in_flash() -> None:

@@ -24,7 +24,7 @@ def network() -> bytes:
 def test_copies_share_the_arena(network: bytes, concurrent: list[tuple[str, str]], yields: float | None) -> None:
     net = Net(2)
     other = net.model(net.conv2d(net.input((1, 4, 4, 2)), 3))
-    options = {"effort": "low", "core": "cortex-m4", "clock": 80e6}
+    options = {"effort": 0.05, "core": "cortex-m4", "clock": 80e6}
     models = {"a": AppModel(network, {"weights": "ram"}), "b": AppModel(other)}
     done = tflm_memopt.optimize(App(models, concurrent, yields, options=options)).models["a"]
     assert done.plan and done.report.memories
@@ -34,7 +34,7 @@ def test_copies_share_the_arena(network: bytes, concurrent: list[tuple[str, str]
 
 
 def test_a_limit_of_ram_comes_first(network: bytes) -> None:
-    app = App({"a": AppModel(network, {"weights": "ram"})}, options={"effort": "low"})
+    app = App({"a": AppModel(network, {"weights": "ram"})}, options={"effort": 0.05})
     copied = tflm_memopt.optimize(app).report.arena.total
     limited = tflm_memopt.optimize(App(app.models, ram=copied - 1, options=app.options)).report
     assert limited.arena.total < copied

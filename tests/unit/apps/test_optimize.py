@@ -20,7 +20,7 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.targets.boards import boards, runs
 
-LOW: dict[str, Any] = {"effort": "low", "seconds": 0.2}
+LOW: dict[str, Any] = {"effort": 0.05, "seconds": 0.2}
 
 
 def application(retain: bool = False, stream: bool = False, **more: Any) -> App:

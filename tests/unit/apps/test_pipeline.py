@@ -15,7 +15,7 @@ from tflm_memopt.apps.pipeline import expanded
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.runtime.process import run_model
 
-LOW: dict[str, Any] = {"effort": "low", "seconds": 0.2}
+LOW: dict[str, Any] = {"effort": 0.05, "seconds": 0.2}
 
 
 def residual() -> bytes:
@@ -48,6 +48,7 @@ def test_the_tensor_between_two_partitions_exists_twice() -> None:
     assert sum(map(len, taken)) == len(set.union(*taken))
 
 
+@pytest.mark.slow
 def test_partitions_run_on_two_cores() -> None:
     """At a rate that is too high for one core, each core runs a partition, and its load is the partition's time."""
     options = {**LOW, "clock": 64, "core": "cortex-m4"}

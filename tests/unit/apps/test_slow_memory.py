@@ -21,8 +21,11 @@ ALONE, BOTH = 6_468, 12_820
 """Arenas without slow memory, of one model and of two at the same time."""
 
 
+pytestmark = pytest.mark.slow
+
+
 def app(memory: str, concurrent: Any = (), **entry: Any) -> App:
-    options = {"effort": "low", "seconds": 0.05, "memory": memory}
+    options = {"effort": 0.05, "seconds": 0.05, "memory": memory}
     return App({"a": AppModel(RESNET, **entry), "b": AppModel(RESNET)}, concurrent, options=options, name="two")
 
 

@@ -16,7 +16,7 @@ from tflm_memopt.plan.plan import Plan, Role
 
 @cache
 def sharer(seed: int, where: str = "arena") -> Sharer:
-    options = {"effort": "low", "seconds": 0.2, "input": where}
+    options = {"effort": 0.05, "seconds": 0.2, "input": where}
     conversion = request(options).conversion(small(seed))
     found = conversion.once.planned
     return Sharer(f"model {seed}", found.plan, found.graph)

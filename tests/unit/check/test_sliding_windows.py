@@ -18,7 +18,7 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
-OPTIONS = {"effort": "low", "seconds": 0.05}
+OPTIONS = {"effort": 0.05, "seconds": 0.05}
 
 
 def slid(model: bytes, rows: int) -> RowGraph:

@@ -69,7 +69,7 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
 def converted(name: str) -> tuple[bytes, bytes]:
     make, options = MODELS[name]
     model: bytes = make()
-    return model, tflm_memopt.optimize(model, effort="low", **options).model
+    return model, tflm_memopt.optimize(model, effort=0.05, **options).model
 
 
 def compared(original: bytes, rewritten: bytes) -> ComparedConstants:
@@ -136,7 +136,7 @@ def test_every_float32_filter_has_its_counterpart() -> None:
 def test_constants_of_several_devices() -> None:
     """Each device has all or part of an operator. A damaged weight is found in both cases."""
     original = read(network())
-    devices = [read(one.model) for one in tflm_memopt.optimize_devices(network(), 2, effort="low").models]
+    devices = [read(one.model) for one in tflm_memopt.optimize_devices(network(), 2, effort=0.05).models]
     found = compare_devices(original, devices, Changes())
     assert found.different == ()
     assert found.equal >= 11
@@ -163,7 +163,7 @@ def test_exchanged_constants_are_found() -> None:
             tree.buffers[tree.subgraphs[0].tensors[op.inputs[1]].buffer].data = filters[number].view(np.uint8).ravel()
         return writer.write(tree)
 
-    straight, crossed = (tflm_memopt.optimize(net(*order), effort="low").model for order in ((0, 1), (1, 0)))
+    straight, crossed = (tflm_memopt.optimize(net(*order), effort=0.05).model for order in ((0, 1), (1, 0)))
     assert compared(net(0, 1), straight).different == ()
     assert compared(net(0, 1), crossed).different
 
@@ -172,7 +172,7 @@ def test_only_the_next_part_of_a_shared_layer_is_compared(monkeypatch: pytest.Mo
     """The number of compared parts does not grow with the number of channels."""
     net = Net(3)
     model = net.model(net.fully_connected(net.fully_connected(net.input((1, 16)), 200), 200))
-    devices = [read(one.model) for one in tflm_memopt.optimize_devices(model, 3, effort="low").models]
+    devices = [read(one.model) for one in tflm_memopt.optimize_devices(model, 3, effort=0.05).models]
     compared: list[int] = []
     of_original = numbers.of_original
 

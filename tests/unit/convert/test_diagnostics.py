@@ -77,7 +77,7 @@ def test_scratch_is_named_in_what_does_not_fit() -> None:
     net = Net(13)
     y = net.depthwise_conv2d(net.input((1, 1, 300, 4)), kernel=(1, 9), stride=(1, 2), out=(0.2, 0))
     with pytest.raises(DoesNotFit, match=r"scratch of the kernels 480 B"):
-        tflm_memopt.optimize(net.model(y), target="esp-nn", ram_limit=1000, effort="low")
+        tflm_memopt.optimize(net.model(y), target="esp-nn", ram_limit=1000, effort=0.05)
 
 
 def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:

@@ -60,7 +60,7 @@ def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
     assert done.report.groups == ()
 
 
-BUILTIN: dict[str, Any] = {"ops": "builtin", "effort": "low"}
+BUILTIN: dict[str, Any] = {"ops": "builtin", "effort": 0.05}
 
 
 def detector(size: int = 32) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import KEYWORDS, RESNET
+from conftest import KEYWORDS, RESNET, thinned
 from counted_traffic import assert_equal_outputs, counted
 from models import Net
 
@@ -31,7 +31,7 @@ LIMITS = [(RESNET, 4_400), (KEYWORDS, 1_000)]
 """Models, each with less fast memory than it needs without slow memory."""
 
 
-@pytest.fixture(scope="module", params=LIMITS, ids=lambda pair: f"{pair[0].stem}-{pair[1]}")
+@pytest.fixture(scope="module", params=thinned(((pair,) for pair in LIMITS), 1), ids=["resnet", "keywords"])
 def spilled(request: pytest.FixtureRequest) -> tuple[Path, int, Optimized]:
     model, fast = request.param
     return model, fast, tflm_memopt.optimize(model, memory={"fast": fast, "slow": SLOW})
@@ -84,6 +84,7 @@ def test_the_checker_replays_slow_memory() -> None:
         made.of(replace(plan, slow=(wrong,)))
 
 
+@pytest.mark.slow
 def test_enough_fast_memory_is_named() -> None:
     """The input and the interpreter take 3,412 B of fast memory."""
     with pytest.raises(DoesNotFit, match="more fast memory than 3,000 B") as caught:

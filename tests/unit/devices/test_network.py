@@ -114,7 +114,7 @@ def test_the_hint_of_a_sufficient_number_of_devices_takes_few_plans(monkeypatch:
     for flash, numbers, enough in ((1_000, [6], 0), (25_000, [6, 4], 4)):
         tried.clear()
         with pytest.raises(DoesNotFit) as caught:
-            tflm_memopt.optimize_devices(dense(160), 3, memory=(10_000, flash), effort="low")
+            tflm_memopt.optimize_devices(dense(160), 3, memory=(10_000, flash), effort=0.05)
         assert [devices for devices in tried if devices > 3] == numbers
         assert str(caught.value.hint).startswith(f"--devices {enough} (fits in" if enough else "--memory")
 
@@ -302,10 +302,10 @@ def long_rows() -> bytes:
 
 @pytest.mark.slow
 def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
-    made = tflm_memopt.optimize_devices(long_rows(), 2, effort="low")
+    made = tflm_memopt.optimize_devices(long_rows(), 2, effort=0.05)
     assert all(said.sent < 32 * 32 * 65 + 33 * HEAD_BYTES for said in made.report.devices)
     with pytest.raises(UsageError, match="rows of 66,560 B are too long to be sent") as caught:
-        tflm_memopt.optimize_devices(long_rows(), 2, cut=[2], effort="low")
+        tflm_memopt.optimize_devices(long_rows(), 2, cut=[2], effort=0.05)
     assert caught.value.code == "cannot_share"
 
 
@@ -333,7 +333,7 @@ def test_only_impossible_splits_are_left_out(
 
     monkeypatch.setattr(Network, "converted", converted)
     with nullcontext() if left_out else pytest.raises(type(error), match=error.what):
-        assert not tflm_memopt.optimize_devices(dense(), 2, effort="low").report.stages
+        assert not tflm_memopt.optimize_devices(dense(), 2, effort=0.05).report.stages
 
 
 @pytest.mark.slow
@@ -342,15 +342,16 @@ def test_splits_that_are_too_slow_are_left_out() -> None:
     net = Net()
     x = net.conv2d(net.input((1, 12, 24, 3)), 8, kernel=(3, 3))
     model = net.model(net.conv2d(net.conv2d(x, 24, kernel=(3, 3)), 4, kernel=(3, 3)))
-    options: dict[str, Any] = {"effort": "low", "core": "cortex-m3"}
+    options: dict[str, Any] = {"effort": 0.05, "core": "cortex-m3"}
     limit = int(0.7 * tflm_memopt.optimize(model, **options).report.instructions["cortex-m3"])
     made = tflm_memopt.optimize_devices(model, 2, memory="100kB", max_instructions=limit, **options)
     assert all(one.report.instructions["cortex-m3"] <= limit for one in made.models)
 
 
+@pytest.mark.slow
 def test_the_answer_says_when_sharing_costs_ram() -> None:
     """One device that needs less RAM is named with the flash that it takes."""
-    report = tflm_memopt.optimize_devices(dense(), 2, effort="low").report
+    report = tflm_memopt.optimize_devices(dense(), 2, effort=0.05).report
     arena = replace(report.alone.arena, total=report.ram - 500)
     report = replace(report, alone=replace(report.alone, arena=arena))
     (said,) = report.drawbacks
@@ -370,6 +371,6 @@ def test_more_ram_than_alone_costs_more_than_uneven_weights() -> None:
 def test_dense_layers_need_little_more_ram_than_on_one_device() -> None:
     """Layers that share weights would need 900 B on the largest device."""
     report = tflm_memopt.optimize_devices(
-        ROOT / "examples/networks/machine_autoencoder_int8.tflite", 4, effort="low"
+        ROOT / "examples/networks/machine_autoencoder_int8.tflite", 4, effort=0.05
     ).report
     assert report.alone.arena.total < report.ram <= report.alone.arena.total + 32

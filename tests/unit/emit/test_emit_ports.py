@@ -17,7 +17,7 @@ from tflm_memopt.errors import UsageError
 needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 
 
-PLACES = [("swapped", "arena"), ("repeated", "arena"), ("apart", "arena"), ("wide", "arena"), ("reversed", "stream:3")]
+PLACES = [("repeated", "arena"), ("apart", "arena"), ("reversed", "stream:3")]
 
 
 def written(model: bytes, folder: Path, **settings: object) -> bytes:

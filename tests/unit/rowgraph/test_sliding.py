@@ -87,6 +87,7 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strides", "padding", "least"), [((2, 3), "VALID", 6), ((2, 2, 2), "VALID", 8), ((2, 1, 3), "SAME", 6)]
 )
@@ -101,7 +102,7 @@ def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...
         with pytest.raises(UsageError) as error:
             slid(model, rows)
         assert (error.value.code, error.value.hint) == ("unsupported_input", f"--input sliding:{least}")
-    result = tflm_memopt.optimize(model, input=f"sliding:{least}", effort="low", seconds=0.05)
+    result = tflm_memopt.optimize(model, input=f"sliding:{least}", effort=0.05, seconds=0.05)
     assert result.report.overhead < 1
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
 

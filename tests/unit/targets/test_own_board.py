@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import RESNET
+from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
@@ -19,7 +19,7 @@ def test_a_file_describes_a_board(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     text = BOARD + 'core_ram = "20kB"\nexternal_ram = "8MB"\n[flash_timing]\nwait_states = 4\n'
     path.write_text(text, encoding="utf-8-sig")  # as some editors on Windows save it
-    report = tflm_memopt.optimize(RESNET, board=str(path), effort="low").report
+    report = tflm_memopt.optimize(small(), board=str(path), effort=0.05).report
     assert report.board
     assert (report.board.board, report.board.fits) == ("mine", True)
     assert report.ram_limit == 128_000 - 20_000 - stack("Cortex-M7")
@@ -28,7 +28,7 @@ def test_a_file_describes_a_board(tmp_path: Path) -> None:
 def test_a_chip_has_the_times_of_known_boards(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('core = "Xtensa LX7"\nchip = "ESP32-S3"\nclock = "240MHz"\nram = "320kB"\nflash = "16MB"\n')
-    own, known = (tflm_memopt.optimize(RESNET, board=board, effort="low").report for board in (str(path), "esp32s3"))
+    own, known = (tflm_memopt.optimize(small(), board=board, effort=0.05).report for board in (str(path), "esp32s3"))
     assert own.time and known.time
     assert (own.target, own.time.rewritten) == (known.target, known.time.rewritten)
 
@@ -61,4 +61,4 @@ def test_invalid_files(text: str, why: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(text)
     with pytest.raises(UsageError, match=why):
-        tflm_memopt.optimize(RESNET, board=str(path))
+        tflm_memopt.optimize(small(), board=str(path))
