@@ -161,15 +161,15 @@ def optimize_devices(
 ) -> OptimizedDevices:
     """Split a network among linked devices. Each device gets its own model, which runs in our operator.
 
-    devices: number of devices. The first has the input and gets the output. name, progress, options: as for optimize();
+    devices: number of devices. Device 0 has the input and gets the output. name, progress, options: as for optimize();
         the options apply to each device. The plans are checked together, so that each message is received as it was
-        sent. link: bytes per second from one device to another, and latency: "125kB/s,2ms" or (125000, 2). The report
-        then estimates the time of an inference, which requires a clock. memory: bytes of RAM and flash of each device
-        for arena and model, "20kB,128kB", or RAM alone. Without it, the memory of the largest device is minimised. With
-        it, the fastest split that fits is taken or, if no link is given, the one that sends the fewest bytes. board:
-        the board of every device. Its clock and core are used, and DoesNotFit is raised if a device's model does not
-        fit on it. cut: indices of the operators at which the next device begins, one fewer than devices. Each device
-        then runs all of its operators alone.
+        sent. link: bytes per second from one device to another, and latency: "125kB/s,2ms" or (125000, 2). With a link,
+        the report estimates the time of an inference, which requires a clock. memory: bytes of RAM and flash of each
+        device for arena and model, "20kB,128kB", or RAM alone. With a memory limit, the result is the fastest split
+        that fits or, without a link, the one that sends the fewest bytes; without a limit, it is the split with the
+        least memory of the largest device. board: the board of every device, whose clock and core the estimates use.
+        DoesNotFit is raised if a device's model does not fit on it. cut: indices of the operators at which the next
+        device begins, one fewer than devices. If cuts are given, no operator is split.
 
     Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
     DoesNotFit if `memory` is too small.
@@ -199,7 +199,7 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
 
-    Each point is planned and checked; the network on one device is among them. The arguments are those of
+    Each point is planned and checked. One point is the network on a single device. The arguments are those of
     optimize_devices(); a clock is required.
     """
     progress("reading", 0, 0)
@@ -254,7 +254,7 @@ def combine_registers(
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
-    """Report the remaining time if nothing is recomputed. In other cases the number of searches is unknown."""
+    """Report the remaining time if nothing is recomputed. Otherwise the number of searches is unknown."""
     once = limits.overhead is None or limits.overhead <= 1
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
@@ -288,9 +288,9 @@ def explore(
     """Compute the frontier of a model: the smallest arena at every cost. Each point is planned, checked and lowered.
 
     model: as for optimize(). For an App, the frontier of all models together is computed from the points of each.
-    cost: "macs", or estimated "instructions" or "time" on the core; for these, several tile widths are tried. By
-        default time, if the cycles of the board's core are modelled; else instructions, if there is a board, target
-        or core; else macs.
+    cost: "macs", or estimated "instructions" or "time" on the core; for these, several tile widths are tried. The
+        default is time for a board whose cycles are modelled, instructions for another board, a target or a core, and
+        macs otherwise.
     options: those of ExploreOptions in options.py. board: each point reports the board's free RAM and flash.
     """
     if cost is not None and cost not in COSTS:
@@ -347,8 +347,8 @@ def fit(
     files of boards; by default all known boards.
 
     optimized: result of optimize(), also for an application, whose models share RAM and flash. packed: the same model
-    packed for a target. It is used for boards whose core runs such programs, unless only the generic model fits. on:
-    the same model optimized for single boards, by board id. Raises UsageError for an unknown board.
+    packed for a target. It is used for boards that can run it, unless only the generic model fits. on: the same model
+    optimized for single boards, by board id. Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)

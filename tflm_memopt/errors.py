@@ -61,13 +61,13 @@ Code = Literal[
 """Codes of errors."""
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 SHORTEST = 3
-"""Minimum number of letters of a name's part that identifies the name."""
+"""Minimum length of a part of a name that counts as a match."""
 
 
 class MemoptError(Exception):
     """Base class: `what` is wrong, a stable `code`, `where` (operator or tensor), and a `hint` what to do.
 
-    Code that knows the `file` sets it.
+    `file` is set by callers that know it.
     """
 
     exit_code = 2

@@ -245,7 +245,7 @@ def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Pat
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C inside the block. This works only in the main thread, which is the only one that receives it."""
+    """Delay Ctrl-C inside the block. Only the main thread receives Ctrl-C, so other threads run the block unchanged."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -266,7 +266,9 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the process's file mode mask, which mkstemp does not apply. Python can only read it by setting it."""
+    """Return the process's file mode mask, which mkstemp does not apply. Python's only way to read the mask is to set a
+    new one.
+    """
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -284,7 +286,9 @@ def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
 
 
 def toml(data: bytes, hint: str) -> Mapping[str, Any]:
-    """Return the document of a TOML file, also after a byte order mark. Raises UsageError with this hint if invalid."""
+    """Return the document of a TOML file, also after a byte order mark. Raises UsageError with this hint for an invalid
+    document.
+    """
     try:
         document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

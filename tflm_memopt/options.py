@@ -1,7 +1,7 @@
 """The options of optimize() and explore(). Each option is described once, with its default, reader and flag.
 
-The command line, app.toml and the functions use these descriptions; `complete` returns the values. Annotations are not
-postponed here: the module evaluates them at once, and parsing them again is slow.
+The command line, app.toml and the functions use these descriptions; `complete` returns the options' values. Annotations
+are not postponed here: the module evaluates them at once, and parsing them again is slow.
 """
 
 import math

@@ -90,7 +90,7 @@ class DevicesReport:
     room: int
     """Minimum buffer size of a link between two devices, in bytes, if senders wait for room."""
     room_for_all: int
-    """Buffer size that holds all messages of an inference on a link. A link without flow control needs it."""
+    """Buffer size, in bytes, that a link without flow control needs: it holds all messages of an inference."""
     identity: int
     """Number in every message, which is equal for models that belong together."""
     seconds: float
@@ -193,7 +193,7 @@ class DevicesPoint:
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the free bytes of the board's RAM and flash, each on the device with least; None without a board."""
+        """Return the board's free RAM and flash in bytes, each on the device with least, or None without a board."""
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)

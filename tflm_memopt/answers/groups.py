@@ -18,7 +18,9 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer of `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0; `bytes` is of pixels."""
+    """A rolling buffer of `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0, and `bytes` is the size
+    of the pixels that are kept.
+    """
 
     tensor: str
     rows: int

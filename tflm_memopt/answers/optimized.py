@@ -57,10 +57,10 @@ class Optimized:
         """Return the files that optimize writes, by name: model, plan, report and source files.
 
         emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
-        "esp-idf", a project; "tflite", only the model. A list, or a text with names separated by commas, selects
-        several. labels: names for the values of a project's first output. inputs: one array per model input, as
-        verify() takes them, or with real numbers. A project or a C module stores the first inference of them instead of
-        a random one.
+        "esp-idf", a project; "tflite", only the model. Several kinds can be given as a list or as a text with commas.
+        labels: names for the values of a project's first output. inputs: one array per model input, as verify() takes
+        them, or with real numbers. A project or a C module stores their first inference as its example; without them, a
+        random inference.
         """
         return generic.files(self, emit, labels, inputs)
 

@@ -57,7 +57,7 @@ class Balance:
     ram_saved: int
     flash_added: int
     """Growth of the model, plus the library, plus TFLM's kernels that only the rewritten model needs. It is negative if
-    the model shrinks by more than the rest adds.
+    the .tflite file shrinks by more than library and kernels add.
     """
     model: int
     """Growth of the .tflite file."""
@@ -93,7 +93,9 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """An input that is a sliding window of `rows` rows. An inference adds `new` rows; `inferences` fill it."""
+    """An input that is a sliding window of `rows` rows. An inference adds `new` rows, and the window is full after
+    `inferences` inferences.
+    """
 
     rows: int
     new: int
@@ -121,7 +123,9 @@ class CoreReport:
     share: float
     """Fraction of the single-core instructions that this core executes."""
     stack: int
-    """Bytes of stack, outside the arena: the most on a Cortex-M33, without the user's wake and wait functions."""
+    """Maximum bytes of stack on a Cortex-M33, without the user's wake and wait functions. The stack is outside the
+    arena.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ class BarriersReport:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesReport:
-    """Sizes of two memories, and the bytes that an inference moves in our operators.
+    """Sizes of the fast and the slow memory, and the bytes that our operators move in one inference.
 
     Each iteration counts each byte under its window once, and the weights, biases and scales of its operator once.
     """
@@ -230,7 +234,7 @@ class Report:
     arena_size: int | None = None
     """Bytes to declare for the arena in every build of TFLM that NAME_ops.h names, or None if unknown."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model. If not, `arena` and `footprint` are those of its C module."""
+    """Whether TFLM runs the rewritten model. Without TFLM, `arena` and `footprint` are those of the C module."""
     footprint: Footprints | None = None
     """Flash that inference needs before and after the rewrite."""
     original_refused: str = ""

@@ -59,7 +59,7 @@ class App:
     """Groups of models. All models of a group may run at the same time."""
     yields: float | None = None
     """Maximum time between two pauses, in milliseconds. Of two models that may run at the same time, the longer one
-    pauses for the shorter. If None, both have separate bytes.
+    pauses for the shorter. None: no model pauses, and two such models share no bytes.
     """
     ram: int | None = None
     """Limit of the shared arena, in bytes."""

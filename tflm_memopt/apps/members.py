@@ -35,7 +35,7 @@ class AppMember:
 
     @property
     def chosen(self) -> Converted | None:
-        """The chosen plan, or None if the model is not rewritten. TFLM then places all its tensors."""
+        """The chosen plan, or None if the model is not rewritten. TFLM places all tensors of an unchanged model."""
         return self.made.chosen
 
     @property

@@ -41,7 +41,7 @@ from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 SLOW_TRIES = 8
 """Number of layouts to try with less and less fast memory for single models."""
 HASTE = 2.0
-"""Effort (plan/effort.py) for each point of the curve of pauses."""
+"""Effort (plan/effort.py) for each point of the curve of heads over the time between pauses."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
@@ -250,7 +250,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the member with a plan that has few live bytes at every moment and as many multiply-accumulates."""
+    """Return the member with a plan of the same multiply-accumulates that has few live bytes at every moment."""
     if member.chosen is None:
         return member
     chosen = member.conversion.low().at(member.chosen.planned.plan.macs)
@@ -318,7 +318,9 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return the heads for other times between pauses, up to no pauses, found with less effort."""
+        """Return points of (time between pauses in milliseconds, bytes of the head), up to no pauses. Other times than
+        `apart` are planned with less effort.
+        """
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:
@@ -434,7 +436,7 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
-        # the other models run while these keep their bytes
+        # models that keep bytes need these while the others run, too
         reserved = {r.model for r in report.reserved}.intersection(group)
         apart = "" if reserved else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(

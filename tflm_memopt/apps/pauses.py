@@ -31,7 +31,9 @@ class Yielding:
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """Return the longer model of each pair that may run at the same time. Raises UsageError if it cannot."""
+    """Return the longer model of each pair that may run at the same time. Raises UsageError if a longer model cannot
+    pause.
+    """
     if app.yields is None:
         return []
     involved = {i for pair in pairs(app) for i in pair}

@@ -58,7 +58,8 @@ class AppReport:
     arena: Arena
     """Arena of all models, whose interpreters share one MicroAllocator, or of their C modules."""
     arena_size: int | None
-    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width. None for C modules."""
+    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width. It is None for C modules.
+    """
     apart: int
     """Bytes of the original models with a separate arena for each."""
     shared: int
@@ -78,7 +79,7 @@ class AppReport:
     ram_limit: int | None
     seconds: float
     interpreter: bool = True
-    """Whether TFLM runs the models. Otherwise they are C modules."""
+    """Whether TFLM runs the models. If not, the models are C modules."""
     slow: int = 0
     """Bytes of the slow memory that the models share."""
     slow_offsets: Mapping[str, int] = field(default_factory=dict)

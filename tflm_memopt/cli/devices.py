@@ -103,7 +103,9 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """Return the models of all devices in a folder of optimize --devices. `name` chooses one of several conversions."""
+    """Return the models of all devices in a folder of optimize --devices. name: model to take if the folder holds
+    several conversions.
+    """
     found: list[Path] = []
     while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
         if len(models) > 1 and models[0].name != name:

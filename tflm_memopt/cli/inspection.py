@@ -1,4 +1,4 @@
-"""The command `inspect`. Its own module keeps it from importing the planner."""
+"""The command `inspect`, in a separate module so that it need not import the planner."""
 
 from __future__ import annotations
 

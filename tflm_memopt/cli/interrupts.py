@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def fatal() -> Iterator[None]:
-    """Make Ctrl-C end the process without a traceback. An interrupted import would print several."""
+    """Make Ctrl-C end the process without a traceback, because an interrupted import would print several tracebacks."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -24,7 +24,7 @@ def fatal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on Ctrl-C as usual, and record it as extension modules may replace it."""
+    """Raise KeyboardInterrupt on Ctrl-C as usual, and record it, since extension modules may replace the exception."""
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield seen

@@ -72,7 +72,7 @@ class FloatModel:
         model = self._tf.keras.models.load_model(path, compile=False)
         self.names = tuple(tensor.name for tensor in model.inputs)
         self._set_shapes([tuple(tensor.shape) for tensor in model.inputs])
-        with tempfile.TemporaryDirectory() as folder:  # only for a SavedModel does the converter freeze variables
+        with tempfile.TemporaryDirectory() as folder:  # the converter freezes variables only of a SavedModel
             model.export(folder, verbose=False)
             self._graph = self._tf.saved_model.load(folder)
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))

@@ -39,7 +39,7 @@ COMMANDS = {
     "verify": "devices",
     "registers": "registers",
 }
-"""Module of each command. It has a function with the command's name."""
+"""Module of each command, with a function of the command's name."""
 ABOUT = "Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."
 EXAMPLES = f"""\
 examples:

@@ -33,7 +33,9 @@ class Source:
     def of(
         path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
     ) -> Source:
-        """Read the model and convert a Keras model. Raises UsageError if data is missing, or not needed."""
+        """Read the model and convert a Keras model. Raises UsageError for a Keras model without --calibrate, and for
+        another model with it.
+        """
         if not is_keras(path):
             source = Source(read_model(path))  # first, since the error for another format says how to convert it
             if calibrate or test:

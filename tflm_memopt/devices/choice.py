@@ -2,10 +2,10 @@
 
 Two families of splits are compared by real plans: stages of whole operators (stages.py), and layers that all devices
 share: first by rows, with or without exchange, then by channels. With a limit, more splits of the second family are
-tried. The first layers, up to any of them, run by rows or on the first device alone. The last layers may run on the
-first device alone, too; then the switch to channels is the one of least memory. Those are first compared by their
-graphs: the largest device's weights and maps, its multiply-accumulates, and the bytes sent. Those that no other one
-beats in all three are converted.
+tried: any number of the first layers runs by rows or on the first device alone, and the last layers may also run on the
+first device alone (the switch to channels is then the one of least memory). These splits are first compared by three
+figures of their graphs: the largest device's weights and maps, its multiply-accumulates, and the bytes sent. Only
+undominated splits are converted.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardi
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
     """Give the first device fewer channels if it holds more than the others: input, output and whole operators.
 
-    No device gets more than FAIR times an even part of the weights.
+    No device gets more than FAIR times an even share of the weights.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -156,8 +156,8 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 
 
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
-    """Yield a sufficient number of devices, if at most twice as many as now. Each number that is tried takes a plan per
-    device, so the largest one is tried first, and smaller ones by bisection.
+    """Yield a hint with a sufficient number of devices, if it is at most twice the given one. Trying a number takes a
+    plan per device, so a bisection follows the largest number.
     """
     least, most, best = devices + 1, devices, None
     while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):
@@ -254,7 +254,9 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits. A split also has partial sums if these send fewer bytes."""
+    """Yield the conversions of all promising splits. Splits for which partial sums send fewer bytes are also converted
+    with partial sums.
+    """
     candidates = []
     for shardings in promising(network, devices):
         other = _with_fan_in(network, shardings, devices)

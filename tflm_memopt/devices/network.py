@@ -1,8 +1,8 @@
 """Split one network among several devices: a model for each, and a check that they fit together.
 
 The first layers split their maps in stripes, later layers split their weights. An integer program (switch.py) chooses
-the layer at which this changes, so that a device needs the fewest bytes. The model of each device is then converted
-like any other.
+the layer at which the split changes, so that a device needs the fewest bytes. The model of each device is then
+converted like any other.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
 """Codes of errors that concern one way to split a network."""
 KINDS = ("cpp", "tflite")
-"""Kinds of files for a device. Whole programs are left out, as they would need its links."""
+"""Kinds of files for a device. Projects and C modules are left out: they would have to contain the device's links."""
 
 
 def checked_count(devices: int, asked: Request) -> int:
@@ -130,8 +130,8 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph without computed shapes, which would have to be sent, and without operators on which no output
-        depends, which might otherwise be all operators of a device.
+        """The graph without computed shapes, which devices would have to send, and without dead operators, since a
+        device might get only these.
         """
         return without_dead(with_known(self.source.graph))
 

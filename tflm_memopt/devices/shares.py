@@ -1,9 +1,8 @@
 """Splits a graph over devices: each computes parts of operators' outputs and sends the parts that others read.
 
-DeviceSharding lists the ways to split an operator. A device receives the elements that it reads and did not make from
-the devices that made them. Halos of stripes, gathers of channels, and the transfer of input and output all work like
-this. All devices follow one global order of operators, so that no two can wait for each other. A tensor is
-sent where it is first read.
+DeviceSharding lists the ways to split an operator. If a device reads elements that other devices made, these devices
+send them. Halos of stripes, gathers of channels, and the transfer of input and output all work like this. All devices
+follow one global order of operators, so that no two can wait for each other. A tensor is sent where it is first read.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
 """Types of activations that can be split; other tensors stay on the first device."""
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
-"""Operators with separate weights for each output channel that read all inputs."""
+"""Operators whose output channels have separate weights, and each read all input channels."""
 WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
 STRIDES, DILATIONS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor")
 LINK = Tensor(0, "link", (0,), "UINT8")
@@ -57,7 +56,7 @@ class DeviceSharding(enum.Enum):
     WHOLE = "whole"
     """One device runs the whole operator: the first device, or another given one."""
     ROWS = "rows"
-    """Each device computes some rows of the output, and gets those that it lacks from its neighbours (FFMT)."""
+    """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
     """Each device computes all rows that it reads later in a stack of such operators, so that the devices exchange no
     rows inside the stack and compute some of them more than once (FTP).
@@ -79,7 +78,7 @@ class Piece:
     end: int
     device: int
     tensor: TensorId
-    """Tensor that consists of these elements."""
+    """Tensor that holds the elements [first, end)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class Cut:
     sent: float
     """Bytes of the messages for tensors that cross the cut."""
     weights: float
-    """Weights before the cut of layers that stay whole, as a multiple of an even part of all weights."""
+    """Weights of the whole (unsplit) layers before the cut, as a multiple of an even share of all weights."""
 
 
 class PlannedCut(NamedTuple):
@@ -112,7 +112,8 @@ def planned_cuts(network: Network, devices: int) -> Iterator[PlannedCut]:
 def arranged(
     network: Network, devices: int, found: Sequence[PlannedCut], best: SplitCost
 ) -> Iterator[OptimizedDevices]:
-    """Yield networks in stages, until no remaining one is estimated to cost less than `best` and those before.
+    """Yield networks in stages, until no remaining arrangement is estimated to cost less than the cheapest so far.
+    best: cost of the cheapest other split.
 
     Planned arenas replace the estimates. While no split needs less RAM than a single device, every second arrangement
     has whole layers only and is chosen by its arena, even if its weights are uneven.
@@ -196,7 +197,9 @@ class _Arranging:
 
 
 def _devices(graph: Graph, ends: Sequence[int]) -> Mapping[int, int]:
-    """Return each operator's device if stages end at these positions. The first device runs those after the end."""
+    """Return each operator's device if stages end at these positions. The first device also runs the operators after
+    the last stage.
+    """
     at = {op.index: 0 for op in graph.ops}
     for device, (first, end) in enumerate(pairwise([0, *ends])):
         at |= {op.index: device for op in graph.ops[first:end]}
@@ -220,7 +223,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """Return the bytes of messages at each position, if another device ran the operators after it."""
+    """Return the bytes of messages by position in graph.ops, if another device runs the operators from there on."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

@@ -57,8 +57,8 @@ def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
 def overlapping_stripes(graph: Graph, stack: Collection[int], devices: int) -> dict[int, list[Stripe]]:
     """Return the stripes of a stack of operators that exchange no rows. stack, result: by Op.index.
 
-    Operators outside the stack read an even part of its results from each device. A device computes that part, and all
-    rows inside the stack that it needs for it.
+    Operators outside the stack read an even part of its results from each device. A device computes its part of the
+    results, and all rows inside the stack on which this part depends.
     """
     found: dict[int, list[Stripe]] = {}
     wanted: dict[TensorId, dict[int, Range]] = {}

@@ -55,7 +55,9 @@ class Series:
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether it is a frontier. Between two points of a frontier, the one with less compute is valid."""
+    """Whether the points are a frontier, which is drawn in steps: a RAM limit between two points admits only the
+    smaller one.
+    """
 
 
 # --- Memory over time
@@ -202,7 +204,7 @@ def _meet(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterator[Shape]:
-    """Draw the operators below each period of time, if there is enough space."""
+    """Draw the time axis: below each phase, the numbers of its operators, if there is enough space."""
     yield Line(((x[0], height), (x[-1], height)), "axis")
     edges = [x[i] for i in itertools.accumulate((p.moments for p in memory.phases), initial=0)]
     free = 0.0
@@ -292,7 +294,7 @@ def plot(
 
 @dataclass(frozen=True, slots=True)
 class _Axes:
-    """Axes of a plot. They map a point to pixels."""
+    """Axes of a plot, which convert a point (bytes, F) to pixels."""
 
     width: float
     height: float

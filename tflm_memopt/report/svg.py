@@ -12,11 +12,11 @@ HATCH = (
     '<pattern id="tmo-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<path d="M0 0V6" stroke="#fff" stroke-width="2" stroke-opacity=".4"/></pattern>'
 )
-"""Pattern of hatched shapes. A document needs it once."""
+"""Pattern of hatched shapes, which a document must contain once."""
 
 
 def document(drawing: Drawing) -> str:
-    """Return a separate file. It is light or dark like the reader's screen."""
+    """Return an SVG file. Its colours are light or dark, like those of the reader's screen."""
     background = f'<path d="M0 0H{drawing.width:g}V{drawing.height:g}H0Z" fill="var(--paper)"/>'
     head = f"<defs>{HATCH}</defs><style>{style_sheet()}</style>{background}"
     size = f'width="{drawing.width:g}" height="{drawing.height:g}"'
@@ -75,7 +75,7 @@ def _shape(shape: Shape) -> Iterator[str]:
 
 
 def _path(points: tuple[Point, ...], *, closed: bool) -> str:
-    """Return the path. A step along an axis takes only one number."""
+    """Return the path. Horizontal and vertical lines need only one coordinate."""
     x, y = points[0]
     parts = [f"M{_number(x)} {_number(y)}"]
     for to_x, to_y in points[1:]:

@@ -162,7 +162,7 @@ class _ModuleSource:
 
     report: SourceReport
     shape: tuple[int, ...]
-    """Numbers of rows, pixels of a row and bytes of a pixel. For a streamed input, pushes and bytes of a push."""
+    """Rows, pixels per row, and bytes per pixel. For a streamed input: number of pushes, and bytes per push."""
 
 
 def _source(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _ModuleSource | None:

@@ -118,7 +118,8 @@ def further_cases(
 ) -> tuple[list[Case], int]:
     """Return `count` more inferences after `done` random ones, and how many of them are from every_value.
 
-    If `count` is large enough, those from every_value come first. The others continue the random ones.
+    Inferences from every_value come first, if `count` is large enough for a full round of them. The rest continue the
+    random sequence.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= every_value.RUNS:
@@ -159,7 +160,9 @@ def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return the cases for runs of the rewritten model. The original's inputs precede removed operators."""
+    """Return the cases for runs of the rewritten model. The original model gets each input before the conversion that
+    the rewrite removed.
+    """
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
 
@@ -199,7 +202,7 @@ def first_difference(
 
 
 def units_apart(a: Array, b: Array) -> int:
-    """Return the largest difference of two float32 arrays in units of the last place: the float32 values between.
+    """Return the largest difference of two float32 arrays, in units of the last place.
 
     >>> units_apart(np.float32([1, 0]), np.float32([1.0000001, -0.0]))
     1

@@ -41,8 +41,8 @@ def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[
     """Convert `source` to `target`, both 8 bits wide (Requantize, kernels/internal/reference/requantize.h).
 
     If the scales are equal, only the zero points differ, and the conversion is exact. Otherwise values are multiplied
-    by scale / scale as in TFLM: a Q31 multiplier and a shift, rounded twice (MultiplyByQuantizedMultiplier, without
-    TFLITE_SINGLE_ROUNDING).
+    by the ratio of the scales as in TFLM: a Q31 multiplier and a shift, rounded twice (MultiplyByQuantizedMultiplier,
+    without TFLITE_SINGLE_ROUNDING).
     """
     (scale, zero), (target_scale, target_zero) = _affine(source), _affine(target)
     multiplier, shift = quantize_multiplier(scale / target_scale)
@@ -53,7 +53,7 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
     """Return the conversion of the rewritten model's int8 input to the original model's input.
 
     TFLM's QUANTIZE of the result must give the int8 values back. This is checked for all 256 values with TFLM's
-    arithmetic. If it fails, InterfaceError names the first wrong value.
+    arithmetic. InterfaceError names the first value for which the check fails.
     """
     before, after = change.before, change.after
     where = f"input {change.index} '{short_name(change.name)}'"

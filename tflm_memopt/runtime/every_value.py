@@ -24,10 +24,10 @@ SIDES = 3
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
     """Return inferences in which each byte of each integer input takes every value.
 
-    Larger integers take 256 values spread over their range, or every value of a smaller range. If a QUANTIZE follows,
-    floats take the value of each int8 number that it can make; otherwise they take 256 values spread over their range.
-    If there are floats, as many inferences follow in which they are on the borders between these values or next to
-    them.
+    Larger integers take 256 values spread over their range, or every value of a smaller range. A float input that a
+    QUANTIZE reads takes the real value of each int8 result; any other float input takes 256 values spread over its
+    range. Models with float inputs get the same number of further inferences, with floats at or next to the borders
+    between these values.
 
     graph: the original model, whose operators limit the values of its inputs.
     """
@@ -39,7 +39,7 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that gives an input in run r, off the borders (0) or on them (1).
+    """Return a function that gives an input in run r: the 256 values (0), or floats at the borders between them (1).
 
     Each element has its own random start and odd step. With an odd step, all 256 values are reached.
     """

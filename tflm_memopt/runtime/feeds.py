@@ -25,7 +25,7 @@ ABORT = 15
 RESET_BEFORE = 2
 """Number of the inference before which half of an input is pushed and the interpreter is reset.
 
-This checks that the reset drops the half input. For a sliding window, it checks that the reset drops a full window.
+This checks that the reset drops the half input, or the full window of a sliding input.
 """
 BORDER = 3
 """Number of pixels around the input in frames that are larger than the input."""
@@ -83,7 +83,7 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push rows until the window is full, with `anew` from an empty one. Return the last or first unexpected status."""
+    """Push rows until the window is full. anew: start with an empty window. Return the last status."""
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]

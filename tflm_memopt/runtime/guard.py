@@ -22,7 +22,9 @@ Bytes = NDArray[np.int8]
 State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
-"""Runs of each region if the model's inputs cannot be used. Addresses that a program writes do not depend on data."""
+"""Runs of each region if the model's inputs cannot be used. Random values suffice, because the addresses of a program's
+writes do not depend on data.
+"""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
@@ -48,7 +50,9 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
 
 
 def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int, watched: State, plain: State) -> str:
-    """Compare one run in both executions. watched, plain: their states, which continue from run to run."""
+    """Run a region in the watched and in the plain executor, and compare the outputs. watched, plain: state of each,
+    which continues from run to run.
+    """
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
     got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed, watched)
     expected = host.run(region.program, inputs, sizes, plain)

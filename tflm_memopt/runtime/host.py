@@ -68,7 +68,9 @@ class DeviceArena:
 
 
 class ExecutedUnit(NamedTuple):
-    """An operator of the program, and the unit that it computed (tmo_unit). In a row group, the stripe is the row."""
+    """An operator of the program, and the unit that it computed (tmo_unit). In a row group, `stripe` is the row's
+    number.
+    """
 
     op: int
     stripe: int
@@ -82,7 +84,7 @@ class _Unit(ctypes.Structure):
 
 
 class TmoSource(ctypes.Structure):
-    """tmo_source: an input outside the arena. The creator keeps its data alive."""
+    """tmo_source: an input outside the arena. The code that creates it must keep `data` alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -318,12 +320,14 @@ def new_state(program: bytes) -> NDArray[np.uint8]:
 
 
 def input_mode(program: bytes) -> int:
-    """Return the place of the program's input 0, INPUT_*. It is the arena if the program is too short."""
+    """Return the place of the program's input 0, INPUT_*. A program that is too short counts as having its input in the
+    arena.
+    """
     return int(np.frombuffer(program, HEADER, 1)[0]["input"]) if len(program) >= HEADER.itemsize else InputPlace.ARENA
 
 
 def source_shape(program: bytes) -> tuple[int, int, int]:
-    """Return the numbers of rows, pixels of a row and bytes of a pixel of an input outside the arena."""
+    """Return the size of an input outside the arena: rows, pixels per row, and bytes per pixel."""
     view = _source_view(program)
     return int(view["height"]), int(view["width"]), int(view["channels"])
 
@@ -367,7 +371,7 @@ class _Buffers:
         self.inputs = [np.array(i, order="C") for i in inputs]  # copies, because a run may overwrite its inputs
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
-        """Parts of a streamed input, one for each push. The input's tensor holds the first one."""
+        """Parts of a streamed input, one for each push. Initially, the input's tensor holds the first part."""
         if (mode := input_mode(program)) == InputPlace.STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))

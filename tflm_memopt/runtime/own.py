@@ -29,7 +29,9 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""C code that registers the kernels. The loader selects the executor, because one process may have several."""
+"""C code that registers the kernels. The code that loads them selects the executor, because a process may have several
+executors.
+"""
 
 
 _ALL = "tmo_own_all"

@@ -45,7 +45,8 @@ class Outcome:
     outputs: tuple[NDArray[Any], ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Empty if every run ended. Otherwise it says what happened, as a clause without a subject, with TFLM's output."""
+    """Description of a failure with TFLM's output, to be appended to "the model"; empty if every run ended.
+    """
     seconds: float = 0.0
     """Time of all runs, without the start of the interpreter."""
 

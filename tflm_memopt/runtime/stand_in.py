@@ -51,7 +51,7 @@ def runnable(data: bytes) -> bytes:
 
 
 def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
-    """Return, for each repeated dimension, the shape with 1 in this dimension and the shape after the repetition."""
+    """Return the shapes before and after each repeated dimension's BROADCAST_TO: the first has 1 in this dimension."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or ABSENT in op.inputs:
         return None
     source, multiples, output = (graph.tensors[t] for t in (*op.inputs, *op.outputs))
@@ -133,4 +133,4 @@ def _constant(tree: Any, values: Any) -> int:
 REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any] | None]] = {
     "TILE": _tile, "SELECT": _select, "SELECT_V2": _select, "STRIDED_SLICE": _moved, "TRANSPOSE": _moved,
 }  # fmt: skip
-"""Functions that return the operators in place of an operator that TFLM lacks, or None if it stays, by its name."""
+"""By operator name: a function that returns replacements for the operator, or None if it stays."""

@@ -17,10 +17,12 @@ Array = NDArray[Any]
 FLOAT_LIMIT = 4.0
 """Limit of float inputs whose range is unknown: they are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
 INDEX_LIMIT = 127
-"""Limit of integer inputs of 32 and 64 bits. They are indices from [0, INDEX_LIMIT], or within a smaller table."""
+"""Limit of integer inputs of 32 and 64 bits. They are drawn from [0, INDEX_LIMIT], or from the indices of a smaller
+table.
+"""
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""Numbers of the operands with a table and with indices."""
+"""By operator: the number of the operand that is the table, and of the operand that has the indices."""
 
 EXTREME_EVERY = 7
 """Number of steps from one extreme input to the next in a sequence."""
@@ -76,7 +78,7 @@ class Steps:
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Numbers of threads for the rewritten model. By default one and, for two cores, also two."""
+    """Numbers of threads for the rewritten model. The default is 1, and both 1 and 2 for a model made for two cores."""
 
 
 NO_STEPS = Steps()
@@ -98,11 +100,10 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 
 
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
-    """Return one or more inferences from the user's arrays, with an equal number of arrays for each of the model's
-    inputs.
+    """Return the inferences in the user's arrays. All inputs of the model need the same number of arrays.
 
-    An array has its input's type. Its shape is that of the input, perhaps with the number of runs before it or in place
-    of a leading 1.
+    An array has its input's type and shape. For several runs, the shape has their number as an additional first
+    dimension, or in place of a leading 1.
     """
     if not files:
         return []
@@ -168,7 +169,8 @@ def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | N
 
 
 def _last_index(graph: Graph, tensor: Tensor) -> int:
-    """Return the last row of the smallest table that the tensor indexes, also through operators on integers.
+    """Return the largest index that is valid in all tables that are indexed with this tensor, or with integers computed
+    from it.
 
     TFLM does not check all indices.
     """

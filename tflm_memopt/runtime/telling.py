@@ -1,4 +1,4 @@
-"""Chooses the inference that a self-test stores, such that its outputs differ if inputs are exchanged."""
+"""Chooses the inference for a self-test: exchanging two inputs must change its outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CANDIDATES = 12
 
 
 Swaps = Mapping[int, Sequence[int]]
-"""For each candidate, the runs in which two of its inputs are exchanged."""
+"""By candidate: the runs that equal the candidate with two inputs exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
@@ -47,14 +47,16 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[An
 
 
 def keeps_state(model: Model) -> bool:
-    """Return whether an inference may depend on earlier ones. A device can then repeat only the first one."""
+    """Return whether an inference may depend on earlier ones. A device can repeat only the first inference of a model
+    with state.
+    """
     graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())
     return variable or any(op.type in (VAR_HANDLE, CUSTOM) for graph in graphs for op in graph.ops)
 
 
 def _exchangeable(inputs: Sequence[Tensor]) -> list[tuple[int, int]]:
-    """Return pairs of inputs with the same shape and type. Each input is paired with the next such one."""
+    """Return pairs of inputs with the same shape and type. Each input is paired with the next input of its kind."""
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for k, tensor in enumerate(inputs):
         alike.setdefault((tensor.dtype, tensor.shape), []).append(k)

@@ -59,7 +59,9 @@ class ModuleRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComparedConstants:
-    """Result of a comparison of constants: weights, biases, multipliers, shifts and tables. It does not run a model."""
+    """Result of a comparison of constants: weights, biases, multipliers, shifts and tables. The comparison does not run
+    a model.
+    """
 
     equal: int = 0
     """Number of operators in the rewritten model whose constants equal the original's."""

@@ -134,7 +134,7 @@ class _Ran:
 
     @property
     def seconds(self) -> float:
-        """The longer time of the two models, which run at the same time."""
+        """Time of the slower model, in seconds. Both run at the same time."""
         return max(outcome.seconds for outcome in (self.expected, *self.got))
 
     @property
@@ -276,9 +276,9 @@ def _run_module(
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
     """Run both models and return one inference, in the rewritten model's formats.
 
-    inputs: the user's arrays, whose first inference is taken. Without them the inference is random. Among several
-    candidates, one is chosen whose outputs differ if inputs are exchanged, if there is one. A model with a state gets
-    the first candidate.
+    inputs: the user's arrays, whose first inference is taken. Without these arrays, the inference is random. If
+    possible, it is one whose outputs change when two inputs are exchanged; for a model with state, it is the first
+    random one.
 
     Raises what verify() raises, and ModelError if the two models differ.
     """

@@ -22,7 +22,9 @@ def step_elements(graph: Graph, where: str) -> int:
 
 
 def whole(window: Array, elements: int) -> Array:
-    """Return the new rows of each step that fills a window. elements: of a step. Zeros precede the rows."""
+    """Return the new rows of each step that fills a window. elements: number of elements of a step. If the window has
+    no whole number of steps, zeros come before its first rows.
+    """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 

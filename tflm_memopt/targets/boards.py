@@ -67,7 +67,9 @@ class Board:
     external_ram_cycles: SlowCycles | None = None
     """Cycles at `mhz` for a byte of PSRAM or SDRAM, in addition to those of `ram`, or None if unknown."""
     external_ram: int = 0
-    """Bytes of PSRAM or SDRAM, which is slower than `ram`. An arena that fits only there is reported separately."""
+    """Bytes of PSRAM or SDRAM, which is slower than `ram`. An arena that fits only into external RAM is reported
+    separately.
+    """
 
     @property
     def free_ram(self) -> int:
@@ -121,7 +123,7 @@ class BoardFit:
     only_external: bool = False
     """Whether the arena fits only into the board's external RAM."""
     known: bool = True
-    """Whether the arena use of all operators is known. If not, less than `ram_left` is left, and `fits` is False."""
+    """Whether all operators' arena use is known. Otherwise `ram_left` is an upper bound, and `fits` is False."""
 
     runs: bool = True
     """Whether the board's core can run the packed programs."""

@@ -72,7 +72,7 @@ def _board(name: str, document: Mapping[str, Any]) -> Board:
 
 
 def _slow_cycles(given: Any) -> SlowCycles | None:
-    """Return the cycles for a byte of external RAM. Raises UsageError for invalid ones."""
+    """Return the cycles for a byte of external RAM. Raises UsageError for invalid cycles."""
     if given is None:
         return None
     if not (

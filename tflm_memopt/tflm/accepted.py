@@ -151,7 +151,7 @@ class Form:
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """Types that T may be. If the form has no T, this is one empty name."""
+    """Types that T may be, or ("",) for a form without T."""
 
     @property
     def readable(self) -> str:

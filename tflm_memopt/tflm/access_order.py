@@ -28,8 +28,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function of a node and an input number. It returns the step of the last read of each input element, and the step of
-the first write of each output element.
+"""Function that takes a node and an input's number. It returns the step of the last read of each input element, and the
+step of the first write of each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
@@ -43,7 +43,7 @@ class KernelOrder:
     types: tuple[tuple[str, str], ...] = ALIKE
     """Pairs of input and output types for which the order is verified."""
     operands: int = 1
-    """Number of leading inputs that are read in this order."""
+    """Number of inputs, counted from input 0, that are read in this order."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
@@ -53,14 +53,14 @@ def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
 
 
 def whole_windows(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of kernels whose output channels read all channels of their pixel's window."""
+    """Order of kernels that compute each output channel from all channels of the window."""
     w = conv_shape(node)
     last = _last_pixel(w) * w.out_channels
     return np.repeat(np.where(last < 0, -1, last + w.out_channels - 1), w.channels), _written(node)
 
 
 def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of kernels whose output channels read one channel of their pixel's window."""
+    """Order of kernels that compute each output channel from one channel of the window."""
     w = conv_shape(node) if "depthMultiplier" in node.options else _pool_shape(node)
     last = _last_pixel(w)[:, None]
     read = (np.arange(w.channels) + 1) * w.multiplier - 1
@@ -192,7 +192,7 @@ VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
 SLICES: Mapping[str, Callable[[OperatorContext, Sequence[Indices]], Indices]] = {
     "SLICE": movement.slice_, "STRIDED_SLICE": movement.strided_slice,
 }  # fmt: skip
-"""Functions that return which input elements a slice consists of."""
+"""Functions that return the indices of the input elements in a slice."""
 UNREAD = ("ellipsisMask", "newAxisMask", "offset")
 """Options of STRIDED_SLICE that TFLM ignores."""
 COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
@@ -201,8 +201,8 @@ COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
 
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
     """Return the tensors of a copying operator that can be stored inside another tensor, so that nothing needs to be
-    copied. These are the inputs of a CONCATENATION along the first axis that is larger than 1, and slices of adjacent
-    bytes. The kernels then copy bytes onto themselves.
+    copied. These are slices of adjacent bytes, and the inputs of a CONCATENATION along the outermost axis that is
+    larger than 1. The kernels then copy bytes onto themselves.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):

@@ -115,8 +115,8 @@ def predict(
 def predict_together(
     models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library], recording: bool = False
 ) -> Arena:
-    """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The
-    allocator counts once, the other parts of the tails are added, and the head is the largest one. libraries: the
+    """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The head
+    is the largest of all heads; the tail is the sum of all tails, in which the allocator counts once. libraries: the
     kernel library of each model. Raises as predict().
     """
     events: list[_Event] = []
@@ -348,8 +348,8 @@ class _Ends(NamedTuple):
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Return the ends after all events in an arena of `size` bytes, or at the first event that does not fit. This
     differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a temporary tensor
-    that Prepare still reads. Here such an event does not fit. If the events fit into an arena, they fit into any larger
-    one, as a bisection requires.
+    that Prepare still reads. Here, an event that would do so does not fit. If the events fit into an arena, they fit
+    into any larger one, as a bisection requires.
     """
     head = temp = 0
     tail = size

@@ -40,8 +40,8 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate: the variable's bytes in the tail. They are allocated only for the first value
-    that is assigned to a variable whose handle is created in the same subgraph.
+    """MicroResourceVariables::Allocate: the variable's bytes in the tail. TFLM allocates them when a variable first
+    gets a value, and only in the subgraph that creates its handle.
     """
 
     handle: Tensor
@@ -475,7 +475,8 @@ KERNELS: Mapping[str, Kernel] = {
     "TMO_CONV_2D": Kernel(),
     "TMO_FULLY_CONNECTED": Kernel(),
 }
-"""Rows by the operator's name in the schema. Ours and TFLM's CIRCULAR_BUFFER: by custom code."""
+"""Rows by the operator's name in the schema, or by the custom code of our operators and of TFLM's CIRCULAR_BUFFER."""
 
 UNKNOWN = Kernel()
-"""Row for operators that are not listed. Their allocations are unknown, so the figures are lower bounds."""
+"""Row for operators that are not listed, whose allocations are unknown: figures of models with these are lower bounds.
+"""

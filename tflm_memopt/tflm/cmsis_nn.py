@@ -2,8 +2,8 @@
 
 Sources: tensorflow/lite/micro/kernels/cmsis_nn/*.cc, built for speed as in TFLM's Makefile, and the functions of
 CMSIS-NN that they call (Source/*/arm_*_get_buffer_sizes_*.c), as compiled by gcc and clang. Arm Compiler adds a few
-hundred bytes to pointwise convolutions. `mve` selects Helium. Otherwise the figures are for the DSP extension. A core
-without it needs less.
+hundred bytes to pointwise convolutions. `mve` selects the figures for Helium instead of the DSP extension. A core
+without either extension needs less.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def rows(*, mve: bool) -> Mapping[str, Kernel]:
 
 
 def _conv(mve: bool) -> Prepare:
-    """Return the row of conv.cc. It looks for the bias among the outputs, so no operator has one."""
+    """Return the row of conv.cc, which looks for the bias among the outputs and therefore never finds it."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "i0 i1 o0")
@@ -93,7 +93,7 @@ def _columns_s16(w: ConvShape, mve: bool) -> int:
 
 
 def _line_s8(w: ConvShape) -> int:
-    """Return a one-row window's bytes on Helium: both ends with padding (arm_convolve_1_x_n_s8_get_buffer_size_mve)."""
+    """Return the bytes of a 1 x n convolution's padded ends on Helium (arm_convolve_1_x_n_s8_get_buffer_size_mve)."""
     odd = int(math.fmod((w.out_w - 1) * w.stride_w + w.kernel_w - w.in_w, 2))
     right, left = (max(1, int((p + w.stride_w - 1) / w.stride_w)) if p else 0 for p in (w.pad_w + odd, w.pad_w))
     if right + left > w.out_w:
@@ -117,7 +117,7 @@ def _depthwise(mve: bool) -> Prepare:
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
-    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size, or with int4 weights (packed) that of their function."""
+    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size; packed: the size for int4 weights."""
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
     if w.channels != w.out_channels or w.batches != 1 or not w.dilation_h == w.dilation_w == 1:
@@ -221,7 +221,7 @@ def _transpose_conv(mve: bool) -> Prepare:
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
-    """Return the bytes for columns or for the sums of a few rows, and the bytes for the reversed filter."""
+    """Return the sizes of two buffers: for im2col columns or the sums of a few rows, and for a reversed filter."""
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:

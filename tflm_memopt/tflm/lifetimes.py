@@ -27,7 +27,9 @@ offset for each tensor of all subgraphs.
 ONLINE = -1
 """Offset of a tensor that TFLM places itself."""
 VAR_HANDLE = "VAR_HANDLE"
-"""Operator whose output, a handle, Prepare points to its own state: TFLM plans no bytes (kernels/var_handle.cc)."""
+"""Operator that returns a handle. Its Prepare stores the handle in its own state, so TFLM plans no bytes for the output
+(kernels/var_handle.cc).
+"""
 
 Variable = tuple[bytes, bytes]
 """A resource variable, given by its container and its name."""
@@ -92,8 +94,8 @@ def plans_others(graphs: Sequence[Graph]) -> bool:
 
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
-    """Return the offsets in the metadata of a schema ModelT with that many `tensors`, or None
-    (GetOfflinePlannedOffsets). Raises ModelError if TFLM would reject the plan or read beyond it.
+    """Return the tensors' offsets in the metadata of a schema ModelT, or None (GetOfflinePlannedOffsets). tensors:
+    their number. Raises ModelError if TFLM would reject the plan or read beyond it.
     """
     offsets = None
     for entry in () if tree.metadata is None else tree.metadata:

@@ -14,7 +14,9 @@ from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 
 def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph with its kernels' access orders, all builtin. macs: multiply-accumulates by Op.index."""
+    """Return the graph with all operators builtin, and with the access orders of their kernels. macs:
+    multiply-accumulates by Op.index.
+    """
     ops = {op.index: op for op in graph.model.ops}
     parts = _parts(graph.model)
     nodes = tuple(_known(node, graph.model, ops[node.op], library, abi, macs) for node in graph.builtins)

@@ -38,7 +38,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _hidden(node: Node) -> Iterator[Step]:
-    """Access the intermediate tensor of the hidden state, which like the output state has one scale."""
+    """Access the hidden state's intermediate tensor. It has one scale, as the output state has."""
     state = node.tensor("i18")
     if state is not None:
         yield TempTensor(state)
