@@ -6,6 +6,7 @@ Generic kernels run all other operators; most programs have both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ def is_convolution(op: RowOp) -> str | None:
     return op.kind.name
 
 
-def tile_fits(op: RowOp, packing: Packing = Packing.DSP_CONV) -> str | None:
+def tile_fits(packing: Packing, op: RowOp) -> str | None:
     """The values of one pixel must fit into the tile"""
     kernel = op.window.kernel_h, op.window.kernel_w
     values = packed_values(packing, kernel, op.reads[0].c)
@@ -69,21 +70,6 @@ def is_not_mostly_padding(op: RowOp) -> str | None:
     values = packed_values(Packing.DSP_CONV, kernel, channels)
     padded = op.writes.w == 1 and values > 2 * kernel[0] * kernel[1] * channels
     return f"{kernel[0] * kernel[1] * channels} of {values} values" if padded else None
-
-
-def mve_tile_fits(op: RowOp) -> str | None:
-    """The values of one pixel must fit into the tile"""
-    return tile_fits(op, Packing.MVE_CONV)
-
-
-def rvv_tile_fits(op: RowOp) -> str | None:
-    """The values of one pixel must fit into the tile"""
-    return tile_fits(op, Packing.RVV_CONV)
-
-
-def esp_tile_fits(op: RowOp) -> str | None:
-    """The values of one pixel must fit into the tile"""
-    return tile_fits(op, Packing.ESP_CONV)
 
 
 def columns_are_adjacent(op: RowOp) -> str | None:
@@ -142,18 +128,11 @@ def multipliers_are_normal(op: RowOp) -> str | None:
     return f"multiplier {op.multipliers[small][0]}" if small.any() else None
 
 
-def sums_fit(op: RowOp) -> str | None:
-    """The sum of each channel must stay below 2**23 for any input"""
+def sums_fit(limit: int, op: RowOp) -> str | None:
+    """The sum of each channel must stay below the limit for any input"""
     low, high = sum_range(op)
     worst = int(max(-low.min(), high.max()))
-    return None if worst < SUM_LIMIT else f"sum {worst}"
-
-
-def large_sums_fit(op: RowOp) -> str | None:
-    """The sum of each channel must stay below 2**29 for any input"""
-    low, high = sum_range(op)
-    worst = int(max(-low.min(), high.max()))
-    return None if worst < LARGE_SUM_LIMIT else f"sum {worst}"
+    return None if worst < limit else f"sum {worst}"
 
 
 def is_dense(op: RowOp) -> str | None:
@@ -164,17 +143,18 @@ def is_dense(op: RowOp) -> str | None:
 
 
 SCALES: tuple[Refusal, ...] = (shifts_in_range, multipliers_are_normal)
+LARGE_SUMS: tuple[Refusal, ...] = (*SCALES, partial(sums_fit, LARGE_SUM_LIMIT))
 DSP_CONV: tuple[Refusal, ...] = (
     is_convolution,
-    tile_fits,
+    partial(tile_fits, Packing.DSP_CONV),
     is_not_mostly_padding,
     weights_are_symmetric,
     *SCALES,
-    sums_fit,
+    partial(sums_fit, SUM_LIMIT),
 )
 """Functions that return why they refuse an operator, or None. The first one is a precondition of the others."""
 DSP_DENSE: tuple[Refusal, ...] = (*DSP_CONV, is_dense)
-DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
+DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *LARGE_SUMS)
 
 
 def is_addition(op: RowOp) -> str | None:
@@ -197,19 +177,12 @@ def addition_in_range(op: RowOp) -> str | None:
 
 
 DSP_ADD: tuple[Refusal, ...] = (is_addition, addition_in_range)
-MVE_CONV: tuple[Refusal, ...] = (is_convolution, mve_tile_fits, *SCALES, large_sums_fit)
-MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *SCALES, large_sums_fit)
-RVV_CONV: tuple[Refusal, ...] = (is_convolution, rvv_tile_fits, *SCALES, large_sums_fit)
-RVV_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
-ESP_CONV: tuple[Refusal, ...] = (is_convolution, esp_tile_fits, *SCALES, large_sums_fit)
-ESP_DEPTHWISE: tuple[Refusal, ...] = (
-    is_depthwise,
-    columns_are_adjacent,
-    taps_fit,
-    esp_call_fits,
-    *SCALES,
-    large_sums_fit,
-)
+MVE_CONV: tuple[Refusal, ...] = (is_convolution, partial(tile_fits, Packing.MVE_CONV), *LARGE_SUMS)
+MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *LARGE_SUMS)
+RVV_CONV: tuple[Refusal, ...] = (is_convolution, partial(tile_fits, Packing.RVV_CONV), *LARGE_SUMS)
+RVV_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *LARGE_SUMS)
+ESP_CONV: tuple[Refusal, ...] = (is_convolution, partial(tile_fits, Packing.ESP_CONV), *LARGE_SUMS)
+ESP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, columns_are_adjacent, taps_fit, esp_call_fits, *LARGE_SUMS)
 PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
     Family.DSP: {
         Packing.DSP_DENSE: DSP_DENSE,
