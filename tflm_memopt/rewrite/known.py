@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, without_dead
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.context import OperatorContext
 
@@ -40,7 +40,7 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
         op if op.index in makers or op.index in left_alone else _with_constants(op, constants) for op in graph.ops
     )
     tensors = {**graph.tensors, **{t.id: t for t in constants.values()}}
-    return replace(graph, tensors=tensors, ops=_without_unread(ops, makers, graph.outputs))
+    return without_dead(replace(graph, tensors=tensors, ops=ops), lambda op: op.index not in makers)
 
 
 def _evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
@@ -91,15 +91,6 @@ def _operand(tensor: Tensor, known: Mapping[TensorId, Values]) -> Values | None:
 def _with_constants(op: Op, constants: Mapping[TensorId, Tensor]) -> Op:
     inputs = tuple(constants[t].id if t in constants else t for t in op.inputs)
     return op if inputs == op.inputs else replace(op, inputs=inputs)
-
-
-def _without_unread(ops: Sequence[Op], makers: Collection[int], outputs: Sequence[TensorId]) -> tuple[Op, ...]:
-    read, kept = set(outputs), []
-    for op in reversed(ops):
-        if op.index not in makers or not read.isdisjoint(op.outputs):
-            read.update(op.inputs)
-            kept.append(op)
-    return tuple(reversed(kept))
 
 
 # ---- operators, as TFLM computes them ----

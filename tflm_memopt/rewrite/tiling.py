@@ -7,13 +7,14 @@ padding equals one without padding on a map that PAD enlarged, since PAD fills i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.context import span
 from tflm_memopt.rewrite.parts import Parts, Range, data_of
+from tflm_memopt.rewrite.rules.rule import sole_readers
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
@@ -77,30 +78,18 @@ class Along:
 
 def chain(graph: Graph, first: Op) -> tuple[Op, ...]:
     """Return the longest chain of operators that can be tiled by rows, starting at `first`."""
-    found = [first] if can_tile(graph, first) else []
-    while found:
-        output = found[-1].outputs[0]
-        readers = graph.consumers(output)
-        if output in graph.outputs or len(readers) != 1 or readers[0].inputs.count(output) != 1:
-            break
-        if readers[0].inputs[0] != output or not can_tile(graph, readers[0]):
-            break
-        found.append(readers[0])
-    return tuple(found)
+    return _chain(graph, first, TILEABLE, can_tile) if can_tile(graph, first) else ()
 
 
 def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
     """Return the longest chain of operators that can be tiled by channel groups, starting at `first`."""
-    found = [first] if first.type in FAN_OUT and _can_group(graph, first) else []
-    while found:
-        output = found[-1].outputs[0]
-        readers = graph.consumers(output)
-        if output in graph.outputs or len(readers) != 1 or readers[0].inputs.count(output) != 1:
-            break
-        if readers[0].inputs[0] != output or readers[0].type not in CHANNELWISE or not _can_group(graph, readers[0]):
-            break
-        found.append(readers[0])
-    return tuple(found)
+    starts = first.type in FAN_OUT and _can_group(graph, first)
+    return _chain(graph, first, CHANNELWISE, _can_group) if starts else ()
+
+
+def _chain(graph: Graph, first: Op, types: Collection[str], fits: Callable[[Graph, Op], bool]) -> tuple[Op, ...]:
+    readers = sole_readers(graph, first, types, len(graph.ops))
+    return first, *takewhile(lambda op: op.inputs.count(op.inputs[0]) == 1 and fits(graph, op), readers)
 
 
 def _can_group(graph: Graph, op: Op) -> bool:

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, without_dead
 from tflm_memopt.ops.context import COMPARISONS, PIECE, OperatorContext
 from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
 
 MAX_IMAGES = 64
 """Limit of the number of images of a batch, since each has its own operator in the program."""
@@ -88,7 +88,8 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     order: list[Op] = []
     for n, o in enumerate(graph.ops):
         order += [*behind.get(n, ()), join] if n == place else [o, *behind.get(n, ())]
-    return _without_unread_joins(replace(extended, ops=tuple(order)), op)
+    joined = replace(extended, ops=tuple(order))
+    return without_dead(joined, lambda o: o.type != JOINED or o.outputs[0] not in op.inputs)
 
 
 def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
@@ -97,51 +98,30 @@ def _varies(graph: Graph, op: Op, operand: TensorId) -> bool:
     return alike and op.type not in ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
 
 
-def _each(graph: Graph, op: Op) -> tuple[Graph, list[list[Op]], Op]:
+def _each(graph: Graph, op: Op) -> tuple[Graph, list[Ops], Op]:
     """Return the graph with each image's tensors, each image's operators, and the operator that joins the results."""
-    tensors, index = dict(graph.tensors), max(o.index for o in graph.ops)
-    images = tensors[op.outputs[0]].shape[0]
+    made, each, images = NewOps(graph, op), list[Ops](), graph.tensors[op.outputs[0]].shape[0]
     joins = _joins(graph, images)
 
-    def add(to: list[Op], kind: str, inputs: Sequence[TensorId], whole: TensorId, options: Mapping[str, Any]) -> None:
-        nonlocal index
-        index += 1
-        tensor, like = max(tensors) + 1, tensors[whole]
-        shape, name = (1, *like.shape[1:]), f"{like.name}/{len(each)}"
-        tensors[tensor] = replace(like, id=tensor, name=name, shape=shape, data=None)
-        to.append(Op(index, kind, tuple(inputs), (tensor,), dict(options), sources=op.stands_for))
+    def add(kind: str, inputs: Sequence[TensorId], whole: TensorId, options: Mapping[str, Any]) -> TensorId:
+        like = graph.tensors[whole]
+        return made.add(kind, inputs, made.put(like, (1, *like.shape[1:]), str(len(each)), data=None), **options)
 
-    each: list[list[Op]] = []
+    parts = []
     for n in range(images):
-        image: list[Op] = []
-        inputs: list[TensorId] = []
+        made.ops, inputs = [], []
         for operand in op.inputs:
             if operand in joins:
                 inputs.append(joins[operand].inputs[n])
-            elif operand == ABSENT or tensors[operand].constant:
+            elif operand == ABSENT or graph.tensors[operand].constant:
                 inputs.append(operand)
             else:
-                add(image, "SPLIT", [operand], operand, {PIECE: (0, n, n + 1)})
-                inputs.append(image[-1].outputs[0])
-        add(image, op.type, inputs, op.outputs[0], op.options)
-        each.append(image)
-    parts = tuple(image[-1].outputs[0] for image in each)
+                inputs.append(add("SPLIT", [operand], operand, {PIECE: (0, n, n + 1)}))
+        parts.append(add(op.type, inputs, op.outputs[0], op.options))
+        each.append(tuple(made.ops))
     options = {"axis": 0, "fusedActivationFunction": "NONE"}
-    join = replace(op, type=JOINED, inputs=parts, options=options, sources=op.stands_for)
-    return replace(graph, tensors=tensors), each, join
-
-
-def _without_unread_joins(graph: Graph, op: Op) -> Graph:
-    """Return the graph without joins of the operator's operands that no operator reads any more."""
-    dead = {
-        o.index: ()
-        for o in graph.ops
-        if o.type == JOINED
-        and o.outputs[0] in op.inputs
-        and o.outputs[0] not in graph.outputs
-        and not graph.consumers(o.outputs[0])
-    }
-    return replace_ops(graph, dead)
+    join = replace(op, type=JOINED, inputs=tuple(parts), options=options, sources=op.stands_for)
+    return made.extended, each, join
 
 
 RULE = Rule("batched", match, rewrite)

@@ -165,6 +165,19 @@ def rearranged(graph: Graph, op: Op, order: Sequence[int] = EXCHANGED) -> tuple[
     return {k: _in_four(constants[k]).transpose(order) for k in needed}, options
 
 
+def add_rearranged(
+    made: NewOps, op: Op, order: Sequence[int], maps: Mapping[TensorId, TensorId], sources: Sequence[int]
+) -> None:
+    """Add an operator that can be rearranged. maps: tensors in the new order of axes by the tensor in the old one."""
+    constants, options = rearranged(made.graph, op, order) or ({}, {})
+    inputs = tuple(
+        made.put(made.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)
+        for k, t in enumerate(op.inputs)
+    )
+    outputs = tuple(maps.get(t, t) for t in op.outputs)
+    made.ops.append(replace(op, inputs=inputs, outputs=outputs, options=options, sources=tuple(sources)))
+
+
 def _in_four(data: NDArray[Any]) -> NDArray[Any]:
     """Return the array with four dimensions."""
     return data.reshape((1,) * (len(EXCHANGED) - data.ndim) + data.shape)
@@ -199,13 +212,7 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
                 producer = graph.producer(t)
                 if producer is None or producer.index not in inside:
                     cross(t, maps[t])
-        constants, options = rearranged(graph, op) or ({}, {})
-        inputs = [
-            made.put(graph.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)
-            for k, t in enumerate(op.inputs)
-        ]
-        outputs = tuple(maps.get(t, t) for t in op.outputs)
-        made.ops.append(replace(op, inputs=tuple(inputs), outputs=outputs, options=options, sources=op.stands_for))
+        add_rearranged(made, op, EXCHANGED, maps, op.stands_for)
         for t in op.outputs:
             if t in maps and (t in graph.outputs or any(one.index not in inside for one in graph.consumers(t))):
                 cross(maps[t], t)

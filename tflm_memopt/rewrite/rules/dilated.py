@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, integers_of, replace_ops
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
@@ -33,11 +31,11 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
-    blocks = _constant(graph, first, 1)
-    if blocks is None or blocks != _constant(graph, ops[0], 1):
+    blocks = integers_of(graph, first, 1)
+    if blocks is None or blocks != integers_of(graph, ops[0], 1):
         return "its blocks differ or are not constant"
     for op in (first, ops[0]):
-        borders = _constant(graph, op, 2)
+        borders = integers_of(graph, op, 2)
         if borders is None or any(borders):
             return "it pads or crops"
     named = ("dilationHFactor", "dilationWFactor", "strideH", "strideW")
@@ -55,15 +53,10 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     return found
 
 
-def _constant(graph: Graph, op: Op, k: int) -> list[int] | None:
-    data = graph.tensors[op.inputs[k]].data if has(op, k) else None
-    return None if data is None else [int(value) for value in np.ravel(np.asarray(data))]
-
-
 def _shapes(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], tuple[int, int], tuple[int, ...]] | None:
     """Return the convolution's input shape, its dilation and its output shape, or None."""
     conv, first = next(op for op in ops if op.type in CONVOLUTIONS), ops[-1]
-    blocks = _constant(graph, first, 1) or []
+    blocks = integers_of(graph, first, 1) or []
     inside, outside = graph.tensors[conv.inputs[0]].shape, graph.tensors[conv.outputs[0]].shape
     whole, result = graph.tensors[first.inputs[0]].shape, graph.tensors[ops[0].outputs[0]].shape
     if len(inside) != 4 or len(outside) != 4 or inside[0] != math.prod(blocks) or whole[0] != 1 or len(blocks) > 2:

@@ -7,15 +7,15 @@ join, cut or reduce, also run in the layout of the convolutions. This removes th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
 from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.columns import rearranged
-from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops, same_numbers
+from tflm_memopt.rewrite.rules.columns import add_rearranged, rearranged
+from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, integers_of, reason_to_stay, replace_ops, same_numbers
 
 Order = tuple[int, ...]
 
@@ -105,15 +105,7 @@ class _Turned:
             if t in graph.outputs or len(same) < len(readers):
                 self.added += graph.tensors[t].nbytes
                 wanted.append((t, t))
-        constants, options = rearranged(graph, op, self.order) or ({}, {})
-        inputs = tuple(
-            made.put(graph.tensors[t], constants[k].shape, data=constants[k])
-            if k in constants
-            else self.there.get(t, t)
-            for k, t in enumerate(op.inputs)
-        )
-        outputs = tuple(self.there.get(t, t) for t in op.outputs)
-        made.ops.append(replace(op, inputs=inputs, outputs=outputs, options=options, sources=tuple(sources)))
+        add_rearranged(made, op, self.order, self.there, sources)
         for t, target in wanted:
             if t == target:
                 made.add("TRANSPOSE", [self.there[t], made.integers(_inverse(self.order))], t)
@@ -151,14 +143,14 @@ def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
 
 def _order(graph: Graph, op: Op) -> Order | None:
     """Return the order of a TRANSPOSE of four dimensions, the first of which is 1 and stays."""
-    if op.type != "TRANSPOSE" or not has(op, 1) or not op.outputs or graph.tensors[op.inputs[1]].data is None:
+    order = integers_of(graph, op, 1) if op.type == "TRANSPOSE" and op.outputs else None
+    if order is None:
         return None
     x, y = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
-    order = tuple(int(a) for a in np.asarray(graph.tensors[op.inputs[1]].data).reshape(-1))
     if not same_numbers(x, y) or x.constant or x.variable or x.shape[:1] != (1,):
         return None
-    fits = order[:1] == (0,) and sorted(order) == [0, 1, 2, 3] and y.shape == tuple(x.shape[a] for a in order)
-    return order if fits else None
+    fits = order[:1] == [0] and sorted(order) == [0, 1, 2, 3] and y.shape == tuple(x.shape[a] for a in order)
+    return tuple(order) if fits else None
 
 
 def _inverse(order: Order) -> Order:

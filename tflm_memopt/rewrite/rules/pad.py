@@ -7,7 +7,7 @@ from dataclasses import replace
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext
 from tflm_memopt.ops.opset import Unsupported, refusal, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops, same_numbers
+from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, integers_of, replace_ops, same_numbers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -22,9 +22,10 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     """Fold the padding into every reader."""
     pad, *readers = ops
     source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
-    if len(source.shape) != 4 or _amounts(graph, pad) is None:
+    amounts = integers_of(graph, pad, 1) or []
+    if len(source.shape) != 4 or len(amounts) != 8:
         return "its paddings are not constant, or not four pairs"
-    if any(a < 0 or (a and i not in (2, 3, 4, 5)) for i, a in enumerate(_amounts(graph, pad) or ())):
+    if any(a < 0 or (a and i not in (2, 3, 4, 5)) for i, a in enumerate(amounts)):
         return "it pads more than height and width"
     value = _pad_value(graph, pad)
     if value is None or padded.quantization is None or value != padded.quantization.zero_point[0]:
@@ -44,7 +45,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 def _padded(graph: Graph, pad: Op, op: Op) -> Op:
     """Return the convolution with the PAD folded in. If it has SAME padding, that of the padded size is added."""
-    _, _, top, bottom, left, right, _, _ = _amounts(graph, pad) or (0,) * 8
+    _, _, top, bottom, left, right, _, _ = integers_of(graph, pad, 1) or (0,) * 8
     vertical, horizontal = OperatorContext(graph, op).spans()
     padding = (top + vertical.before, bottom + vertical.after, left + horizontal.before, right + horizontal.after)
     return replace(
@@ -56,12 +57,6 @@ def _padded(graph: Graph, pad: Op, op: Op) -> Op:
 
 
 _CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
-
-
-def _amounts(graph: Graph, pad: Op) -> tuple[int, ...] | None:
-    """Return the padding before and after each dimension as a flat tuple, or None if it is not constant."""
-    data = graph.tensors[pad.inputs[1]].data if has(pad, 1) else None
-    return None if data is None or data.size != 8 or data.dtype.kind != "i" else tuple(int(v) for v in data.flatten())
 
 
 def _pad_value(graph: Graph, pad: Op) -> int | None:

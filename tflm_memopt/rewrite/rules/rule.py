@@ -51,9 +51,9 @@ class NewOps:
         checked = (op for op in ops if kinds is None or op.type in kinds)
         return reason_to_stay(self.extended, checked, who) or replace_ops(self.extended, {self.op.index: ops})
 
-    def put(self, like: Tensor, shape: tuple[int, ...], **changes: Any) -> TensorId:
+    def put(self, like: Tensor, shape: tuple[int, ...], part: str = "rows", **changes: Any) -> TensorId:
         tensor = max(self.tensors) + 1
-        self.tensors[tensor] = replace(like, id=tensor, name=f"{like.name}/rows", shape=shape, **changes)
+        self.tensors[tensor] = replace(like, id=tensor, name=f"{like.name}/{part}", shape=shape, **changes)
         return tensor
 
     def integers(self, values: ArrayLike) -> TensorId:
@@ -84,6 +84,12 @@ def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | No
 def has(op: Op, k: int) -> bool:
     """Return whether operand k exists in the file."""
     return k < len(op.inputs) and op.inputs[k] != ABSENT
+
+
+def integers_of(graph: Graph, op: Op, k: int) -> list[int] | None:
+    """Return the values of operand k if it is a constant of integers, or None."""
+    data = graph.tensors[op.inputs[k]].data if has(op, k) else None
+    return None if data is None or data.dtype.kind != "i" else [int(value) for value in data.flatten()]
 
 
 def same_numbers(a: Tensor, b: Tensor) -> bool:

@@ -10,7 +10,7 @@ from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.constraints.moving import MAX_MOVED
 from tflm_memopt.ops.context import PIECE, OperatorContext
 from tflm_memopt.ops.opset import Unsupported, row_op
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops
+from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, integers_of, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -54,10 +54,10 @@ def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
     """Return (axis, begin, end) of each output, or None if it is unknown before run time."""
     axis_operand = {"SPLIT": 0, "SPLIT_V": 2}.get(op.type)
     source = graph.tensors[op.inputs[int(op.type == "SPLIT")]]
-    axis = op.options.get("axis") if axis_operand is None else _scalar(graph, op, axis_operand)
-    if axis is None or not -len(source.shape) <= axis < len(source.shape):
+    axes = [op.options.get("axis")] if axis_operand is None else integers_of(graph, op, axis_operand) or []
+    if len(axes) != 1 or axes[0] is None or not -len(source.shape) <= axes[0] < len(source.shape):
         return None
-    axis %= len(source.shape)
+    axis = axes[0] % len(source.shape)
     if op.type == "UNPACK":
         sizes = [1] * len(op.outputs) if op.options.get("num") == len(op.outputs) else []
     else:
@@ -69,12 +69,6 @@ def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
     if not ends or ends[-1] != source.shape[axis]:
         return None
     return [(axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
-
-
-def _scalar(graph: Graph, op: Op, k: int) -> int | None:
-    """Return operand k as a number if it is a constant integer, or None."""
-    data = graph.tensors[op.inputs[k]].data if has(op, k) else None
-    return int(data.flatten()[0]) if data is not None and data.size == 1 and data.dtype.kind == "i" else None
 
 
 RULE = Rule("split", match, rewrite)

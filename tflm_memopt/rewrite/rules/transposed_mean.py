@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.ops.context import AXES, OperatorContext
-from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops, same_numbers, sole_readers
+from tflm_memopt.rewrite.rules.rule import (
+    NewOps,
+    Ops,
+    Rule,
+    integers_of,
+    reason_to_stay,
+    replace_ops,
+    same_numbers,
+    sole_readers,
+)
 
-NHWC_TO_NCHW = (0, 3, 1, 2)
+NHWC_TO_NCHW = [0, 3, 1, 2]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
     """Match TRANSPOSE(0, 3, 1, 2) followed by one or two MEANs. Each MEAN must be the only reader of its input."""
-    if op.type != "TRANSPOSE" or not has(op, 1) or len(graph.tensors[op.inputs[0]].shape) != 4:
+    if op.type != "TRANSPOSE" or len(graph.tensors[op.inputs[0]].shape) != 4:
         return None
-    perm = graph.tensors[op.inputs[1]].data
-    if perm is None or tuple(perm.flatten().tolist()) != NHWC_TO_NCHW:
+    if integers_of(graph, op, 1) != NHWC_TO_NCHW:
         return None
     chain = list(sole_readers(graph, op, ("MEAN",), 2))
     return (op, *chain) if chain else None
@@ -32,21 +38,24 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     steps = _steps(graph, ops)
     if steps is None or sorted(axis for step in steps for axis in step) != [1, 2]:
         return "they are not a mean over height and width, each once"
-    extended, new = _with_middle(graph, ops, steps), _mean_ops(graph, ops, steps)
-    for op in new:
-        reason = refusal(OperatorContext(extended, op))
-        if reason is not None:
-            return f"operator {op.index} MEAN stays builtin: {reason}"
-    return replace_ops(
-        extended, {transpose.index: (), **{old.index: (op,) for old, op in zip(means, new, strict=True)}}
-    )
+    made, x, sources = NewOps(graph, transpose), transpose.inputs[0], transpose.stands_for
+    shape = graph.tensors[x].shape
+    for op, axes in zip(means, steps, strict=True):
+        y, options = op.outputs[0], {**op.options, AXES: axes}
+        if op is not means[-1]:  # the first of two keeps the reduced dimensions as 1
+            y = made.put(graph.tensors[y], tuple(1 if a in axes else d for a, d in enumerate(shape)))
+        made.ops.append(replace(op, inputs=(x,), outputs=(y,), options=options, sources=(*sources, *op.stands_for)))
+        x, sources = y, ()
+    reasons = (reason_to_stay(made.extended, [op], f"operator {op.index} MEAN") for op in made.ops)
+    reason = next(filter(None, reasons), None)
+    return reason or replace_ops(made.extended, {transpose.index: (), **{op.index: (op,) for op in made.ops}})
 
 
 def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
     """Return the NHWC axes that each MEAN reduces, or None if they are not constant or the shapes do not match."""
     transpose, *means = ops
     sizes = list(graph.tensors[transpose.inputs[0]].shape)
-    left = list(NHWC_TO_NCHW)
+    left = NHWC_TO_NCHW
     """NHWC axes of the current tensor's dimensions."""
     if graph.tensors[transpose.outputs[0]].shape != tuple(sizes[n] for n in left):
         return None
@@ -66,32 +75,6 @@ def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
         if context.output.shape != tuple(sizes[n] for n in left):
             return None
     return tuple(steps)
-
-
-def _mean_ops(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Ops:
-    """Return the MEANs on NHWC, connected by the tensor of _with_middle()."""
-    transpose, *means = ops
-    middle = max(graph.tensors) + 1
-    result = []
-    for k, (op, axes) in enumerate(zip(means, steps, strict=True)):
-        source = transpose.inputs[0] if k == 0 else middle
-        outputs = op.outputs if k == len(means) - 1 else (middle,)
-        sources = (*transpose.stands_for, *op.stands_for) if k == 0 else op.stands_for
-        result.append(
-            replace(op, inputs=(source,), outputs=outputs, options={**op.options, AXES: axes}, sources=sources)
-        )
-    return tuple(result)
-
-
-def _with_middle(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Graph:
-    """Add the tensor between two MEANs on NHWC. The first MEAN keeps the reduced dimensions as 1."""
-    transpose, *means = ops
-    if len(means) == 1:
-        return graph
-    original, middle = graph.tensors[means[0].outputs[0]], max(graph.tensors) + 1
-    shape = tuple(1 if a in steps[0] else d for a, d in enumerate(graph.tensors[transpose.inputs[0]].shape))
-    tensor = replace(original, id=middle, name=f"{original.name}_nhwc", shape=shape)
-    return replace(graph, tensors={**graph.tensors, middle: tensor})
 
 
 RULE = Rule("transposed-mean", match, rewrite)
