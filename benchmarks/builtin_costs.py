@@ -3,7 +3,7 @@
     python benchmarks/builtin_costs.py
 
 builtin_counted.json has the instructions of each operator and of one Invoke(), for each core and each model of
-operator_models.py. Non-negative least squares of relative errors fit the cost of one of each amount of a kernel's work
+operator_models.py. Non-negative least squares fit the instructions per unit of each amount of a kernel's work
 (analysis/builtin_work.py). Estimates are then compared with the networks of tests/unseen.py, which no fit has seen.
 """
 
@@ -35,7 +35,8 @@ COUNTED = HERE / "builtin_counted.json"
 NETWORKS = HERE.parent / "tests/cores/unseen.json"
 TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 CARE = 0.75
-"""Weighting of the fit. 0 minimizes absolute errors, and 1 relative errors. Between them, large ones count more."""
+"""Weighting of the fit, which divides each error by count**CARE: 0 minimizes absolute errors, 1 relative errors.
+"""
 DIGITS = 4
 """Number of digits of a coefficient."""
 
@@ -74,7 +75,7 @@ def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
 
 
 def around(families: Families) -> tuple[float, float]:
-    """Return the instructions of an Invoke() itself and those around each operator."""
+    """Return the instructions outside the kernels: of Invoke() itself, and of the calls of each operator."""
     rows = [row for models in families.values() for row in models]
     amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
     rest = np.array([whole - sum(operators) for whole, *operators in rows], float)

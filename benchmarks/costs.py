@@ -5,8 +5,8 @@
     python benchmarks/costs.py --missing
 
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
-random tiling. For each kernel, non-negative least squares of relative errors fit what one of each amount of its work
-(analysis/costs.py) takes. The networks of tests/unseen.py are held out: the errors of the estimates for their plans are
+random tiling. For each kernel, non-negative least squares fit the instructions per unit of each amount of its work
+(analysis/costs.py). The networks of tests/unseen.py are held out: the errors of the estimates for their plans are
 stored with the fit, together with a digest of the library's code. Tables of other cores do not change. --missing
 measures only kernels that a table lacks, in networks of rare operators. --keep changes no costs and only counts the
 errors again, which is enough after a change to the library that costs few instructions.
@@ -65,9 +65,10 @@ KEPT = ROOT / "build/costs"
 DIGITS = 4
 """Number of digits of a coefficient."""
 CARE = 0.75
-"""Weighting of the fit. 0 minimizes absolute errors, and 1 relative errors. Between them, large ones count more."""
+"""Weighting of the fit, which divides each error by count**CARE: 0 minimizes absolute errors, 1 relative errors.
+"""
 MORE = 4
-"""Number of networks after which one more is drawn, from the families of fit_networks.py for rare kernels."""
+"""For every MORE networks, one more is drawn from the families of fit_networks.py with rare kernels."""
 EFFORT = 0.01
 """Effort of the search for a plan to be counted. The cost of an operator does not depend on the quality of the plan."""
 SEEDS_AT_ONCE = 5
@@ -89,7 +90,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Total instructions of a sample, and instructions and number of clock readings of each operator."""
+    """Total instructions of a sample and, for each operator, its instructions and its number of clock readings."""
 
     sample: Sample
     total: int
@@ -135,7 +136,7 @@ def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, byte
 
 
 def converter_digest() -> str:
-    """Return the digest of the code on which the plans depend. Kernels are not part of it."""
+    """Return the digest of the code on which the plans depend, without the kernels."""
     tests = ROOT / "tests"
     files = [*(ROOT / "tflm_memopt").rglob("*.py"), *tests.glob("*.py"), *(tests / "property").rglob("*.py")]
     digest = hashlib.sha256()
@@ -157,7 +158,7 @@ def _settings(way: str, rng: random.Random) -> Settings:
 
 
 def held_out(target: str, names: Iterable[str]) -> Iterator[Sample]:
-    """Return the plans of optimize() for networks of tests/unseen.py. A network without a rewrite has none."""
+    """Return the plans of optimize() for networks of tests/unseen.py. Networks without a rewrite are left out."""
     for name in names:
         result = tflm_memopt.optimize(unseen.network(name), name=name, target=target)
         if result.plan:
@@ -202,7 +203,7 @@ def _waits(outcome: Outcome) -> bool:
 
 
 def in_loops(counted: Sequence[Counted]) -> list[Counted]:
-    """Return the counts of operators without those of reading the clock, which a whole run lacks."""
+    """Return the counts of operators without the instructions that read the clock, which a whole run lacks."""
     whole = [c for c in counted if not _keeps(c.sample)]
     readings = np.array([[sum(c.steps), 1] for c in whole], float).reshape(-1, 2)
     more = np.array([sum(c.operators) - c.total for c in whole], float)
@@ -249,7 +250,7 @@ def written(whole: Mapping[str, Any]) -> str:
 
 
 def stored(path: Path) -> dict[str, Any]:
-    """Return the tables by core of a file that written() made. A missing file has none."""
+    """Return the tables by core of a file that written() made, or none for a missing file."""
     cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"] if path.exists() else {}
     return {core: {**found, "kernels": by_kernel(found["kernels"])} for core, found in cores.items()}
 
@@ -358,7 +359,7 @@ def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
 
 
 NOT_COUNTED = frozenset(("camera", "check", "cores", "frame", "library", "link", "own", "status", "worker"))
-"""Words that mark files without code that the counted inferences run."""
+"""Words in the names of files whose code the counted inferences do not run."""
 
 
 def _code(elf: bytes) -> Iterator[bytes]:

@@ -4,7 +4,7 @@
 
 Plans of the models in the folder and of random networks (fit_networks.py) run under QEMU, operator by operator, once
 for all flashes of the package's boards. M0's kernels have the cycles of M0+ as lower bound, and its own as upper bound.
-For TFLM with CMSIS-NN, they are the modelled cycles of the programs in cycles_published.json.
+The cycles of TFLM with CMSIS-NN are those modelled for the programs in cycles_published.json.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ DENSE = "ad_autoencoder"
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Return the cycles of TFLM with CMSIS-NN by type of operator. A dense layer reads each weight once, which a cache
-    does not help; the key "" is for all others.
+    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because they read
+    each weight once, so that a cache does not help. The key "" is for all other types.
     """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]
@@ -125,7 +125,9 @@ def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
 
 
 def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> Rates:
-    """Return the cycles per instruction over all programs. On M0, the slowest pipeline has its own count."""
+    """Return the cycles per instruction over all programs. The upper bound is that of the core's slowest pipeline,
+    which differs on M0 only.
+    """
     total = sum(row["instructions"] for row in rows)
     least, most = sum(row["pipeline"] for row in rows), sum(row.get("slowest", row["pipeline"]) for row in rows)
     each = [sum(row["waits"][flash.key] for row in rows) for flash in waits]

@@ -65,12 +65,12 @@ typedef struct {
 } cache;
 
 typedef struct {
-  uint64_t wait, line, prefetch; /* cycles, bytes, whether it reads ahead */
+  uint64_t wait, line, prefetch; /* wait cycles, bytes of a line, whether lines are prefetched */
   cache code, data;
   bool unified;                 /* constants share the cache of the code */
   uint64_t now, free;           /* cycles: now, and when the memory can be read again */
   uint64_t current;             /* line that is executed */
-  uint64_t ahead, ahead_ready;  /* line that is read ahead, and the cycle in which it arrives */
+  uint64_t ahead, ahead_ready;  /* prefetched line, and the cycle in which it arrives */
 } flash;
 
 static settings s;
@@ -99,7 +99,7 @@ static edge *find(edge *table, uint64_t key) {
   return &table[at];
 }
 
-/* Assigns the counts since the start to this operator; 0: to the whole run. */
+/* Assigns the counts since the start to an operator, or to the whole run if the argument is 0. */
 static void assign(uint32_t operator_plus_one) {
   if (state != STOPPED) return;
   state = OFF;

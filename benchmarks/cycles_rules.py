@@ -128,12 +128,12 @@ class Pipeline:
     load: int = 2
     store: int = 1
     store_indexed: int = 2
-    """Cycles of a load with two registers in its address."""
+    """Cycles of a store with two registers in its address."""
     multiple: int = 1
     """Additional cycles of a load or store of several words, besides one cycle for each word."""
     paired: bool = True
-    """Whether a load or store after a load takes one cycle less. It does not if its address was just loaded, or if it
-    is a load of 32 bits that straddles two words of code.
+    """Whether a load or store after a load takes one cycle less, unless its address was just loaded or its 32-bit load
+    instruction straddles two words of code.
     """
     address: int = 1
     """Wait cycles of a load or store whose address was computed by the preceding instruction."""
@@ -193,9 +193,10 @@ class Pipeline:
 
 
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
-"""P of the manuals of M3 and M4, "1 to 3 depending on the alignment and width of the target instruction, and whether
-the processor manages to speculate the address early": 2, as fits measured cryptography best (docs/cycles.md), and 3 as
-they state for LDR PC."""
+"""P in the manuals of M3 and M4, "1 to 3 depending on the alignment and width of the target instruction, and whether
+the processor manages to speculate the address early". The model uses 2, which fits measured cryptography best
+(docs/cycles.md), and 3 for LDR PC, as the manuals state.
+"""
 _DIVISION = {"sdiv": 7, "udiv": 7}
 """2 to 12 cycles in the manuals, depending on the leading bits of the quotient."""
 M4 = Pipeline("m4", _REFILL, others={
@@ -204,7 +205,9 @@ M4 = Pipeline("m4", _REFILL, others={
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""Long products take 3 to 5 cycles, with a sum 4 to 7, and fewer for small factors. Those of scales have 31 bits."""
+"""Long products take 3 to 5 cycles, with a sum 4 to 7, and fewer for small factors. The multipliers of scales have 31
+bits.
+"""
 _SMALL = {
     "store": 2,
     "store_indexed": 2,

@@ -1,9 +1,9 @@
 """The generated tables of the pages: the command that writes each, and how `tables.py --check` detects that it is
 stale.
 
-A table that takes up to a minute is generated again and compared. For one that takes longer, the mark before it
-contains a digest of the measured objects: the bytes of the rewritten models and the object code that ran them. Since it
-does not cover sources, the table becomes stale only if one of these objects changes.
+A table that takes up to a minute is generated again and compared. If it takes longer, the mark before the table
+contains a digest of the measured objects: the bytes of the rewritten models and the object code that ran them. The
+digest does not cover sources, so the table becomes stale only if one of these objects changes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Table:
     only: tuple[str, ...] = ()
     """Stems of the models in the folder that are used; empty: all."""
     of: Digested | None = None
-    """Function for the digest. None: the table is quick enough to be made again."""
+    """Function that yields the bytes for the digest, or None if the table is quick enough to be made again."""
 
     @property
     def folders(self) -> set[str]:

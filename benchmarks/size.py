@@ -84,7 +84,7 @@ def linked(model: str, core: Core, level: str, needed: Needs, flags: Iterable[st
 
 
 def image(core: Core, level: str, needed: Needs, folder: Path, flags: Iterable[str] = ()) -> Path:
-    """Write that program."""
+    """Link the program that checks and runs programs with these parts."""
     main, library, linked = folder / "main.c", folder / "net_library.c", folder / "image.elf"
     main.write_text(PROGRAM, encoding="utf-8")
     library.write_text(source("net", needed, {"run"}, own={}), encoding="utf-8")

@@ -64,7 +64,9 @@ def json_lines(document: object, depth: int, indent: str = "\n") -> str:
 
 
 def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Values of kernels by kind and way of computing, which tflm_memopt.analysis.costs.by_kernel() joins again."""
+    """Return the values of kernels by kind, then by way of computing; tflm_memopt.analysis.costs.by_kernel() is the
+    inverse.
+    """
     nested: dict[str, dict[str, T]] = {}
     for kernel, each in kernels.items():
         kind, _, way = kernel.partition(" ")
@@ -73,7 +75,7 @@ def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
 
 
 def updated(text: str, name: str, table: str, of: str = "") -> str:
-    r"""`text` with `table` between the marks of this name; ValueError when it has none.
+    r"""Return `text` with `table` between the marks of this name. Raises ValueError if the text has no such marks.
 
     of: digest of what the table was measured on, kept in the first mark (benchmarks/published.py).
 

@@ -35,7 +35,7 @@ class Published:
     fast: int
     slow: int
     rest: int
-    """Scratch and tensor table."""
+    """Bytes of scratch and of the tensor table."""
     cycles: str
 
 

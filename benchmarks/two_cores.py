@@ -2,9 +2,9 @@
 
     python benchmarks/two_cores.py --models ../shared/models [--update FILE.md]
 
-A core's share is counted without the other's and without barriers. Barriers are counted separately: their number, and
-the cost of one for a core that finds the other one waiting, with the counters of tmo/spin.h. A second run computes both
-shares on two emulated Cortex-M33 with shared memory, and compares the output bytes.
+A core's share is counted alone, without barriers. Barriers are counted separately, with the counters of tmo/spin.h:
+their number, and the instructions of a barrier for a core that need not wait. A second run computes both shares on two
+emulated Cortex-M33 with shared memory, and compares the output bytes.
 """
 
 from __future__ import annotations

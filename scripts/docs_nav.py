@@ -37,6 +37,6 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
-    """Called with the text of each page."""
+    """Replace links to files outside docs/ by their text. mkdocs calls this for each page."""
     docs = Path(config["docs_dir"])
     return OUTSIDE.sub(lambda link: link[1] if (docs / link[2]).exists() else link[0], markdown)

@@ -87,7 +87,7 @@ def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
 
 
 def _arm() -> str:
-    """Return the Arm kernels. Hosts run programs of both families, so they have those for the DSP extension in C."""
+    """Return the Arm kernels. Hosts run programs of both families, so they have the DSP extension's kernels in C."""
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),
         "#elif TMO_RUNS_DSP\n", DSP.head, _definition(ADD_BY_FOURS, DSP).rstrip(),

@@ -38,7 +38,9 @@ PACKED = (
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""Kernels for programs packed for vectors, with the suffixes of their names. Hosts use them without a schedule."""
+"""Kernels for programs packed for vectors, with the suffixes of their names. Hosts use these kernels without a
+schedule.
+"""
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
 """C expressions for the arguments of a kernel."""
@@ -71,7 +73,7 @@ def _scales(*names: str) -> Expressions:
 
 
 def _sign(negative: str) -> Expressions:
-    """Return the expression for -1 if the operator is the second of two kinds that a kernel supports, else 1."""
+    """Return the C expression of the argument `sign`: -1 for operators of the kind `negative`, else 1."""
     return {"sign": f"tmo_is_kind(k->op, TMO_OP_{negative}) ? -1 : 1"}
 
 
@@ -484,4 +486,4 @@ IN_C = (
         "uint32_t fours, int32_t first, const int8_t *range)",
     ),
 )  # fmt: skip
-"""Kernels for hosts. Cores have them in assembly."""
+"""Kernels that only hosts have in C, since cores have them in assembly."""

@@ -6,9 +6,9 @@
     python scripts/platformio.py pack FOLDER ARCHIVE.tar.gz
 
 PlatformIO would download its build tool (tool-scons) and the platform `native`. Here, the package scons of the same
-version replaces the first, and a few lines in tests/packaging/platformio/native replace the second. With a PlatformIO
-of your own and a network, `pio run` and `pio test` do the same. `pack` is `pio pkg pack`, except that licences are
-looked up in the list of the package `packaging` instead of the one on SPDX's site.
+version replaces tool-scons, and a few lines in tests/packaging/platformio/native replace the platform. With a
+PlatformIO of your own and a network, `pio run` and `pio test` do the same. `pack` is `pio pkg pack`, except that
+licences are looked up in the list of the package `packaging` instead of the one on SPDX's site.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def install() -> None:
 
 
 def _origin(kind: str, name: str, version: str) -> Mapping[str, object]:
-    """Return PlatformIO's record of an installed package. It accepts no package without an owner."""
+    """Return PlatformIO's record of an installed package. PlatformIO accepts no package without an owner."""
     spec = {"owner": "platformio", "id": None, "name": name, "requirements": None, "uri": None}
     return {"type": kind, "name": name, "version": version, "spec": spec}
 

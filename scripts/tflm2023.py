@@ -28,7 +28,7 @@ class Tflm:
     name: str
     wheel: str
     headers: str
-    """Below the wheel's package, as `shared`."""
+    """Path of the headers below the wheel's package. `shared`: path of the shared library, also below the package."""
     shared: str
     defines: tuple[str, ...] = ()
 

@@ -28,8 +28,8 @@ BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
 
 
 def stated() -> dict[str, str]:
-    """Return the version that each file states. CHANGELOG.md states many, of which the first is the newest. If
-    another file states several, or a file states none, the result is "".
+    """Return the version that each file states, or "" for a file that states none or several. CHANGELOG.md may state
+    several, of which the first is the newest.
     """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}

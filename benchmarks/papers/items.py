@@ -53,7 +53,7 @@ class Item:
     figure: Callable[[Folders], str]
     """Function that returns the figure in words. Raises AssertionError if a claim does not hold."""
     needs: str = ""
-    """Name of the folder that it needs, or ""."""
+    """Name of the folder that the script needs, or ""."""
 
 
 def require(holds: bool, claim: str) -> None:

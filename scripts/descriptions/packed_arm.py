@@ -35,7 +35,9 @@ def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, s
 
 
 class Pair:
-    """Channels A and B with the weights 256 * B + A, and two sums: over the byte of A, and over the whole weight."""
+    """Two channels A and B, whose weights are packed as 256 * B + A. One sum is over the low byte (A), and one over the
+    whole weight.
+    """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
         self.scales, self.at = scales, at
@@ -69,7 +71,7 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Compute from bytes in place. `ways` pairs of channels are interleaved."""
+    """Compute all channels of a pixel from int8 values without a copy. `ways` pairs of channels are interleaved."""
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)
     w, scales = b.flash("w", INT16, groups, fours, 2, ways, 2), b.flash("scales", INT32, groups, ways, 8)
@@ -82,8 +84,8 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. Each group of four channels has its biases; for every three taps the
-    interleaved weights of two, then those of the third; and m2, c and e.
+    """Describe a depthwise convolution. Constants of each group of four channels: biases, weights, then m2, c and e.
+    For every three taps, the weights of two taps are interleaved, and those of the third follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")
@@ -103,8 +105,8 @@ def dsp_depthwise(b: Builder) -> None:
 
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
-    """Describe a convolution. Each group of four channels has sixteen values of each channel in turn, then biases,
-    multipliers, and left shifts, which are negative.
+    """Describe a convolution. Constants of each group of four channels: weights in turns of sixteen per channel,
+    biases, multipliers, and shifts, which are negative for left shifts.
     """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
     apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")
@@ -121,9 +123,8 @@ def mve_conv(b: Builder) -> None:
 
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. Each group of sixteen channels, or of as many channels in fours, has biases,
-    weights, multipliers and shifts. All except the weights are in the order of pack.py: even and odd channels, split
-    twice.
+    """Describe a depthwise convolution. Constants of each group of up to sixteen channels: biases, weights, multipliers
+    and shifts. All except the weights are in the order of lower/pack.py: even and odd channels, split twice.
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")

@@ -109,7 +109,7 @@ def depthwise_sums(b: Builder) -> None:
         "zero_in", "next_row", "next_column", "apart", "offset"
     )
     strides = b.parameters("row_weights", "tap_weights")
-    (spread,) = b.parameters("spread")  # 0 means that all channels read the same one
+    (spread,) = b.parameters("spread")  # 0: all channels read the same input channel
     x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, channels)
     w = b.flash("w", Type.INT8, rows, columns, channels, strides=strides)
     with b.loop("c", channels) as c:
@@ -121,7 +121,9 @@ def depthwise_sums(b: Builder) -> None:
 
 
 def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
-    """Process runs of pixels under a window. The sums continue from the previous call and into the next one."""
+    """Process runs of pixels under a window. The sums continue those of the previous call, and the next call continues
+    them.
+    """
     pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
     offset, first, last, low, high = b.parameters("offset", "first", "last", "low", "high")
     x, y = b.rows("x", kind, pointers, reach), b.output("y", kind, channels)
@@ -166,7 +168,7 @@ def average_pool_pixel(kind: Type) -> KernelProgram:
 
 
 def mean_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the mean of a window or its sum, rescaled."""
+    """Return the kernel for the rescaled sum of a window, which can also be its mean."""
 
     def describe(b: Builder) -> None:
         (area,) = b.extents("area")

@@ -29,7 +29,7 @@ LIMIT = 20.0
 UNIT = 4
 CELLS = (21, 19, 22)
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
-"""Times of SwiftNet that the thesis states, section 4.4.1: of its program on a Ryzen 9 3900X, and of Serenity."""
+"""Times for SwiftNet in section 4.4.1 of the thesis: of the thesis' program on a Ryzen 9 3900X, and of Serenity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Row:
     lower_bound: int
     seconds: float
     published: str = ""
-    """Time of the program that a paper states for such a graph."""
+    """Time that a paper states for its own program on such a graph."""
 
 
 COLUMNS = (
@@ -53,7 +53,7 @@ COLUMNS = (
 
 
 def random_wired(count: int, neighbours: int, probability: float, seed: int) -> OrderProblem:
-    """Return a RandWire graph whose operators have one output each. A last one reads all outputs left over."""
+    """Return a RandWire graph: operators with one output each, and a last operator that reads all unread outputs."""
     graph = nx.connected_watts_strogatz_graph(count, neighbours, probability, seed=seed)
     tasks = [Task(tuple(u + 1 for u in sorted(graph[v]) if u < v) or (0,), (v + 1,)) for v in range(count)]
     ends = tuple(v + 1 for v in range(count) if all(u < v for u in graph[v]))

@@ -1,11 +1,12 @@
 """Compares published splits of MobileNetV2 over microcontrollers with the same splits here.
 
-- ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). It
-does not state the width; at 0.35 and 224 x 224, this tensor has that size: 7 x 7 x 112 bytes.
+- ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). The
+paper does not state the width; with width 0.35 and 224 x 224 pixels, this tensor has 7 x 7 x 112 bytes, which is that
+size.
 - Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. Its repository
 (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three devices reads and
-computes in each of 53 layers. What a device reads comes from all three. Here, all layers are split by channels. A
-device's RAM follows from those lists as a layer's input and output.
+computes in each of 53 layers. A device reads outputs of all three devices. Here, all layers are split by channels. By
+those lists, a device's RAM is the largest pair of a layer's input and output.
 
 Weights are random: bytes do not depend on them. Every device is a process with its own file alone, linked over
 loopback, under TFLM; all bytes of the output are compared.

@@ -27,9 +27,9 @@ class LayerSplit(enum.Enum):
     FAN_IN = "FDTI"
     """Each device computes partial sums of all outputs from some inputs."""
     FUSED_OUT = "FDT1"
-    """A fan-out whose outputs stay on their devices."""
+    """Fan-out, whose outputs stay on the devices that compute them."""
     FUSED_IN = "FDT2"
-    """A fan-in of these outputs: the layer after FUSED_OUT."""
+    """Fan-in of the layer after FUSED_OUT, which reads these outputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class SplitLayer(switch.SplitLayer):
 
 
 def possible(splits: Sequence[LayerSplit]) -> bool:
-    """Return whether fused layers are in pairs."""
+    """Return whether each FUSED_OUT is followed by a FUSED_IN, and no other layer is FUSED_IN."""
     followed = (*splits[1:], None)
     return splits[:1] != (LayerSplit.FUSED_IN,) and all(
         (a is LayerSplit.FUSED_OUT) == (b is LayerSplit.FUSED_IN) for a, b in zip(splits, followed, strict=True)

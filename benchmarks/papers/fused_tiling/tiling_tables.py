@@ -2,10 +2,10 @@
 
     python benchmarks/papers/fused_tiling/tiling_tables.py --models DIR [--update FILE.md]
 
-The thesis' networks are float32 in code that TVM generates; two are its author's own. Here all are int8 under TFLM:
-the keyword spotter is MLPerf Tiny's, the others have the published or a like geometry and random weights.
-Bytes, ilp32, input in the arena, reference kernels. FFMT is stripes of rows, FDT groups of channels (fan-out), each
-with PAD, SLICE and CONCATENATION allowed, and F up to 1.5. Every model's bytes are compared in the official wheel.
+The thesis' networks are float32 in code that TVM generates; two are its author's own. Here all are int8 under TFLM: the
+keyword spotter is MLPerf Tiny's; the others have random weights, and the published geometry or a similar one. Bytes,
+ilp32, input in the arena, reference kernels. FFMT is stripes of rows, FDT groups of channels (fan-out), each with PAD,
+SLICE and CONCATENATION allowed, and F up to 1.5. Every model's bytes are compared in the official wheel.
 """
 
 from __future__ import annotations

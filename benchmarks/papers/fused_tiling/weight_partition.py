@@ -41,7 +41,9 @@ SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""For each size of a sum in bytes, the weights of the third layer that need it; 0: a 1 for each device's inputs."""
+"""By bytes of a partial sum: the value of the third layer's weights with which sums need that size. With 0, each device
+has one weight of 1 per unit, and zeros.
+"""
 
 
 def network(nbytes: int) -> bytes:

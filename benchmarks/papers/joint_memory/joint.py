@@ -56,7 +56,9 @@ SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""Rows of a feature map, which are a layer's phases by parts; tokens of a row of a feature map and of the input."""
+"""Number of rows of a feature map (a layer that goes by parts has as many phases), tokens of a row of a feature map,
+and tokens of a row of the input.
+"""
 FLOAT, SECONDS = 4, 5.0
 """Bytes of a float32 value, and the limit of CP-SAT's deterministic time for a layout."""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
@@ -156,8 +158,8 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """An edge between two layers that go by parts holds the rows in flight: those under a window. For the tensor that
-    l4 adds, it also holds the row that waits while l3 reads one row ahead.
+    """An edge between two layers that go by parts holds the rows in flight: those under a window. The edge from l2 to
+    l4, which l4 adds, also holds the row that waits while l3 reads one row ahead.
     """
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {

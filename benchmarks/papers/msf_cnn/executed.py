@@ -85,7 +85,7 @@ def rows(name: str, layers: Layers) -> Iterator[Row]:
 
 
 def counted(plan: Plan, free: set[int]) -> int:
-    """Return the bytes of everything except these tensors."""
+    """Return the bytes from the lowest to the highest address of all buffers except the `free` tensors."""
     spans = [(o, o + b.nbytes) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in free]
     return max(end for _, end in spans) - min(start for start, _ in spans)
 

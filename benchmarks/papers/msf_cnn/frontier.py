@@ -54,8 +54,8 @@ MEASURED: Mapping[str, Mapping[float, float]] = {
     "mn2-vww5": {1.1: 45.283, float("inf"): 15.368},
     "mn2-320k": {1.1: 217.891, float("inf"): 51.164},
 }
-"""Peaks of RAM in kB, measured on boards, by the limit of F: peak_mem_usage in the files result.json of the
-repository TinyPART/msf-CNN (commit fd74a7c). Table 2 has the last ones.
+"""Peaks of RAM in kB, measured on boards, by the limit of F: peak_mem_usage in the files result.json of the repository
+TinyPART/msf-CNN (commit fd74a7c). Table 2 of the paper has the peaks without a limit.
 """
 
 

@@ -1,4 +1,6 @@
-"""The inverted bottleneck of vMCU's Figure 6, as a description, and its C, executed in the bytes of vMCU's formula."""
+"""The inverted bottleneck of vMCU's Figure 6: its description, and the generated C, which runs in as many bytes as
+vMCU's formula gives.
+"""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
 
 Bytes of ours are those of the arena's head: input, output, rolling buffers, sums and loop counters of the whole model.
 Bytes of vMCU and TinyEngine follow from formulas, and kB = 1000. "Formula" is the paper's closed form (section 4),
-"paper" a figure that its text gives. Bottlenecks have the least bytes without recompute, and with as much as in vMCU,
-whose kernel recomputes each pixel of the depthwise layer's window (section 5.2).
+"paper" a figure that its text gives. For bottlenecks, the tables have the least bytes without recompute, and with as
+much recompute as in vMCU, whose kernel recomputes each pixel of the depthwise layer's window (section 5.2).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tflm_memopt.answers.optimized import Optimized
 ANY = 4.0
 """Limit of F with recompute."""
 ALIGNMENT = 16
-"""Tensors that TFLM places start at multiples of this, which the formulas leave out."""
+"""TFLM places tensors at multiples of this many bytes; the formulas leave out the alignment."""
 FIGURE_1C = (2, 3, 2)
-"""M, K, N in segments: rows, input and output segments of a row."""
+"""M, K, N: number of rows, input segments per row, and output segments per row."""
 PUBLISHED_KB = {"B1": 102.7}
 """Section 7.3: the bottleneck of MCUNet-320KB-ImageNet."""
 
@@ -52,7 +52,9 @@ class Module:
 
     @property
     def stem(self) -> bool:
-        """The network's first layer has stride 2: no expansion, but its 3x3 convolution."""
+        """Whether this is the network's first block, whose first layer is a 3x3 convolution with stride 2 instead of an
+        expansion.
+        """
         return self.strides[0] > 1
 
 
@@ -122,7 +124,9 @@ class Bottleneck:
 
     name: str
     tinyengine: int
-    """Tensors whole, depthwise in place: input + expanded tensor, and the output where the input must wait."""
+    """Bytes with whole tensors and an in-place depthwise layer: input and expanded tensor, and the output if a residual
+    still needs the input.
+    """
     vmcu: int
     """Input and output overlapped pixel by pixel (Equation 2), and 11 segments (section 5.2)."""
     paper: float | None
@@ -232,7 +236,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """The largest number for which it holds; `start` is the smallest tried, and larger numbers never fit better."""
+    """Return the largest number from `start` that fits. If a number does not fit, larger ones must not fit either."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high
@@ -246,7 +250,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""Endings of titles and fields of growths."""
+"""By ending of a column's title: the ending of the field of a growth."""
 
 
 def bottleneck_table() -> str:
