@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import unseen
+from conftest import QUICKLY
 from cores.cases import model_cases, run
 from cores.core import MEASURED, missing_tools
 
@@ -24,7 +25,6 @@ import tflm_memopt
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.builtin_cost import builtins, of_model
 from tflm_memopt.model.reader import read
-from tflm_memopt.results import Optimized
 from tflm_memopt.targets.boards import boards
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -77,11 +77,6 @@ def test_originals_are_estimated_within_the_stated_error(core: str) -> None:
     assert inside >= len(COUNTED) - 2, "printed ranges do not contain counted instructions times modelled cycles"
 
 
-@functools.cache
-def rewritten(name: str, target: str) -> Optimized:
-    return tflm_memopt.optimize(original(name), name=name, target=target)
-
-
 @pytest.mark.slow
 def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
     target = "cortex-m4"
@@ -93,7 +88,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
     off, inside = {}, 0
     names = [name for name in COUNTED if name not in SLOW][::5]
     for name in names:
-        result = rewritten(name, target)
+        result = tflm_memopt.optimize(original(name), target=target, effort=QUICKLY)
         outcomes = run(CORE, model_cases(result.model, by_operator=True))
         assert all(outcome.wrong == 0 for outcome in outcomes)
         # these were counted in single steps, which take more instructions
@@ -110,25 +105,3 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
     assert statistics.median(map(abs, off.values())) <= 0.03
     assert all(-table.low - MARGIN <= error <= table.high + MARGIN for error in off.values()), off
     assert inside >= len(names) - 2, "printed ranges do not contain counted instructions times modelled cycles"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("core", "most", "names"),
-    [
-        ("m4", 1.08, ("spectrogram_mobilenet", "digits", "rows_lstm", "heartbeat")),
-        ("m3", 1.64, ("spectrogram_mobilenet", "heartbeat")),
-        ("m0", 1.23, ("digits", "heartbeat")),
-    ],
-)
-def test_programs_without_a_target_take_as_many_instructions_as_stated(
-    core: str, most: float, names: tuple[str, ...]
-) -> None:
-    """docs/benchmarks.md states the maximum of their instructions, relative to TFLM with CMSIS-NN."""
-    machine = MEASURED[core]
-    if reason := missing_tools(machine):
-        pytest.skip(reason)
-    for name in names:
-        cases = model_cases(rewritten(name, "generic").model)
-        counted = sum(outcome.instructions for outcome in run(machine, cases))
-        assert counted <= most * COUNTED[name]["original"][machine.known_as], name

@@ -6,13 +6,13 @@ ESP-NN and CMSIS-NN are not included: backends/ implements their interfaces with
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
+from compiling import run
 from conftest import examples
 from cores.core import CORES, missing_tools
 
@@ -117,7 +117,4 @@ def test_a_chip_without_other_packed_kernels_compiles_without_warnings(flag: str
     )
     folders = [f"-I{folder}" for folder in (BACKENDS, LIBRARY / "include", LIBRARY / "src")]
     command = [core.prefix + "gcc", *core.flags, "-std=c11", "-O0", "-Wall", "-Wextra", "-Werror", *folders]
-    done = subprocess.run(
-        [*command, "-c", str(source), "-o", str(tmp_path / "library.o")], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    run(*command, "-c", source, "-o", tmp_path / "library.o")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 import streaming
 from ai_edge_litert import schema_py_generated as schema
-from compiling import part_of
+from compiling import part_of, run
 from conftest import KEYWORDS, QUICKLY
 from in_sums import in_parts
 from models import Net
@@ -302,9 +301,8 @@ def without_listed_parts(samples: Sequence[Path]) -> list[Path]:
 def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int, int]:
     """Run this many damaged programs; return how many were refused, finished, and finished with the right outputs."""
     seed = 1
-    done = subprocess.run([fuzzer, str(seed), str(count), *samples], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"seed {seed}: {done.stderr}"
-    refused, unfinished, finished, right = map(int, re.findall(r"\d+", done.stdout))
+    said = run(fuzzer, str(seed), str(count), *samples)
+    refused, unfinished, finished, right = map(int, re.findall(r"\d+", said))
     assert refused + unfinished + finished == count
     return refused, finished, right
 
@@ -314,5 +312,4 @@ def test_damaged_programs_on_two_threads(tmp_path: Path, samples: list[Path]) ->
     """Two cores share only buffers. `make soak KIND=shared` runs longer."""
     fuzzer = compiled(WATCHED, "fuzz.c", tmp_path / "fuzz", THREADS)
     shared = [path for path in samples if path.stem.startswith("shared")]
-    done = subprocess.run([fuzzer, "1", "1000", *shared], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
+    run(fuzzer, "1", "1000", *shared)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from built import arduino_library
-from compiling import objects
+from compiling import objects, run
 from conftest import ROOT
 from kernels import camera
 from projects import TFLM, needs_host, repository_library
@@ -27,12 +27,6 @@ STRICT = ["-Wall", "-Wextra", "-Werror"]
 BUILDER = Path("/usr/share/arduino-builder")  # Debian's package
 AVR = Path("/usr/share/arduino/hardware")
 PC_ARENA = 40_000
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 # --- contents
@@ -65,14 +59,14 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
     libraries, build = tmp_path / "libraries", tmp_path / "build"
     shutil.copytree(arduino_library(), libraries / "tflm_memopt")
     build.mkdir()
-    said = run(
+    command = [
         "arduino-builder", "-compile", "-warnings", "all",
         "-hardware", AVR, "-hardware", BUILDER, "-tools", BUILDER, "-tools", "/usr/bin", "-libraries", libraries,
         "-fqbn", "arduino:avr:mega:cpu=atmega2560", "-prefs", "compiler.cpp.extra_flags=-DDECIMAL_DIG=__DECIMAL_DIG__",
         "-build-path", build, HERE / "kernels/kernels.ino",
-        cwd=tmp_path,
-    )  # fmt: skip
-    assert "tmo" not in said  # none of our files causes a warning
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "tmo" not in done.stdout + done.stderr  # none of our files causes a warning
     sources = {path.name for path in (arduino_library() / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")}
     assert {path.stem for path in (build / "libraries/tflm_memopt").rglob("*.o")} == sources
     linked = run("avr-nm", build / "kernels.ino.elf", cwd=tmp_path)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiling import run
 from conftest import ROOT
 from kernels import camera as expected
 from models import Net
@@ -72,8 +73,7 @@ def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> by
     tflm: Any = TFLM["SPRING"]
     sources = [f"-DTMO_CAMERA={which}", "main.cpp", "-x", "c", LIBRARY / "src/tmo_camera.c"]
     command = ["g++", *strict, *include, *tflm.flags, "-o", "main", *sources]
-    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
+    run(*command, cwd=folder)
     return subprocess.run([folder / "main"], cwd=folder, capture_output=True, check=True).stdout
 
 

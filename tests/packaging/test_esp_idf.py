@@ -6,11 +6,10 @@ ESP-IDF is not installed; a function that logs its arguments replaces idf_compon
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from compiling import objects
+from compiling import objects, run
 from conftest import ROOT
 from cores.core import CORES, WARNINGS, Core, missing_tools
 from models import Net
@@ -40,9 +39,7 @@ def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path
     else:
         (tmp_path / "CMakeLists.txt").write_text(f"{RECORD}project(idf NONE)\nadd_subdirectory({folder} component)\n")
         command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build")]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (line,) = re.findall(r"registered;(.*)", done.stdout)
+    (line,) = re.findall(r"registered;(.*)", run(*command, cwd=tmp_path))
     where, sources, include, requires, unparsed = line.split("|")
     assert Path(where) == folder
     assert (requires, unparsed) == ("", "")

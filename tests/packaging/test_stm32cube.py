@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from compiling import objects
+from compiling import objects, run
 from conftest import EXAMPLE, ROOT
 
 import tflm_memopt
@@ -106,17 +106,8 @@ def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
     made = objects(["arm-none-eabi-gcc", "-std=gnu11", *flags], c, tmp_path)
     made += objects(["arm-none-eabi-g++", "-std=gnu++17", *plain, *flags, *TFLM["SPRING"].flags], cpp, tmp_path)
     link = ["-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections", "-Wl,--unresolved-symbols=ignore-all"]
-    fits = [
-        "arm-none-eabi-g++",
-        *build.flags("")[1:],
-        f"-mcpu={CORES[boards()[board].core]}",
-        *link,
-        f"-T{build.script}",
-    ]
-    done = subprocess.run(
-        [*fits, *made, "-o", "program.elf"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    fits = ["arm-none-eabi-g++", *build.flags(CORES[boards()[board].core]), *link, f"-T{build.script}"]
+    run(*fits, *made, "-o", "program.elf", cwd=tmp_path)
 
 
 BARE = """
@@ -152,20 +143,8 @@ def test_start_up_clock_and_output_work(tmp_path: Path) -> None:
     (tmp_path / "main.cpp").write_text(BARE)
     bare = project / "Core/bare.c"
     flags = [*build.flags("cortex-m4"), *STRICT, "-DBARE_SEMIHOSTING", "--specs=nano.specs", "--specs=nosys.specs"]
-    command = [
-        "arm-none-eabi-g++",
-        *flags,
-        f"-T{build.script}",
-        "-Wl,--gc-sections",
-        "main.cpp",
-        "-x",
-        "c",
-        bare,
-        "-o",
-        "p",
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    place = [f"-T{build.script}", "-Wl,--gc-sections"]
+    run("arm-none-eabi-g++", *flags, *place, "main.cpp", "-x", "c", bare, "-o", "p", cwd=tmp_path)
     qemu = ["qemu-system-arm", "-machine", "netduinoplus2", "-nographic", "-monitor", "none", "-serial", "none"]
     semihosting = ["-icount", "shift=6", "-semihosting-config", "enable=on,target=native", "-kernel", "p"]
     said = subprocess.run([*qemu, *semihosting], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)

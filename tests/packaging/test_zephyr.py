@@ -7,9 +7,9 @@ files, and logging functions replace its CMake functions.
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
+from compiling import run
 from conftest import ROOT
 
 MODULE = ROOT / "custom_ops"
@@ -34,10 +34,9 @@ def built(folder: Path, *settings: str) -> dict[str, list[str]]:
     script.write_text(
         f"cmake_minimum_required(VERSION 3.20)\n{RECORD}{defined}include({MODULE}/zephyr/CMakeLists.txt)\n"
     )
-    done = subprocess.run(["cmake", "-P", script], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    said = run("cmake", "-P", script, cwd=folder)
     told: dict[str, list[str]] = {"library": [], "sources": [], "include": []}
-    for kind, what in re.findall(r"^-- (library|sources|include);(.*)$", done.stdout, re.MULTILINE):
+    for kind, what in re.findall(r"^-- (library|sources|include);(.*)$", said, re.MULTILINE):
         told[kind] += what.split(";")
     return told
 
