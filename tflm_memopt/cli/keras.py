@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import RuntimeUnavailable, UsageError
 from tflm_memopt.model.graph import Tensor
+from tflm_memopt.model.interface import format_of
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Accuracy
+from tflm_memopt.runtime.convert import dequantize, quantize
 from tflm_memopt.runtime.process import run_model
 
 Array = NDArray[Any]
@@ -186,20 +188,14 @@ def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
             code="does_not_run",
             hint="pip install 'tflm-memopt[tflm]'",
         )
-    tensor = graph.tensors[graph.outputs[0]]
-    scale, zero = (tensor.quantization.scale[0], tensor.quantization.zero_point[0]) if tensor.quantization else (1.0, 0)
-    real: Array = (outcome.outputs[0].astype(np.float64) - zero) * scale
-    return real
+    form = format_of(graph.tensors[graph.outputs[0]])
+    return outcome.outputs[0] if form.scale is None else dequantize(outcome.outputs[0], form)
 
 
 def _quantized(tensor: Tensor, array: Array) -> Array:
-    """Quantize as TFLM's QUANTIZE does: round half away from zero and saturate. Return the results stacked by run."""
-    if tensor.quantization is None or tensor.dtype != "INT8":
-        return array.reshape(len(array), *tensor.shape).astype(tensor.dtype.lower())
-    scaled = array.reshape(len(array), *tensor.shape) / np.float32(tensor.quantization.scale[0])
-    rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled)) + tensor.quantization.zero_point[0]
-    quantized: Array = np.clip(rounded, -128, 127).astype(np.int8)
-    return quantized
+    """Return the examples in the format of an input, stacked by run."""
+    values = array.reshape(len(array), *tensor.shape)
+    return values.astype(tensor.dtype.lower()) if tensor.quantization is None else quantize(values, format_of(tensor))
 
 
 def _tensorflow() -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.convert.constants import compare_devices
@@ -17,10 +16,10 @@ from tflm_memopt.files import GivenModel, loaded, read_model
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import stand_in
-from tflm_memopt.runtime.cases import Case, Difference, Job, cases_of, first_difference, further_cases, under_tflm
+from tflm_memopt.runtime.cases import Difference, Job, cases_of, under_tflm
 from tflm_memopt.runtime.process import Outcome
 from tflm_memopt.runtime.verification import ComparedConstants
-from tflm_memopt.runtime.verify import LEAST_RUNS, cases_left, demand, interfaces, message
+from tflm_memopt.runtime.verify import LEAST_RUNS, NO_MORE, Pair, interfaces, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,44 +66,30 @@ def verify_devices(
     seen, changes = interfaces(before, devices[0])
     drawn = LEAST_RUNS if runs is None else runs
 
-    def run(cases: Sequence[Case]) -> _DevicesRan:
-        (expected,) = under_tflm(Job(stand_in.runnable(data), before.graph, [case.original for case in cases]))
-        demand(expected)
-        fed = [np.stack(values) for values in zip(*(case.rewritten.values for case in cases), strict=True)]
-        got = run_devices(models, fed, len(cases), len(seen.outputs))
-        failure, outcome = got.failure or _failure(got.devices), Outcome(got.outputs)
-        wrong = None if failure else first_difference(before.graph, changes, cases, expected, outcome)
-        seconds = max([expected.seconds, *(sum(device.milliseconds) / 1000 for device in got.devices)])
-        nbytes = sum(array.nbytes for array in (*fed, *expected.outputs))
-        return _DevicesRan(got.devices, wrong, failure, cases_left(len(cases), seconds, nbytes))
+    ran: list[tuple[DeviceRun, ...]] = []
 
+    def execute(alone: Job, together: Job) -> Iterator[Outcome]:
+        yield from under_tflm(alone)
+        got = run_devices(models, together.stacks(), len(together.fed), len(seen.outputs))
+        ran.append(got.devices)
+        seconds = max((sum(device.milliseconds) / 1000 for device in got.devices), default=0.0)
+        yield Outcome(got.outputs, failure=got.failure or _failure(got.devices), seconds=seconds)
+
+    pair = Pair(execute, stand_in.runnable(data), b"", before.graph, seen, changes, threads=(1,))
     cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs)
-    first = run(cases)
-    left = first.left if runs is None and not (first.failure or first.difference) else 0
-    every, _ = further_cases(before.graph, seen, changes, done=drawn, count=left, seed=seed)
-    last = run(every) if every else first
-    wrong = last.difference and replace(last.difference, run=last.difference.run + (len(cases) if every else 0))
+    first = pair.run(cases)
+    more = pair.go_on(first, drawn, seed) if runs is None and not (first.failure or first.difference) else NO_MORE
+    failure, difference = first.failure or more.failure, first.difference or more.difference
     constants = compare_devices(before, devices, changes)
     return DevicesVerification(
-        bit_exact=not (last.failure or wrong or constants.different),
-        runs=len(cases) + len(every),
+        bit_exact=not (failure or difference or constants.different),
+        runs=len(cases) + more.random + more.every_value,
         seed=seed,
-        devices=tuple(map(_both, first.devices, last.devices)) if every else first.devices,
-        difference=wrong,
-        failure=last.failure,
+        devices=tuple(map(_both, *ran)) if len(ran) > 1 else ran[0],
+        difference=difference,
+        failure=failure,
         constants=constants,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _DevicesRan:
-    """Results of original and devices for the same cases."""
-
-    devices: tuple[DeviceRun, ...]
-    difference: Difference | None
-    failure: str
-    left: int
-    """Number of further cases that fit into the time."""
 
 
 def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:

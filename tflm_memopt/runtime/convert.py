@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.errors import InterfaceError
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import Change, Format
+from tflm_memopt.ops.fixed import rescale
 from tflm_memopt.ops.quant import quantize_multiplier
 
 Int8 = NDArray[np.int8]
@@ -46,7 +47,7 @@ def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[
     """
     (scale, zero), (target_scale, target_zero) = _affine(source), _affine(target)
     multiplier, shift = quantize_multiplier(scale / target_scale)
-    return _clamp(_multiply(values.astype(np.int64) - zero, multiplier, shift) + target_zero, target)
+    return _clamp(rescale(values.astype(np.int64) - zero, multiplier, shift) + target_zero, target)
 
 
 def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
@@ -109,15 +110,3 @@ def _affine(form: Format) -> tuple[float, int]:
             hint="optimize the original again, and verify these two",
         )
     return form.scale, form.zero_point
-
-
-def _multiply(values: NDArray[np.int64], multiplier: int, shift: int) -> NDArray[np.int64]:
-    """Return MultiplyByQuantizedMultiplier of the values (gemmlowp/fixedpoint.h).
-
-    A doubling high multiply rounds ties up; then a right shift rounds ties away from zero.
-    """
-    product = (values << max(shift, 0)) * multiplier
-    high = (product + (1 << 30)) >> 31
-    right = max(-shift, 0)
-    rounded: NDArray[np.int64] = np.sign(high) * ((np.abs(high) + ((1 << right) >> 1)) >> right)
-    return rounded

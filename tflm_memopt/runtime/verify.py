@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -80,12 +80,13 @@ def verify(
     before, after = read(original), _alone(read(rewritten))
     seen, changes = interfaces(before, after, steps.cores)
     asked = stand_in.runnable(original), stand_in.runnable(rewritten)
-    pair = _Pair(how, *asked, before.graph, seen, changes, _threads(after, steps.cores))
+    execute = under_tflm if how == TFLM_WHEEL else on_host
+    pair = Pair(execute, *asked, before.graph, seen, changes, _threads(after, steps.cores))
     drawn, new = LEAST_RUNS if runs is None else runs, step_elements(after.graph, changes.input)
     cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs, steps=steps, new=new)
     first = pair.run(cases)
     watched = cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]  # the last random input and the extreme ones
-    guarded, failure = 0, first.failure
+    guarded, failure = 0, _of_rewritten(first.failure)
     if not failure:
         guarded, failure = guarded_runs(after, [case.rewritten.values for case in watched], seed)
     wrong = failure or first.difference
@@ -101,21 +102,19 @@ def verify(
         how=how,
         measured=first.measured if asked == (original, rewritten) else None,
         difference=first.difference or more.difference,
-        failure=failure or more.failure,
+        failure=failure or _of_rewritten(more.failure),
         module=_run_module(module, after, before.graph, changes, cases, first.expected) if module else None,
         planned_for=changes.kernels,
         threads=pair.threads,
     )
 
 
-def cases_left(count: int, seconds: float, nbytes: int) -> int:
-    """Return how many more cases the time and memory allow after `count` cases."""
-    most = min(SECONDS / max(seconds, 1e-9), MOST_BYTES / max(nbytes, 1)) * count
-    return max(0, min(int(most), MOST_CASES) - count)
+def _of_rewritten(failure: str) -> str:
+    return failure and f"the rewritten model {failure}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Ran:
+class Outcomes:
     """Outcomes of both models for the same cases."""
 
     count: int
@@ -129,8 +128,8 @@ class _Ran:
 
     @property
     def failure(self) -> str:
-        """Reason why the rewritten model did not run."""
-        return next((f"the rewritten model {outcome.failure}" for outcome in self.got if outcome.failure), "")
+        """Reason why the rewritten model did not run, or ""."""
+        return next((outcome.failure for outcome in self.got if outcome.failure), "")
 
     @property
     def seconds(self) -> float:
@@ -140,7 +139,8 @@ class _Ran:
     @property
     def left(self) -> int:
         """Number of further cases that time and memory allow."""
-        return cases_left(self.count, self.seconds, self.nbytes)
+        most = min(SECONDS / max(self.seconds, 1e-9), MOST_BYTES / max(self.nbytes, 1)) * self.count
+        return max(0, min(int(most), MOST_CASES) - self.count)
 
     @property
     def measured(self) -> Measured | None:
@@ -150,10 +150,11 @@ class _Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class Pair:
     """Two models that should compute the same outputs."""
 
-    how: How
+    execute: Callable[..., Iterable[Outcome]]
+    """Function that runs the jobs of the original and of the rewritten model."""
     original: bytes
     rewritten: bytes
     before: Graph
@@ -162,30 +163,29 @@ class _Pair:
     changes: Changes
     threads: tuple[int, ...]
 
-    def run(self, cases: Sequence[Case]) -> _Ran:
+    def run(self, cases: Sequence[Case]) -> Outcomes:
         """Run both models. Raises ModelError when the original does not run."""
-        execute = under_tflm if self.how == TFLM_WHEEL else on_host
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
         given = [case.original for case in cases]
-        expected, *got = execute(Job(self.original, self.before, given), *jobs)
+        expected, *got = self.execute(Job(self.original, self.before, given), *jobs)
         demand(expected)
         nbytes = sum(value.nbytes for run in given for value in run.values) + sum(v.nbytes for v in expected.outputs)
         differences = (first_difference(self.before, self.changes, cases, expected, g) for g in got if not g.failure)
-        return _Ran(len(cases), expected, tuple(got), next(filter(None, differences), None), nbytes)
+        return Outcomes(len(cases), expected, tuple(got), next(filter(None, differences), None), nbytes)
 
-    def go_on(self, first: _Ran, drawn: int, seed: int) -> _More:
+    def go_on(self, first: Outcomes, drawn: int, seed: int) -> More:
         """Run as many more cases as time allows. drawn: number of random cases in `first`."""
         cases, every = further_cases(self.before, self.seen, self.changes, done=drawn, count=first.left, seed=seed)
         if not cases:
             return NO_MORE
         ran = self.run(cases)
         difference = ran.difference and replace(ran.difference, run=first.count + ran.difference.run)
-        return _More(len(cases) - every, every, ran.failure, difference)
+        return More(len(cases) - every, every, ran.failure, difference)
 
 
 @dataclass(frozen=True, slots=True)
-class _More:
+class More:
     """Result of further cases."""
 
     random: int = 0
@@ -194,7 +194,7 @@ class _More:
     difference: Difference | None = None
 
 
-NO_MORE = _More()
+NO_MORE = More()
 
 
 def _usual() -> How:
