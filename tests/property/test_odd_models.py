@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import thinned
+from conftest import QUICKLY, thinned
 from models import DEFAULT, Net
 from moving import concatenation, mirror_pad, pack, resize, slice_, split, transpose_conv, unpack
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
@@ -45,7 +45,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_odd(build: Build, way: tuple[str, bool]) -> None:
     data, (target, op_per_group) = build(Net(seed=1)), way
-    converted = convert(data, ConversionOptions("group" if op_per_group else "region", seconds=0.05, target=target))
+    converted = convert(
+        data, ConversionOptions("group" if op_per_group else "region", seconds=0.05, effort=QUICKLY, target=target)
+    )
     assert converted is not None
     assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 
