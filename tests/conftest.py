@@ -110,7 +110,7 @@ def seeds(count: int, *, first: int = 0) -> Iterator[int]:
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Return parameters of a test. Quick tests run only the first `quick`, and slow tests run all."""
+    """Return parameters of a test. All but the first `quick` are marked as slow."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
     return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 

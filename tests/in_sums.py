@@ -1,4 +1,6 @@
-"""Models split by partial sums on a single device. It does all that several would do, except sending rows."""
+"""Models split by partial sums on a single device, which does everything that several devices would do except sending
+rows.
+"""
 
 from __future__ import annotations
 

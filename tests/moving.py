@@ -108,7 +108,9 @@ def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
 def strided_slice(
     net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
 ) -> int:
-    """Add STRIDED_SLICE by Python slices; None is masked. shrink: axes that keep only their first index."""
+    """Add STRIDED_SLICE by Python slices. A None in a slice sets the mask's bit. shrink: axes that keep only their
+    first index.
+    """
     begin = [0 if s.start is None else s.start for s in slices]
     end = [0 if s.stop is None else s.stop for s in slices]
     strides = [1 if s.step is None else s.step for s in slices]

@@ -87,7 +87,7 @@ def spectrogram_mobilenet(net: Net) -> bytes:
 
 
 def streaming_word(net: Net) -> bytes:
-    """A wake word of separable layers, whose windows are kept in variables."""
+    """A wake word network of separable layers, whose windows are kept in variables."""
     streaming = Streaming(net)
     x = conv(net, streaming.window("first", net.input((1, 2, 1, 40)), 3, first=-3), 24, (5, 1), (2, 1), padding="VALID")
     for k, (length, channels) in enumerate(((7, 40), (11, 40), (15, 56))):
@@ -98,7 +98,7 @@ def streaming_word(net: Net) -> bytes:
 
 
 def streaming_halves(net: Net) -> bytes:
-    """A wake word whose halves of channels have different windows."""
+    """A wake word network in which the two halves of the channels have windows of different length."""
     streaming = Streaming(net)
     x = conv(net, streaming.window("a", net.input((1, 1, 1, 40)), 2, first=-3), 32, (3, 1), padding="VALID")
     for k, lengths in enumerate(((3, 7), (5, 13))):
@@ -113,7 +113,7 @@ def streaming_halves(net: Net) -> bytes:
 
 
 def streaming_bands(net: Net) -> bytes:
-    """A wake word with windows over time and frequency."""
+    """A wake word network with windows over time and frequency."""
     streaming = Streaming(net)
     x = streaming.window("frames", net.input((1, 1, 32, 1)), 3, first=-3)
     x = conv(net, x, 10, (4, 5), (1, 2), padding="VALID")

@@ -61,7 +61,7 @@ class Outcome:
     operators: tuple[int, ...] = ()
     """Instructions of each operator of the program, if `by_operator` was set."""
     steps: tuple[int, ...] = ()
-    """Number of clock readings of each operator. One is for all iterations of an operator that follow each other."""
+    """Number of clock readings of each operator. Consecutive iterations of an operator share one reading."""
 
     @property
     def right(self) -> bool:

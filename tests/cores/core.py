@@ -31,7 +31,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x22000
 """Space for the runner in ROM; the cases follow it."""
 FLOAT_KINDS = sum(1 << kind for kind, traits in KINDS.items() if traits.reads == traits.writes == FLOAT_BYTES)
-"""Bits of the kinds that compute in float32."""
+"""Bit mask of the kinds of operators that compute in float32."""
 BEHIND = IMAGE_BYTES, (256 << 10) - IMAGE_BYTES
 """Address and size of the cases in the flash of a micro:bit."""
 SPIKE = runpy.run_path(str(ROOT / "scripts/spike.py"))
@@ -177,7 +177,7 @@ HIFIVE1 = Core(
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
     0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
-"""Machines for linked programs, with 16 KB of RAM and the flash. Cases do not fit, but whole models run."""
+"""Machines with flash and 16 KB of RAM, for programs that contain a whole model. Cases for runner.c do not fit."""
 
 
 def missing_tools(core: Core) -> str:

@@ -54,7 +54,7 @@ class Call:
 
 def run(calls: Sequence[Call], table: InstructionTable, vlen: int = 128) -> list[int]:
     """Make all calls in one program on RV32, and return the wrong elements of each call: output elements that differ,
-    and bytes written after an output. vlen: bits of a vector register for RVV; Spike runs them below 128.
+    and bytes written after an output. vlen: bits of a vector register for RVV; below 128, the program runs in Spike.
     """
     core = CORES["rv32"]
     if table is RVV:

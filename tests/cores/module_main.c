@@ -3,7 +3,7 @@
 #include "module.h"
 
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* words below this function's frame that its own calls may have used */
+#define STACK_SPARE 16u /* unpainted words below this function's frame, for its own calls */
 #define JOIN(a, b) a##b
 #define NAME(prefix, suffix) JOIN(prefix, suffix)
 

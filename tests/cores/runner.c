@@ -1,5 +1,6 @@
 /* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) at CORE_BLOB. For each case the runner prints
- * a line of figures and, if the blob requests it, a line per operator. The second copy of the executor is there for its step(). */
+ * a line of figures and, if the blob requests it, a line per operator. The runner includes the executor a second time because it
+ * needs its static function step(). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 #define CANARY 0xA5u
 #define CANARY_BYTES 64u
 #define STACK_PAINT 0x5AA55AA5u
-#define STACK_SPARE 16u /* words below this function's frame that its own calls may have used */
+#define STACK_SPARE 16u /* unpainted words below this function's frame, for its own calls */
 #define MAX_OPS 256u
 #define LOOPS 100000u
 
@@ -106,7 +107,7 @@ static void help(void) { tmo_run_worker(&team); }
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 
-/* Runs everything, or one share with a partner that is always ready. */
+/* Runs a whole program, or one core's share if the other core is always ready. */
 static int run_as(uint32_t core, const void *program, void *const *io, void *workspace) {
   if (core == RUN_ALL) return tmo_run(program, io, workspace);
   if (core == RUN_BOTH) return tmo_run_shared(&team, program, io, workspace);

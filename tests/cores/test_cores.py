@@ -114,7 +114,9 @@ def test_the_example_model(core: Core) -> None:
 
 
 def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]:
-    """Return the regions of a model converted for the DSP extension. They must use this part of the library."""
+    """Return the regions of a model converted for the DSP extension. Each region must use `part` of the library, if
+    given.
+    """
     given = ConversionOptions(target=PACKED_FOR, tiles=None, wide=True, reverse=False)
     converted, _ = rewrite(model, replace(given, **options))
     used = [parts(unpack(region.program)) for region in regions(read(converted))]
@@ -124,7 +126,9 @@ def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]
 
 @cache
 def wide_tiles() -> list[Case]:
-    """Convolutions that compute four pixels of many values, at borders and inside, with steps and gaps."""
+    """Convolutions with many values under a window whose kernel computes four pixels at once, at borders and inside,
+    with strides and dilation.
+    """
     net = Net(6)
     y = net.conv2d(net.input((1, 9, 14, 28)), 28, kernel=(3, 3), dilation=(1, 2))
     return packed(net.model(net.conv2d(y, 20, kernel=(3, 3), stride=(2, 2))), Part.DSP_PAIRS_4)

@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(CORES["rv32"])), reason=missing_tools(CORES["rv32"]))
 ]  # fmt: skip
 VLENS = (128, 512)
-"""Vector lengths in bits. QEMU supports none below 128, but Spike does."""
+"""Vector lengths in bits. QEMU supports only lengths from 128; Spike also supports shorter vectors."""
 SHORT = 64
 TYPES = {"v8": Type.INT8, "v16": Type.INT16, "v32": Type.INT32}
 LIBRARY = (
@@ -45,7 +45,7 @@ LIBRARY = (
 
 
 def small(kernel: KernelProgram) -> dict[str, int]:
-    """Return extents and numbers for which all values of the kernel fit."""
+    """Return extents and parameters with which no value of the kernel exceeds its type."""
     given = {"width": 4, "row": 2, "down_step": 400, "across_step": 700, "down_first": -312, "across_first": -162}
     given |= {"sign": -1, "left": 20, "zero_out": -7, "low": -90, "high": 100, "x_channel": 1, "x_pixel": 5}
     given |= {"other_pixel": 5, "other_channel": 1, "pixels": 4, "channels": 5, "n": 37}

@@ -46,7 +46,7 @@ def test_trained_models(path: Path, share: str) -> None:
 
 @pytest.mark.slow
 def test_a_wrong_byte_of_either_core_is_seen() -> None:
-    """Each core computes some of the output's bytes. If one does nothing, its bytes are missing."""
+    """Each core computes some of the output's bytes, and a wrong byte in either part is found."""
     (case,) = cases()
     for run_as in (RunAs.FIRST, RunAs.SECOND):
         assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # the output is not checked
@@ -57,7 +57,7 @@ def test_a_wrong_byte_of_either_core_is_seen() -> None:
 
 @pytest.mark.slow
 def test_a_barrier_takes_what_the_report_says() -> None:
-    """Compare a run with barriers, at which the other core is always ready, with a run without.
+    """Compare a run with barriers, at which the other core is always ready, with a run without barriers.
 
     The shares also match their estimates.
     """

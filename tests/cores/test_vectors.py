@@ -19,7 +19,7 @@ RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
 QEMU = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))]
 IN_SPIKE = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(SPIKE)), reason=missing_tools(SPIKE))]
 LONGER = (256, 512)
-"""Vector lengths in bits. CORES has the core with 128."""
+"""Vector lengths in bits that are tested besides the 128 of CORES["rv32v"]."""
 PROGRAMS = {"generic": Family.GENERIC, "rv32-v": Family.RVV}
 
 
@@ -69,14 +69,14 @@ def in_rows(data: bytes, target: str) -> list[Case]:
     ("kernel", "target", "most"), [(1, "generic", 520), (1, "rv32-v", 240), (3, "generic", 2700), (3, "rv32-v", 1850)]
 )
 def test_whole_rows_take_no_more_instructions_than_this(kernel: int, target: str, most: int) -> None:
-    """Limit the instructions per pixel. A row computed pixel by pixel would be correct, too, but take more."""
+    """Limit the instructions per pixel. A row computed pixel by pixel would also be correct, but exceed the limit."""
     assert spent(RV32V, in_rows(layer(kernel), target)) <= most * 16 * 16
 
 
 def test_dilated_windows_in_whole_rows() -> None:
     """Windows dilated vertically, horizontally and both ways.
 
-    Their taps are not adjacent, and rows are so long that many pixels are made at once.
+    Taps of dilated windows are not adjacent, and rows are so long that many pixels are computed at once.
     """
     net = Net()
     x = net.input((1, 9, 80, 16))

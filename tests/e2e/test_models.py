@@ -18,8 +18,8 @@ ONE_REGION_TAIL = 500
 FLASH = 1.02
 """Largest allowed ratio of the rewritten .tflite to the original."""
 GROUP_OVERHEAD = 1_000
-"""Bytes of persistent structs by which one operator per group may exceed one operator per region, in a fully converted
-model. A group takes about 50 bytes.
+"""Upper bound on the bytes of persistent structs that a fully converted model needs in addition if each group, not each
+region, is an operator. A group takes about 50 bytes.
 """
 
 
@@ -36,7 +36,7 @@ class Case:
     """Upper bound on F. Removed dead channels make it smaller."""
     input: str = "arena"
     max_macs: float | None = None
-    """Limit on recomputation; None allows none."""
+    """Limit on F, or None to plan without recomputation."""
 
     def __str__(self) -> str:
         parts = [self.model if isinstance(self.model, str) else self.model.stem]

@@ -22,8 +22,8 @@ from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
-"""For each repeated run, the number of bytes between any two tensors, and the value that fills memory. Later layers do
-not map these values to the same results.
+"""For each repeated run, the number of bytes between any two tensors, and the value that fills memory. The two values
+must give different results after later layers, too.
 """
 BEHIND = 1 << 12
 """Bytes after each constant."""
@@ -66,10 +66,10 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors in a way that no change of memory contents
     reveals.
 
-    There are four such kernels. One kernel reads missing dimensions of a shape from the stack
-    (RuntimeShape::ReplaceWith leaves them uninitialised). One reads them after a filter's shape
-    (PopulateConvolutionQuantizationParams). One reads multipliers of missing channels after its persistent buffer. One
-    adds to missing sums after a scratch buffer.
+    Four kernels do this. One kernel reads missing dimensions of a shape from the stack (RuntimeShape::ReplaceWith
+    leaves them uninitialised). One kernel reads missing dimensions from the bytes after a filter's shape
+    (PopulateConvolutionQuantizationParams). One reads multipliers of missing channels after its persistent buffer, and
+    one adds to missing sums after a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements
@@ -92,7 +92,7 @@ def scaled_beyond(tensor: Tensor) -> bool:
 
 
 def sums(op: Op, graph: Graph) -> int:
-    """Return the number of sums that TFLM computes together: one for each element of the input outside the axes."""
+    """Return the number of sums that TFLM keeps at once: the product of the input's dimensions that are not reduced."""
     values, axes = (graph.tensors[t] for t in op.inputs)
     along = {int(axis) % len(values.shape) for axis in np.ravel(axes.data)} if values.shape and axes.constant else ()
     return math.prod(size for dimension, size in enumerate(values.shape) if dimension not in along)

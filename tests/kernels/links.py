@@ -51,7 +51,7 @@ class Device:
         self.fails = False
         """Whether the device restarts."""
         self.wrong = 0
-        """Number of wrong rows. They are of an older inference that the first device gave up."""
+        """Number of wrong rows: rows of an older inference that the first device gave up."""
         self.transport = Transport(MOVE(self._send), MOVE(self._receive), POLL(self._poll), None)
         self.restart(1)
 
@@ -120,7 +120,8 @@ class Device:
 
 def both(first: Device, second: Device, data: Callable[[int, int], bytes]) -> tuple[int, int]:
     """Run an inference in which the first device sends tensor 0 and the second answers with tensor 1. Return both
-    statuses. The second device continues with whatever arrived in between, as on real hardware: it may have been late.
+    statuses. The second device may be late; it then continues with what has arrived in the meantime, as on real
+    hardware.
     """
     scripts = {first: [(0, True), (1, False)], second: [(0, False), (1, True)]}
     runs = {device: device.rows(script, data) for device, script in scripts.items()}

@@ -196,7 +196,7 @@ def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
 
 
 def part(rng: Generator, shape: Shape, item: int = 1) -> Shape:
-    """Draw the shape with 1 in some of its dimensions. A channel has `item` bytes."""
+    """Draw the shape with 1 in some of its dimensions. item: bytes per channel."""
     h, w, c = (d if rng.random() < 0.6 else least for d, least in zip(shape, (1, 1, item), strict=True))
     return h, w, c
 
@@ -261,7 +261,7 @@ def _adding(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Sha
 
 
 def added(rng: Generator, op: ProgramOp, values: Shape, of_each: Sequence[int]) -> tuple[ProgramOp, Shape]:
-    """Draw an addition of sums. Values of operand k have `of_each[k]` bytes; `values` is their shape."""
+    """Draw an addition of sums. values: shape of each operand in values, which have `of_each[k]` bytes in operand k."""
     made, channels = int(rng.integers(0, 5) * (rng.random() < 0.4)), values[2]
     param = sum(n << 4 * k for k, n in [*enumerate(of_each), (4, made)])
     scales = {} if made else scaling(rng, channels if rng.random() < 0.7 else 1, 2.0 ** (7 - 8 * max(of_each)))

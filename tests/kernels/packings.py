@@ -40,7 +40,9 @@ def row_op(op: ProgramOp, tensors: tuple[ProgramTensor, ...]) -> RowOp:
 
 
 def packed(lowered: Lowered, family: Family) -> Lowered:
-    """Return the same program for a family of cores. Kernels share scratch at the workspace's end, and io moves up."""
+    """Return the same program for a family of cores. All kernels share scratch at the end of the workspace, so inputs
+    and outputs move up in the arena.
+    """
     program = lowered.program
     start = -(-program.workspace // 4) * 4
     ops, most = [], 0

@@ -54,7 +54,9 @@ TILED_LOOPS: Loops = (
 
 
 def good() -> Program:
-    """Return CONV 3x3 into a rolling buffer, ADD of it with itself, and an iterative convolution of all, like MEAN."""
+    """Return a program of three operators: CONV 3x3 into a rolling buffer, ADD of this output to itself, and a
+    convolution over the whole sum that runs iteratively like MEAN.
+    """
     scale = {"multipliers": np.full(3, 1 << 30, np.int32), "shifts": np.full(3, -7, np.int8)}
     conv = ProgramOp(
         kind=Kind.CONV,

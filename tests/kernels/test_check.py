@@ -103,7 +103,7 @@ def test_damage_is_refused(damage: Change, status: Status) -> None:
 
 
 def test_tensors_are_inside_the_declared_slow_memory() -> None:
-    """The caller may have more of it, or may not know yet how much it has."""
+    """The caller may have more slow memory than the program declares, or may not know its size yet."""
     program = dataclasses.replace(tensor(1, base=3, offset=16)(good()), slow=16 + 2 * 6 * 3)
     assert host.check(pack(program), [IN], [OUT]) is Status.OK
     small = dataclasses.replace(program, slow=program.slow - 1)
@@ -156,7 +156,9 @@ def test_damaged_bytes_are_refused(image: bytes, status: Status) -> None:
 
 @pytest.mark.parametrize(("mode", "status"), [(InputPlace.ARENA, Status.OK), (InputPlace.EXTERNAL, Status.TABLE)])
 def test_a_frame_has_no_older_rows(mode: int, status: Status) -> None:
-    """An input in the arena can keep older rows in a rolling buffer of the state. An input outside is read in place."""
+    """An input in the arena can keep older rows in a rolling buffer of the state. An external input has no older rows,
+    because it is read in place.
+    """
     net = Net(0)
     data = net.model(net.conv2d(net.input((1, 8, 4, 2)), 4, kernel=(3, 1), padding="VALID"))
     (region,) = regions(read(optimize(data, input="sliding:1").model))

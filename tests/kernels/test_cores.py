@@ -151,7 +151,7 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
 
 @pytest.mark.parametrize("how", [Sharding.CORE_1, Sharding.COLUMNS])
 def test_esp_nn_has_one_scratch_for_depthwise_convolutions(how: Sharding) -> None:
-    """Another share than core 0's is refused."""
+    """Only core 0 may run such an operator; any other sharding is refused."""
     program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
     assert program.cores
     shares = [*program.cores.shares]

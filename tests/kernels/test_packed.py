@@ -77,7 +77,7 @@ def test_networks(family: Family) -> None:
 
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
 def test_constants_for_vectors_are_checked(kind: Kind) -> None:
-    """Check that shifts are 1 to 22, weights and scales complete, and neither is in programs for other cores."""
+    """Shifts must be 1 to 22, weights and scales complete, and programs for other cores must have neither."""
     rng = np.random.default_rng(2)
     op, out = networks.operator(rng, kind, (0,), (6, 6, 6), 2)
     network = single(op, [(6, 6, 6), out])

@@ -36,7 +36,7 @@ SEED, STEPS = 29, 300
 
 @cache
 def several() -> AppOptimized:
-    """Models that are streamed, stateful, external, retained beside another one, and of several regions."""
+    """Models with streamed input, external input, state, retained outputs, and several regions."""
     models = {
         "camera": AppModel(small(1), {"input": "stream:2"}),
         "state": AppModel(streaming.mixed()),

@@ -44,7 +44,7 @@ def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: 
 @pytest.mark.slow
 @needs_host
 def test_a_project_provides_slow_memory(tmp_path: Path) -> None:
-    """Without PSRAM it says so."""
+    """On a board without PSRAM, the program prints an error."""
     files = written("external", memory="fast=9kB,slow=1MB")
     assert re.fullmatch(SAME, told("esp-idf", files, TFLM["AUTUMN"], tmp_path))
     main = tmp_path / "esp-idf/main"

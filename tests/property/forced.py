@@ -100,7 +100,7 @@ def mobile(seed: int, *, most: int = 6) -> Recipe:
 
 
 def expanding(seed: int) -> Recipe:
-    """A convolution to more channels, a depthwise one and one to fewer: they may run in channel groups."""
+    """An expanding convolution, a depthwise and a projecting one, which may run in channel groups."""
     rng = random.Random(seed)
     shape = (1, rng.randint(5, 12), rng.randint(3, 8), rng.randint(1, 4))
     return Recipe((shape,), tuple(_inverted(rng)), seed=seed & 0xFFFF)

@@ -29,7 +29,7 @@ class Recipe:
     inside: str = "INT8"
     """Type of its activations. With INT16, inputs and outputs are INT16 too, unless `outside` names another type."""
     unwanted: int = 0
-    """Number of unread tensors that are not outputs either; the first ones are chosen."""
+    """Number of tensors without a reader that are not outputs: the first `unwanted` tensors without a reader."""
     unused: int = 0
     """Number of unused tensors that precede all others and shift their indices."""
 

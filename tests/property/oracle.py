@@ -34,7 +34,7 @@ EFFORTS = (LEVELS[NORMAL], LEVELS["low"], QUICKLY, QUICKLY)
 """Search efforts for random conversions."""
 ANY = (-128, 127)
 LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Extreme input values by type; ANY for other types."""
+"""Extreme input values by type. Types that are not listed have ANY."""
 
 
 def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | None:

@@ -34,13 +34,13 @@ def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
 
 
 def test_an_input_whose_first_wait_is_its_only_one() -> None:
-    """The checker once missed what the input holds during its only wait."""
+    """The checker once missed the bytes that a streamed input keeps during its only wait."""
     planned(random.Random(160))
 
 
 @pytest.mark.parametrize("seed", [33, 61])
 def test_pauses_in_reversed_groups(seed: int) -> None:
-    """Placed again beside another model, their buffers keep the distances of a mirrored arena."""
+    """When a reversed group is placed beside another model, its buffers keep the distances of a mirrored arena."""
     rng = random.Random(seed)
     options = {"effort": 0.05, "seconds": 0.05, "target": "cortex-m4"}
     asked = request(options)

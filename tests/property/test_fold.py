@@ -82,7 +82,9 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 
 
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
-    """Yield the output of each row operator under TFLM for random and extreme inputs. The model outputs them all."""
+    """Yield the output of each row operator under TFLM for random and extreme inputs. The model is edited so that it
+    returns all these outputs.
+    """
     model = read(data)
     annotated = annotation.annotate(model.graph)
     support = (annotated.support[op.index] for op in annotated.graph.ops)

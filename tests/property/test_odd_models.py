@@ -355,7 +355,7 @@ def a_view_of_another_scale(net: Net) -> bytes:
 
 @odd
 def a_dense_layer_for_each_pixel(net: Net) -> bytes:
-    """Reversed for Helium, the kernel needs less scratch than its neighbour's."""
+    """In a group that is reversed for Helium, this layer's kernel needs less scratch than its neighbour's."""
     y = net.fully_connected(first(net, out=None), 5, batches=64)
     net.graph.operators[-1].builtinOptions.keepNumDims = True
     net.graph.tensors[y].shape = np.array([1, 8, 8, 5], np.int32)

@@ -84,7 +84,7 @@ def rows(svd: str, *, with_registers: bool = True) -> list[Row]:
 
 
 def _elements(node: ET.Element) -> Iterator[tuple[str, int]]:
-    """Yield name and step of each element of an array. A single item is its own only element."""
+    """Yield name and step of each element of an array. An item that is no array has one element."""
     name = node.findtext("name", "")
     if node.find("dim") is None:
         yield name, 0

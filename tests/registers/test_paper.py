@@ -64,7 +64,9 @@ def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (a), in which all reads may be combined. The text has the greedy one of two colourings."""
+    """Check figure 6.5 (a), in which all reads may be combined. Two colourings are possible, and the text shows the
+    greedy one.
+    """
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
     assert regions(colors(accesses, edges)) == ALL_READS
@@ -126,7 +128,7 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     accesses, shifts, masks = TABLE_6_1[row]
     assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
     assert len(re.findall(r"<<|>>", code)) == shifts
-    # We mask written and returned values. The printed code does not, and overwrites neighbours.
+    # Our code masks written and returned values. The printed code does not mask them and so overwrites neighbours.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
 
 

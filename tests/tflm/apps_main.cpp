@@ -80,7 +80,7 @@ class Tenant {
     return true;
   }
 
-  /* turns: NULL if models that run at the same time share no bytes with it. */
+  /* turns: NULL if no model that runs at the same time shares bytes with this one. */
   void Run(tmo_turns *turns = nullptr) {
     CheckRetained();
     for (size_t k = 0; !paused_ && !handed_ && k < interpreter_->inputs_size(); ++k) {
@@ -102,7 +102,7 @@ class Tenant {
     outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
   }
 
-  /* From now on, its outputs are the next model's inputs, which may overlap that model's outputs. */
+  /* Copies this model's output to the input of the next one. That input may overlap the next model's own outputs. */
   void HandTo(Tenant *next) {
     if (interpreter_->output(0)->bytes != next->interpreter_->input(0)->bytes) Fail(2, "partitions do not fit together");
     next->CheckRetained();

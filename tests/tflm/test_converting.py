@@ -78,7 +78,7 @@ def test_between_integers(
 @pytest.mark.parametrize("dtype", ["FLOAT32", "UINT8"])
 @pytest.mark.parametrize("where", ["arena", "stream", "external"])
 def test_a_border_takes_no_second_copy(dtype: str, where: str) -> None:
-    """The head exceeds that of an int8 border only by the larger size of the input and by one line buffer."""
+    """Compared with an int8 border, the head grows only by the larger input and by one line buffer."""
     net = Net(3)
     image, row = 24 * 20 * 3, 20 * 3
     x = net.input((1, 24, 20, 3), None if dtype == "FLOAT32" else (0.02, 128), dtype=dtype, name="image")

@@ -102,7 +102,7 @@ def test_two_operands(
 
 
 def test_a_layer_norm_of_tokens_keeps_the_rows_of_the_image() -> None:
-    """The tokens are a view of an image, so that nothing between its convolutions is whole."""
+    """The tokens are a view of an image, so that no tensor between the convolutions is kept whole."""
     net = Net(1)
     x = net.conv2d(net.input((1, 16, 16, 3)), 24, kernel=(3, 3), stride=(2, 2))
     x = net.reshape(x, (1, 64, 24))

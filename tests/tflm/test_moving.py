@@ -202,7 +202,7 @@ def test_joined_heads_end_as_channels(heights: Pair, channels: int, first: bool,
 @pytest.mark.parametrize("dtype", ["INT8", "INT16"])
 @pytest.mark.parametrize("groups", [2, 3])
 def test_channels_are_shuffled_row_by_row(groups: int, dtype: str) -> None:
-    """A row has more exchanged channels than an operator has moves, but all its pixels move alike."""
+    """Exchanging a row's channels needs more moves than an operator can have, but all pixels share the same moves."""
     net = Net(1, activations=dtype)
     x = net.input((1, 12, 30, 2))
     y = shuffled(net, net.conv2d(x, 24, kernel=(3, 3)), groups)
@@ -255,7 +255,7 @@ def test_resize_nearest(shape: Shape, size: Pair, mode: str, streamed: bool, dty
 
 @pytest.mark.parametrize("ops", ["region", "builtin"])
 def test_heads_of_a_detector_are_written_where_they_are_joined(ops: str) -> None:
-    """Neither a copy of a map nor a whole map that two heads read remains besides the output."""
+    """Besides the output, the plan has no copy of a head's map, and the map that both heads read is not kept whole."""
     net = Net()
     body = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     small = net.conv2d(net.conv2d(body, 16, kernel=(3, 3), stride=(2, 2)), 32, out=(0.05, 3))

@@ -1,4 +1,6 @@
-"""Compare shapes in the file with shapes inferred from inputs. The wheel shows how TFLM behaves if they differ."""
+"""Compare shapes in the file with shapes inferred from inputs. The official wheel shows TFLM's behaviour if the two
+differ.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,14 @@ Shape = tuple[int, ...]
 
 
 def other_shapes(shape: Shape) -> list[Shape]:
-    """Yield shapes of as many elements in fewer or more dimensions, and with one more row per dimension."""
+    """Return shapes with the same number of elements, and shapes that are longer by 1 in one dimension."""
     orders = [shape[k:] + shape[:k] for k in range(1, len(shape))]
     longer = [tuple(d + (k == axis) for k, d in enumerate(shape)) for axis in range(len(shape))]
     return [s for s in (shape[::-1], *orders, (math.prod(shape),), (1, *shape), *longer) if s != shape]
 
 
 def up_to(model: Model, op: Op, tensor: int, shape: Shape) -> bytes:
-    """Cut the model after this operator, with its output in this shape as the model's."""
+    """Cut the model after this operator, and return its output `tensor` in this shape."""
     tree = writer.edit(model)
     (subgraph, *_) = tree.subgraphs
     subgraph.operators = subgraph.operators[: op.index + 1]

@@ -63,7 +63,9 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """Another subgraph reads one of the variables. Another one has no bytes, so its data are arbitrary."""
+    """In the first model, another subgraph also reads a variable. In the second, a variable has no bytes, so its data
+    are arbitrary.
+    """
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
     assert done.model == data and not done.report.changed
@@ -119,7 +121,9 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 
 def test_another_programs_state_is_refused() -> None:
-    """A state of the right size from a model with other weights would be read as rows. A reset makes it usable."""
+    """A state of the right size may belong to a model with other weights, whose rows must not be read. It can be used
+    after a reset.
+    """
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)
     )

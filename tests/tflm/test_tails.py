@@ -268,7 +268,7 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
     data = net.model(y)
     assert_rewritten(data, seed)
     before, after = original(data), rewritten(rewrite(data)[0])
-    for value in (0.0, 1e-8, 1e-30):  # norms below the least
+    for value in (0.0, 1e-8, 1e-30):  # norms below the minimum that TFLM divides by
         inputs = [np.full(shape, value, np.float32)]
         same_floats(*(run(model, inputs, 1)[0] for model in (before, after)), f"value {value}")
 

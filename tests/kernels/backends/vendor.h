@@ -1,4 +1,4 @@
-/* Layers with per-channel scaling, like the vendors' libraries. They count their calls. */
+/* Layers with per-channel scaling, like the vendors' libraries. Each layer counts its calls. */
 #ifndef TESTS_VENDOR_H_
 #define TESTS_VENDOR_H_
 

@@ -14,7 +14,7 @@ def normalized(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
 
 
 def summed(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """ADD_N of two tensors if their shapes and scales allow it, else of several times the same one."""
+    """ADD_N of two tensors if their shapes and scales allow it, else of several copies of one tensor."""
     alike = net.shape(x) == net.shape(other) and net.affine(x) == net.affine(other)
     return [net.add_n(*([x, other] if alike else [x] * (2 + layer.channels % 3)))]
 

@@ -197,7 +197,7 @@ def in_heads(net: Net, layer: Layer, x: int) -> int:
 
 
 def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Add a layer that takes all channels of the pixel with the extreme of each channel."""
+    """For each channel, find the pixel with the channel's extreme, and gather all channels of this pixel."""
     x = image(net, x)
     _, h, w, c = net.shape(x)
     at = moving.arg_max(net, net.reshape(x, (1, h * w, c)), axis=1, smallest=layer.flag)
@@ -205,7 +205,9 @@ def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    """1 where a value is above a threshold or another tensor, or elsewhere. TFLM aborts for scales of 1 or more."""
+    """Compare a tensor with a threshold or another tensor; the result is 0 or 1 in the type of x. TFLM aborts for
+    scales of 1 or more.
+    """
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)
     limit = net.tensor((1,), net.dtype(x), net.affine(x), data=[layer.zero_point])

@@ -126,7 +126,7 @@ def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """Reversed, from the second index, or every second one."""
+    """Along one axis, take the indices in reverse, all but the first, or every second one; or take a SLICE."""
     if layer.kernel[0] == 1:
         begin = [0, *(min(d - 1, layer.source) for d in net.shape(x)[1:])]
         return [moving.slice_(net, x, begin, [-1] * len(begin))]

@@ -11,7 +11,9 @@ from tflm_memopt.ops.packing import family
 from tflm_memopt.ops.packings import PACKINGS
 
 UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
-"""float32 kernels at the ends of networks, which take little time. Cores without a libm have no costs of them."""
+"""float32 kernels at the ends of networks, which take little time. Cores without a libm have no costs for these
+kernels.
+"""
 PRECISE = ("cortex-m4", "cortex-m7", "cortex-m33")
 """Cores whose milliseconds are printed, or that run the code of such a core."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])

@@ -186,7 +186,9 @@ def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_figures_of_c_modules(stream: bool) -> None:
-    """Without an interpreter, only the modules' arena and the states of streamed inputs count, and no TFLM."""
+    """Without an interpreter, the arena consists of the modules' heads and the states of streamed inputs, without
+    TFLM's data.
+    """
     result = optimize(application(stream=stream), interpreter=False)
     report = result.report
     header = result.files("c")["app.h"].decode()

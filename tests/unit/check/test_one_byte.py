@@ -115,7 +115,7 @@ def test_counters_that_the_output_overwrites() -> None:
 
 
 def test_a_reversed_group_reads_the_mirror_image_of_its_windows() -> None:
-    """A stride of two pads below instead of above."""
+    """With a stride of 2, the reversed group has its padding above instead of below."""
     s = Sketch()
     y = s.conv(s.input(8, 1, 16), 8, stride=2)
     found, op = single(s, y), s.ops[0]
@@ -146,5 +146,5 @@ def lives(*moments: tuple[int, int]) -> LiveRanges:
     ],
 )
 def test_lives_at_one_place(moments: list[tuple[int, int]], expected: bool) -> None:
-    """Both moments belong to a range; only ranges that meet conflict."""
+    """Live ranges include their first and last moment, and two ranges conflict if they share a moment."""
     assert apart(pieces(lives(*moments))) is expected

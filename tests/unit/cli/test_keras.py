@@ -71,7 +71,9 @@ for name, arguments in json.load(open("commands.json")).items():
     sys.stdout.flush(), sys.stderr.flush()
 json.dump(codes, open("codes.json", "w"))
 """
-"""Program that runs all commands in one process, because TensorFlow takes seconds to import. Each has its streams."""
+"""Program that runs all commands in one process, because TensorFlow takes seconds to import. The output of each command
+goes to files of its own.
+"""
 DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
 IN_ONE_STEP = [*DATA, "--board", "uno_r4", "-o", "out", "--json"]
 BAD: Sequence[tuple[str, list[str]]] = (

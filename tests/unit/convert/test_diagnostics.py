@@ -30,7 +30,9 @@ def camera() -> bytes:
 
 
 def mostly_builtin() -> bytes:
-    """Return a model whose arena an operator without row kernel determines. A dense layer after it saves little."""
+    """Return a model whose arena an operator without row kernel determines. Converting the dense layer at its end saves
+    little.
+    """
     net = Net(4)
     x = net.input((1, 32, 32, 8))
     x = net.op("DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.DivOptionsT())

@@ -60,7 +60,7 @@ def test_every_point_can_be_used_again_and_is_bit_exact(frontier: Exploration) -
 
 
 def looking_back() -> bytes:
-    """Return a model that reads the input again after a tensor that must be whole, so it cannot be streamed once."""
+    """Return a model whose input cannot be streamed, because it is read again after a tensor that must be whole."""
     net = Net(9)
     x = net.input((1, 8, 8, 2))
     dense = net.fully_connected(net.reshape(net.conv2d(x, 2), (1, 128)), 128)

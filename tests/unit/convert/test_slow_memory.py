@@ -1,5 +1,5 @@
-"""Plans with whole tensors in slow memory have the same outputs and exactly the predicted traffic. If everything fits
-into fast memory, there are none.
+"""Plans with whole tensors in slow memory have the same outputs and exactly the predicted traffic. No tensor is in slow
+memory if all fit into fast memory.
 """
 
 from __future__ import annotations

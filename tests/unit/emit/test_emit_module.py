@@ -1,5 +1,5 @@
-"""Test the C module that `optimize --emit c` writes. It compiles without warnings, passes its self-test, and is refused
-where it is impossible.
+"""Test the C module that `optimize --emit c` writes. The module compiles without warnings and passes its self-test.
+Models that cannot become a module are refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Byte numbers become rows and runs. A naive replay of these gives the array again, with few runs."""
+"""An array of byte numbers is converted to rows and runs of bytes. A naive replay of the runs restores the array, and
+the runs are few.
+"""
 
 from __future__ import annotations
 

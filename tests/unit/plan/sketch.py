@@ -68,7 +68,7 @@ class Sketch:
         return self._op(Kind.CONV, (x,), Rows(1, 1, units), Window(rows.h, rows.w))
 
     def chain(self, *wanted: TensorId, across: int = 0) -> Chain:
-        """Return all operators as one region; `wanted` tensors are read after it."""
+        """Return all operators as one region. wanted: tensors that are read after the region."""
         return Chain(tuple(range(len(self.ops))), tuple(self.ops), frozenset(wanted), across)
 
     def graph(self, *outputs: TensorId) -> Graph:
@@ -138,7 +138,7 @@ def residual(h: int = 32, row: tuple[int, int] = (8, 4)) -> tuple[Sketch, Tensor
 
 @dataclass(frozen=True)
 class Actor:
-    """An operator of a group. An iterative one reads one input row per iteration."""
+    """An operator of a group. An iterative operator reads one input row per iteration."""
 
     inputs: Sequence[int]
     output: int

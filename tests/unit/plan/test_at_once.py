@@ -131,7 +131,9 @@ def five_wide() -> bytes:
 
 
 def test_two_rows_at_once_keep_few_rows() -> None:
-    """A pair of rows ends where the reader's windows end. So four rows are kept for two windows of three rows."""
+    """Rows are computed in pairs that end with the reader's two windows, so four rows are kept for two windows of three
+    rows.
+    """
     options = replace(OPTIONS, tiles=None, wide=True, reverse=False)
     found = planned(five_wide(), replace(options, two_rows=True))
     assert set(at_once(planned(five_wide(), options).plan)) == {1}
@@ -179,7 +181,7 @@ def test_only_single_pixels_are_joined_and_at_most_four() -> None:
 
 
 def test_a_depthwise_convolution_never_writes_over_its_own_input() -> None:
-    """It writes its first pixels before it has read the windows of the others."""
+    """A kernel for several pixels at once writes the first ones before it has read the windows of the others."""
     net = Net(1)
     x = net.input((1, 12, 6, 8))
     with forced(Settings(tile=1, at_once=2, group_channels=0).once, 5):

@@ -140,7 +140,7 @@ def test_only_single_pixels_are_replaced_in_rolling_buffers(tile: int) -> None:
 
 
 def tiled_relu() -> tuple[Sketch, Chain, Candidate, dict[Role | TensorId, int]]:
-    """RELU in one tiled group, and the numbers of its ranges: tensors 0 and 1, counters."""
+    """Return RELU as one tiled group, and the index of each live range by tensor, or by role for the counters."""
     s = Sketch()
     y = s.relu(s.input(4, 6, 3))
     chain = s.chain(y)

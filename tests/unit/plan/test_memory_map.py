@@ -32,7 +32,9 @@ def test_tflms_layout_is_the_head_that_is_predicted(real_model: Path) -> None:
     assert disjoint(memory)
 
     def runs(graph: Graph) -> int:
-        """Return the number of operators that TFLM's planner counts. A called subgraph has one more, for the call."""
+        """Return the number of steps that TFLM's planner counts: one for each operator, and one for each call of a
+        subgraph.
+        """
         return len(graph.ops) + sum(1 + runs(model.graphs[n]) for op in graph.ops for n in called(op))
 
     assert len(memory.live) == len(memory.phases) == runs(model.graph)

@@ -1,4 +1,6 @@
-"""Convert groups by rows to groups by pixels: fewer bytes, accepted by the checker, refused where there is none."""
+"""Convert row-wise groups to groups by pixels, which take fewer bytes and pass the checker, and refuse groups for which
+this is impossible.
+"""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
 @settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_operators_with_state_keep_their_order(seed: int) -> None:
-    """No tensor states that one of them must come first."""
+    """No tensor connects operators with state, so nothing else fixes their order."""
     graph, support = random_graph(seed)
     kept = [node.op for node in partition(graph, support).nodes if isinstance(node, BuiltinNode)]
     stateful = [i for i in kept if graph.ops[i].type in STATEFUL]

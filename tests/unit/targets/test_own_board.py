@@ -34,7 +34,7 @@ def test_a_chip_has_the_times_of_known_boards(tmp_path: Path) -> None:
 
 
 def test_all_espressif_chips_run_programs_for_esp_nn() -> None:
-    """Those without its vector kernels run them in C, as TMO_RUNS_ESP in build.h has it."""
+    """Chips without ESP-NN's vector kernels run these programs in C (TMO_RUNS_ESP in build.h)."""
     packed = [name for name, on in boards().items() if runs(on, {Family.ESP})]
     assert packed == [name for name, on in boards().items() if on.chip.startswith("ESP32")]
     assert {"esp32s3", "esp32c3"} <= set(packed)
