@@ -181,7 +181,11 @@ def _elements(element: int) -> Expressions:
 
 
 LIMITS = {"low": "tmo_float_low(k->op)", "high": "tmo_float_high(k->op)"}
-MAPPED_F32, ARITHMETIC_F32 = _elements(4) | LIMITS, _operands(4) | LIMITS
+ELEMENTS = "void {}(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n)"
+OF_ELEMENTS = {
+    "x": "a", "other": "b", "y": "out", "channels": "n", "low": "tmo_float_low(op)", "high": "tmo_float_high(op)"
+}  # fmt: skip
+ADJACENT = {"pixels": 1, "x_pixel": 0, "other_pixel": 0, "x_channel": 1, "other_channel": 1}
 SOFTMAX_F32 = SOFTMAX | {"channels": "k->out_channels / 4", "beta": "k->op->beta_bits", "powers": "out"}
 MATMUL_F32 = MATMUL | {"depth": "k->in_channels / 4", "columns": "k->out_channels / 4"}
 POOL_F32 = {name: given for name, given in POOL.items() if name != "sign"} | LIMITS | {
@@ -223,6 +227,21 @@ CONV_RUNS_F32 = CONV_F32 | CONV | {
 }  # fmt: skip
 CURVE = _elements(2) | {"multiplier": "k->multipliers[0]", "shift": "k->shifts[0]"}
 LOGISTIC, TANH = {"bits": 9, "right": 10, "centre": 1 << 24}, {"bits": 8, "right": 8, "centre": 0}
+
+
+def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
+    """Return a kernel of adjacent, aligned elements of four bytes. turns: elements that are computed side by side.
+
+    Kernels that change the type copy their elements, so that they may write where they read.
+    """
+    var, types = one.extents[-1], {t.type for t in one.tensors}
+    steps = [bind(ADJACENT | bound, aligned=types != {Type.FLOAT32, Type.INT32})]
+    steps += [jam("c" if var == "channels" else "i", turns)] if turns > 1 else []
+    return LibraryKernel(
+        f"tmo_{name or one.name}", scheduled(one, steps), OF_ELEMENTS, ELEMENTS, ends="(void)op, (void)b;"
+    )
+
+
 FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
     "binary": (
         LibraryKernel("tmo_add_scalars_s8", elementwise.add_each, BINARY | _sign("SUB")),
@@ -258,46 +277,20 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_rescale_s16", elementwise.rescale_s16, _elements(2)),
     ),
     "float": (
-        *(
-            LibraryKernel(f"tmo_{one.name}", one, ARITHMETIC_F32)
-            for one in (
-                floats.add,
-                floats.subtract,
-                floats.multiply,
-                floats.maximum,
-                floats.minimum,
-                floats.square_difference,
-                floats.prelu,
-                floats.leaky_relu,
-                floats.divide,
-                floats.floor_divide,
-                floats.floor_modulo,
-            )
-        ),
+        *(_of_elements(one, 4) for one in (floats.add, floats.subtract, floats.multiply)),
+        *(_of_elements(one, 4) for one in (floats.sums, floats.differences, floats.products)),
+        *(_of_elements(one, 4) for one in (floats.maximum, floats.minimum, floats.square_difference, floats.prelu)),
+        _of_elements(floats.leaky_relu, 4, other_channel=0),
+        *(_of_elements(one) for one in (floats.divide, floats.floor_divide, floats.floor_modulo)),
     ),
     "float_curves": (
-        *(
-            LibraryKernel(f"tmo_{one.name}", one, MAPPED_F32)
-            for one in (
-                floats.clamp,
-                floats.logistic,
-                floats.tanh,
-                floats.elu,
-                floats.hard_swish,
-                floats.absolute,
-                floats.negative,
-                floats.square,
-                floats.root,
-                floats.reciprocal_root,
-                floats.exponential,
-                floats.logarithm,
-                floats.floor,
-                floats.ceiling,
-                floats.rounded,
-                floats.from_s32,
-                floats.to_s32,
-            )
-        ),
+        _of_elements(floats.clamp, 4, "clamped_f32"),
+        _of_elements(floats.raised, 4),
+        *(_of_elements(one) for one in (floats.logistic, floats.tanh, floats.elu)),
+        *(_of_elements(one, 4) for one in (floats.absolute, floats.negative, floats.square)),
+        _of_elements(floats.hard_swish, 4),
+        *(_of_elements(one) for one in (floats.root, floats.reciprocal_root, floats.exponential, floats.logarithm)),
+        *(_of_elements(one) for one in (floats.floor, floats.ceiling, floats.rounded, floats.from_s32, floats.to_s32)),
         LibraryKernel("tmo_softmax_f32", floats.softmax, SOFTMAX_F32),
         LibraryKernel("tmo_log_softmax_f32", floats.log_softmax, SOFTMAX_F32),
     ),
@@ -320,13 +313,10 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_average_pool_f32", scheduled(float_pixels.average_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
     ),
     "int32": tuple(
-        LibraryKernel(f"tmo_{one.name}", one, ARITHMETIC_F32)
+        _of_elements(one)
         for one in (floats.add_s32, floats.subtract_s32, floats.multiply_s32, floats.maximum_s32, floats.minimum_s32)
     ),
-    "compare": tuple(
-        LibraryKernel(f"tmo_{one.name}", one, ARITHMETIC_F32 | {"channels": "k->out_channels"})
-        for one in (*floats.comparisons_f32, *floats.comparisons_s32)
-    ),
+    "compare": tuple(_of_elements(one) for one in (*floats.comparisons_f32, *floats.comparisons_s32)),
     "places": tuple(
         LibraryKernel(
             f"place_{kind.short}",

@@ -87,45 +87,166 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
   }
 }
 
-void tmo_arithmetic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  switch (tmo_float_function(k->op)) {
-    case TMO_FUNCTION_ADD: tmo_add_f32(k, window, out); break;
-    case TMO_FUNCTION_SUB: tmo_subtract_f32(k, window, out); break;
-    case TMO_FUNCTION_MUL: tmo_multiply_f32(k, window, out); break;
-    case TMO_FUNCTION_MAXIMUM: tmo_maximum_f32(k, window, out); break;
-    case TMO_FUNCTION_MINIMUM: tmo_minimum_f32(k, window, out); break;
-    case TMO_FUNCTION_SQUARED_DIFFERENCE: tmo_square_difference_f32(k, window, out); break;
-    case TMO_FUNCTION_PRELU: tmo_prelu_f32(k, window, out); break;
-    default: tmo_leaky_relu_f32(k, window, out);
+enum { RUN = 32 }; /* number of elements that are copied at once */
+
+/* The elements of an operand in a row of pixels. */
+typedef struct {
+  const int8_t *at;        /* the next pixel */
+  uint32_t pixel, element; /* bytes from pixel to pixel and from element to element, or 0 where the operand is repeated */
+  bool copied;             /* whether its elements are not aligned or not adjacent */
+} operand;
+
+static bool is_aligned(const void *at) { return (uintptr_t)at % sizeof(int32_t) == 0; }
+
+static TMO_ALWAYS_INLINE operand operand_of(const tmo_kernel *k, const tmo_window *window, uint32_t i) {
+  const int8_t *const at = window->pixels[i];
+  const operand o = {at, k->pixel_step[i], 4 * k->channel_step[i], k->channel_step[i] == 0 || k->pixel_step[i] % 4 != 0 || !is_aligned(at)};
+  return o;
+}
+
+/* Returns elements [i, i + n) of a pixel, aligned and adjacent. A repeated element is copied once for the whole pixel. */
+static const void *elements_of(const operand *o, uint32_t i, uint32_t n, int32_t *room) {
+  const int8_t *from = o->at + i * o->element;
+  if (!o->copied) return from;
+  if (o->element == 0 && i > 0) return room;
+  for (uint32_t c = 0; c < n; ++c, from += o->element) room[c] = tmo_int32_at(from);
+  return room;
+}
+
+/* Computes a row from copies of its elements, some at a time. */
+TMO_OWN_FRAME static void make_copied(const tmo_op *op, operand *x, operand *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
+  int32_t left[RUN], right[RUN], made[RUN];
+  for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {
+    for (uint32_t i = 0, run; i < n; i += run, out += run * bytes) {
+      run = n - i < RUN ? n - i : RUN;
+      make(op, elements_of(x, i, run, left), elements_of(other, i, run, right), made, run);
+      memcpy(out, made, run * bytes);
+    }
   }
 }
+
+/* Computes a row with a kernel of adjacent, aligned elements. bytes: size of an output element. */
+static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, uint32_t bytes, tmo_make_elements *make) {
+  uint32_t pixels = k->out_width, n = k->out_channels / bytes;
+  const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);
+  const bool binary = k->op->n_inputs > 1;
+  const uint32_t first = tmo_first_operand(k);
+  operand x = {window->pixels[0], 4 * n, 4, !is_aligned(window->pixels[0])}, other = x;
+  if (binary) {
+    x = operand_of(k, window, first);
+    other = operand_of(k, window, 1 - first);
+    if (make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at); /* it reads only one element */
+  }
+  if (x.pixel == n * x.element && other.pixel == n * other.element) {
+    n *= pixels;
+    pixels = 1;
+  }
+  if (x.copied || other.copied || copies_out) {
+    make_copied(k->op, &x, &other, out, bytes, pixels, n, make);
+    return;
+  }
+  for (; pixels > 0; --pixels, x.at += x.pixel, other.at += other.pixel, out += n * bytes) make(k->op, x.at, other.at, out, n);
+}
+
+/* Replaces infinities by the greatest finite values. This takes fewer instructions than a clamp of each result. */
+TMO_OWN_FRAME static void make_finite(float *y, uint32_t n) {
+  const float most = 3.40282347e+38f;
+  for (uint32_t next; n > 0; y += next, n -= next) {
+    next = n < 4 ? 1 : 4;
+    const float none = next == 1 ? y[0] - y[0] : (y[0] - y[0]) + (y[1] - y[1]) + (y[2] - y[2]) + (y[3] - y[3]);
+    if (none == 0) continue;
+    for (uint32_t i = 0; i < next; ++i) y[i] = y[i] > most ? most : y[i] < -most ? -most : y[i];
+  }
+}
+
+static void add_finite(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
+  tmo_sum_f32(op, a, b, out, n);
+  make_finite((float *)out, n);
+}
+
+static void subtract_finite(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
+  tmo_difference_f32(op, a, b, out, n);
+  make_finite((float *)out, n);
+}
+
+static void multiply_finite(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
+  tmo_product_f32(op, a, b, out, n);
+  make_finite((float *)out, n);
+}
+
+static tmo_make_elements *arithmetic_of(const tmo_op *op) {
+  const bool finite = tmo_float_range(op) == TMO_RANGE_FINITE;
+  switch (tmo_float_function(op)) {
+    case TMO_FUNCTION_ADD: return finite ? add_finite : tmo_add_f32;
+    case TMO_FUNCTION_SUB: return finite ? subtract_finite : tmo_subtract_f32;
+    case TMO_FUNCTION_MUL: return finite ? multiply_finite : tmo_multiply_f32;
+    case TMO_FUNCTION_MAXIMUM: return tmo_maximum_f32;
+    case TMO_FUNCTION_MINIMUM: return tmo_minimum_f32;
+    case TMO_FUNCTION_SQUARED_DIFFERENCE: return tmo_square_difference_f32;
+    case TMO_FUNCTION_PRELU: return tmo_prelu_f32;
+    default: return tmo_leaky_relu_f32;
+  }
+}
+
+void tmo_arithmetic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 4, arithmetic_of(k->op)); }
 
 /* The less frequent functions of two operands are separate, so that programs without them need neither fmodf() nor double. */
-void tmo_binary_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  switch (tmo_float_function(k->op)) {
-    case TMO_FUNCTION_DIV: tmo_divide_f32(k, window, out); break;
-    case TMO_FUNCTION_FLOOR_DIV: tmo_floor_divide_f32(k, window, out); break;
-    case TMO_FUNCTION_FLOOR_MOD: tmo_floor_modulo_f32(k, window, out); break;
-    case TMO_FUNCTION_ADD_S32: tmo_add_s32(k, window, out); break;
-    case TMO_FUNCTION_SUB_S32: tmo_subtract_s32(k, window, out); break;
-    case TMO_FUNCTION_MUL_S32: tmo_multiply_s32(k, window, out); break;
-    case TMO_FUNCTION_MAXIMUM_S32: tmo_maximum_s32(k, window, out); break;
-    default: tmo_minimum_s32(k, window, out);
+static tmo_make_elements *binary_of(const tmo_op *op) {
+  switch (tmo_float_function(op)) {
+    case TMO_FUNCTION_DIV: return tmo_divide_f32;
+    case TMO_FUNCTION_FLOOR_DIV: return tmo_floor_divide_f32;
+    case TMO_FUNCTION_FLOOR_MOD: return tmo_floor_modulo_f32;
+    case TMO_FUNCTION_ADD_S32: return tmo_add_s32;
+    case TMO_FUNCTION_SUB_S32: return tmo_subtract_s32;
+    case TMO_FUNCTION_MUL_S32: return tmo_multiply_s32;
+    case TMO_FUNCTION_MAXIMUM_S32: return tmo_maximum_s32;
+    default: return tmo_minimum_s32;
   }
 }
 
-void tmo_compare_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  switch (tmo_float_function(k->op)) {
-    case TMO_FUNCTION_EQUAL: tmo_equal_f32(k, window, out); break;
-    case TMO_FUNCTION_NOT_EQUAL: tmo_not_equal_f32(k, window, out); break;
-    case TMO_FUNCTION_LESS: tmo_less_f32(k, window, out); break;
-    case TMO_FUNCTION_LESS_EQUAL: tmo_less_equal_f32(k, window, out); break;
-    case TMO_FUNCTION_EQUAL_S32: tmo_equal_s32(k, window, out); break;
-    case TMO_FUNCTION_NOT_EQUAL_S32: tmo_not_equal_s32(k, window, out); break;
-    case TMO_FUNCTION_LESS_S32: tmo_less_s32(k, window, out); break;
-    default: tmo_less_equal_s32(k, window, out);
+void tmo_binary_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 4, binary_of(k->op)); }
+
+static tmo_make_elements *comparison_of(const tmo_op *op) {
+  switch (tmo_float_function(op)) {
+    case TMO_FUNCTION_EQUAL: return tmo_equal_f32;
+    case TMO_FUNCTION_NOT_EQUAL: return tmo_not_equal_f32;
+    case TMO_FUNCTION_LESS: return tmo_less_f32;
+    case TMO_FUNCTION_LESS_EQUAL: return tmo_less_equal_f32;
+    case TMO_FUNCTION_EQUAL_S32: return tmo_equal_s32;
+    case TMO_FUNCTION_NOT_EQUAL_S32: return tmo_not_equal_s32;
+    case TMO_FUNCTION_LESS_S32: return tmo_less_s32;
+    default: return tmo_less_equal_s32;
   }
 }
+
+void tmo_compare_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 1, comparison_of(k->op)); }
+
+void tmo_clamp_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  make_elements(k, window, out, 4, tmo_float_range(k->op) < TMO_RANGE_ALL ? tmo_clamped_f32 : tmo_raised_f32);
+}
+
+static tmo_make_elements *curve_of(const tmo_op *op) {
+  switch (tmo_float_function(op)) {
+    case TMO_FUNCTION_LOGISTIC: return tmo_logistic_f32;
+    case TMO_FUNCTION_TANH: return tmo_tanh_f32;
+    case TMO_FUNCTION_ELU: return tmo_elu_f32;
+    case TMO_FUNCTION_HARD_SWISH: return tmo_hard_swish_f32;
+    case TMO_FUNCTION_ABS: return tmo_abs_f32;
+    case TMO_FUNCTION_NEG: return tmo_negative_f32;
+    case TMO_FUNCTION_SQUARE: return tmo_square_f32;
+    case TMO_FUNCTION_SQRT: return tmo_root_f32;
+    case TMO_FUNCTION_RSQRT: return tmo_reciprocal_root_f32;
+    case TMO_FUNCTION_EXP: return tmo_exponential_f32;
+    case TMO_FUNCTION_LOG: return tmo_logarithm_f32;
+    case TMO_FUNCTION_FLOOR: return tmo_floor_f32;
+    case TMO_FUNCTION_CEIL: return tmo_ceiling_f32;
+    case TMO_FUNCTION_ROUND: return tmo_rounded_f32;
+    case TMO_FUNCTION_TO_FLOAT: return tmo_from_s32;
+    default: return tmo_to_s32;
+  }
+}
+
+void tmo_curve_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 4, curve_of(k->op)); }
 
 static tmo_make_pixel *arg_max_of(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_ARG_MAX_F32)) return op->smallest ? tmo_place_of_smallest_f32 : tmo_place_of_greatest_f32;
@@ -135,24 +256,3 @@ static tmo_make_pixel *arg_max_of(const tmo_op *op) {
 void tmo_arg_max_along_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, arg_max_of(k->op)); }
 
 void tmo_arg_max_along_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) { arg_max_of(k->op)(k, window, 0, out); }
-
-void tmo_curve_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  switch (tmo_float_function(k->op)) {
-    case TMO_FUNCTION_LOGISTIC: tmo_logistic_f32(k, window, out); break;
-    case TMO_FUNCTION_TANH: tmo_tanh_f32(k, window, out); break;
-    case TMO_FUNCTION_ELU: tmo_elu_f32(k, window, out); break;
-    case TMO_FUNCTION_HARD_SWISH: tmo_hard_swish_f32(k, window, out); break;
-    case TMO_FUNCTION_ABS: tmo_abs_f32(k, window, out); break;
-    case TMO_FUNCTION_NEG: tmo_negative_f32(k, window, out); break;
-    case TMO_FUNCTION_SQUARE: tmo_square_f32(k, window, out); break;
-    case TMO_FUNCTION_SQRT: tmo_root_f32(k, window, out); break;
-    case TMO_FUNCTION_RSQRT: tmo_reciprocal_root_f32(k, window, out); break;
-    case TMO_FUNCTION_EXP: tmo_exponential_f32(k, window, out); break;
-    case TMO_FUNCTION_LOG: tmo_logarithm_f32(k, window, out); break;
-    case TMO_FUNCTION_FLOOR: tmo_floor_f32(k, window, out); break;
-    case TMO_FUNCTION_CEIL: tmo_ceiling_f32(k, window, out); break;
-    case TMO_FUNCTION_ROUND: tmo_rounded_f32(k, window, out); break;
-    case TMO_FUNCTION_TO_FLOAT: tmo_from_s32(k, window, out); break;
-    default: tmo_to_s32(k, window, out);
-  }
-}

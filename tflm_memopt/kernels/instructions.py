@@ -114,7 +114,7 @@ def _scalar(op: str, text: str, operands: int = 2) -> Instruction:
 
 _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "divide": "/"}
 _FUNCTIONS = {
-    "exp": "expf", "expm1": "expm1f", "tanh": "tanhf", "magnitude": "fabsf", "root": "sqrtf", "log": "logf",
+    "exp": "expf", "tanh": "tanhf", "magnitude": "fabsf", "root": "sqrtf", "log": "logf",
     "floor": "floorf", "ceil": "ceilf", "round": "tmo_round",
 }  # fmt: skip
 """C functions of a float32."""
@@ -162,6 +162,7 @@ SCALAR = (
     Instruction("select", "f", ("s", "f", "f"), "({a} ? {b} : {c})"),
     Instruction("dot", "f", ("f", "f"), "{d} + {a} * {b}"),
     *(Instruction(op, "f", ("f",), f"{name}({{a}})") for op, name in _FUNCTIONS.items()),
+    Instruction("elu", "f", ("f",), "({a} < 0 ? expm1f({a}) : {a})"),
     Instruction("nearest", "s", ("f",), "tmo_nearest({a})"),
 )
 """Instructions in C, with the arithmetic of tmo/fixed.h."""

@@ -141,7 +141,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "join": lambda low, high: (low & ((1 << 32) - 1)) + (high << 32),
     "rescale_wide": rescale_wide,
     "exp": np.exp,
-    "expm1": np.expm1,
+    "elu": lambda x: np.where(x < 0, np.expm1(x), x),
     "tanh": np.tanh,
     "magnitude": np.abs,
     "negative": np.negative,

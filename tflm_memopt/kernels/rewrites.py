@@ -282,8 +282,11 @@ def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) 
     return replace(one, to=reg(one.to), operands=operands)
 
 
-def bind(values: Extents) -> Rewrite:
-    """Replace extents and parameters by numbers. It is always legal."""
+def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
+    """Replace extents and parameters by numbers. It is always legal.
+
+    aligned: whether all callers pass tensors that are aligned as C requires, so that loads need no copies.
+    """
 
     def put(index: Index) -> Index:
         for name in index.names & values.keys():
@@ -292,7 +295,10 @@ def bind(values: Extents) -> Rewrite:
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         tensors = {
-            t: replace(t, shape=tuple(map(put, t.shape)), strides=tuple(map(put, t.strides))) for t in kernel.tensors
+            t: replace(
+                t, shape=tuple(map(put, t.shape)), strides=tuple(map(put, t.strides)), aligned=aligned or t.aligned
+            )
+            for t in kernel.tensors
         }
 
         def bound(one: Statement) -> Statement:

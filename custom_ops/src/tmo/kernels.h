@@ -99,16 +99,21 @@ TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kerne
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_f32, tmo_conv_pixel_f32;         /* CONV_F32, DEPTHWISE_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_f32, tmo_pool_pixel_f32;         /* AVERAGE_POOL_F32, SUM_F32, MAX_POOL_F32, MIN_POOL_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_arithmetic_f32, tmo_clamp_f32, tmo_curve_f32, tmo_softmax_f32, tmo_log_softmax_f32, tmo_batch_matmul_row_f32;
-TMO_LINKAGE tmo_kernel_s8 tmo_add_f32, tmo_subtract_f32, tmo_multiply_f32, tmo_maximum_f32, tmo_minimum_f32; /* ARITHMETIC_F32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_square_difference_f32, tmo_prelu_f32, tmo_leaky_relu_f32;                      /* ARITHMETIC_F32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_logistic_f32, tmo_tanh_f32, tmo_elu_f32, tmo_hard_swish_f32, tmo_abs_f32;      /* CURVE_F32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_negative_f32, tmo_square_f32, tmo_root_f32, tmo_reciprocal_root_f32, tmo_exponential_f32; /* CURVE_F32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_logarithm_f32, tmo_floor_f32, tmo_ceiling_f32, tmo_rounded_f32, tmo_from_s32, tmo_to_s32; /* CURVE_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_binary_32, tmo_compare_32, tmo_arg_max_along_row, tmo_arg_max_along_pixel;
-TMO_LINKAGE tmo_kernel_s8 tmo_divide_f32, tmo_floor_divide_f32, tmo_floor_modulo_f32, tmo_add_s32;                 /* BINARY_32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_subtract_s32, tmo_multiply_s32, tmo_maximum_s32, tmo_minimum_s32;                    /* BINARY_32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32;                      /* COMPARE_32 */
-TMO_LINKAGE tmo_kernel_s8 tmo_equal_s32, tmo_not_equal_s32, tmo_less_s32, tmo_less_equal_s32;                      /* COMPARE_32 */
+
+/* Computes n adjacent elements from those of operand a or of both operands, each 4-aligned. An output of four-byte elements may be operand a. */
+typedef void tmo_make_elements(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n);
+TMO_LINKAGE tmo_make_elements tmo_add_f32, tmo_subtract_f32, tmo_multiply_f32, tmo_maximum_f32, tmo_minimum_f32; /* ARITHMETIC_F32 */
+TMO_LINKAGE tmo_make_elements tmo_sum_f32, tmo_difference_f32, tmo_product_f32;                                  /* ARITHMETIC_F32 */
+TMO_LINKAGE tmo_make_elements tmo_square_difference_f32, tmo_prelu_f32, tmo_leaky_relu_f32;                      /* ARITHMETIC_F32 */
+TMO_LINKAGE tmo_make_elements tmo_clamped_f32, tmo_raised_f32;                                                   /* CLAMP_F32 */
+TMO_LINKAGE tmo_make_elements tmo_logistic_f32, tmo_tanh_f32, tmo_elu_f32, tmo_hard_swish_f32, tmo_abs_f32;      /* CURVE_F32 */
+TMO_LINKAGE tmo_make_elements tmo_negative_f32, tmo_square_f32, tmo_root_f32, tmo_reciprocal_root_f32, tmo_exponential_f32; /* CURVE_F32 */
+TMO_LINKAGE tmo_make_elements tmo_logarithm_f32, tmo_floor_f32, tmo_ceiling_f32, tmo_rounded_f32, tmo_from_s32, tmo_to_s32; /* CURVE_F32 */
+TMO_LINKAGE tmo_make_elements tmo_divide_f32, tmo_floor_divide_f32, tmo_floor_modulo_f32, tmo_add_s32;           /* BINARY_32 */
+TMO_LINKAGE tmo_make_elements tmo_subtract_s32, tmo_multiply_s32, tmo_maximum_s32, tmo_minimum_s32;              /* BINARY_32 */
+TMO_LINKAGE tmo_make_elements tmo_equal_f32, tmo_not_equal_f32, tmo_less_f32, tmo_less_equal_f32;                /* COMPARE_32 */
+TMO_LINKAGE tmo_make_elements tmo_equal_s32, tmo_not_equal_s32, tmo_less_s32, tmo_less_equal_s32;                /* COMPARE_32 */
 
 /* Returns the kernel of an OWN operator that the application has registered, or NULL. */
 TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);

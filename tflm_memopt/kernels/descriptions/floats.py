@@ -25,15 +25,16 @@ def number(b: Builder, value: float) -> Reg:
 
 
 class Clamp:
-    """Limits of the output as parameters: the bits of two float32. NaN stays NaN."""
+    """Limits of the output as parameters: the bits of one or two float32. NaN stays NaN."""
 
-    def __init__(self, b: Builder) -> None:
+    def __init__(self, b: Builder, *, upper: bool = True) -> None:
         self.b = b
-        self.low, self.high = (b.compute("as_float", FLOAT, bits) for bits in b.parameters("low", "high"))
+        names = ("low", "high") if upper else ("low",)
+        self.low, *self.high = (b.compute("as_float", FLOAT, bits) for bits in b.parameters(*names))
 
     def apply(self, value: Reg) -> Reg:
         raised = self.b.compute("max", FLOAT, value, self.low)
-        return self.b.compute("min", FLOAT, raised, self.high)
+        return self.b.compute("min", FLOAT, raised, *self.high) if self.high else raised
 
 
 def _binary(
@@ -101,6 +102,9 @@ def _directly(name: str, about: str, op: str, of: Type = FLOAT) -> KernelProgram
     return _binary(name, about, lambda b, x, z: b.compute(op, of, x, z), limited=False, of=of)
 
 
+sums = _directly("sum_f32", "y = x + other", "add")
+differences = _directly("difference_f32", "y = x - other", "sub")
+products = _directly("product_f32", "y = x * other", "mul")
 floor_divide = _directly("floor_divide_f32", "y = floor(x / other)", "floor_divide")
 floor_modulo = _directly("floor_modulo_f32", "y = x - other * floor(x / other)", "floor_modulo")
 add_s32 = _directly("add_s32", "y = x + other modulo 2^32", "add", INT32)
@@ -153,6 +157,7 @@ def _mapped(
 
 
 clamp = _mapped("clamp_f32", "y = clamp(x)", lambda b: Clamp(b).apply)
+raised = _mapped("raised_f32", "y = x if x >= low, otherwise low", lambda b: Clamp(b, upper=False).apply)
 tanh = _mapped("tanh_f32", "y = tanh(x)", lambda b: lambda x: b.compute("tanh", FLOAT, x))
 absolute = _mapped("abs_f32", "y = |x|", lambda b: lambda x: b.compute("magnitude", FLOAT, x))
 negative = _mapped("negative_f32", "y = -x", lambda b: lambda x: b.compute("negative", FLOAT, x))
@@ -189,16 +194,6 @@ def _sigmoid(b: Builder) -> Callable[[Reg], Reg]:
     return function
 
 
-def _elu(b: Builder) -> Callable[[Reg], Reg]:
-    zero = number(b, 0)
-
-    def function(x: Reg) -> Reg:
-        power = b.compute("expm1", FLOAT, x)
-        return b.compute("select", FLOAT, b.compute("less", INT32, x, zero), power, x)
-
-    return function
-
-
 def _hard_swish(b: Builder) -> Callable[[Reg], Reg]:
     zero, three, six = (number(b, v) for v in (0, 3, 6))
 
@@ -211,7 +206,7 @@ def _hard_swish(b: Builder) -> Callable[[Reg], Reg]:
 
 
 logistic = _mapped("logistic_f32", "y = 1 / (1 + e^-x)", _sigmoid)
-elu = _mapped("elu_f32", "y = x if x >= 0, otherwise e^x - 1", _elu)
+elu = _mapped("elu_f32", "y = x if x >= 0, otherwise e^x - 1", lambda b: lambda x: b.compute("elu", FLOAT, x))
 hard_swish = _mapped("hard_swish_f32", "y = x * min(6, max(0, x + 3)) / 6", _hard_swish)
 
 
