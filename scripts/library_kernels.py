@@ -26,7 +26,7 @@ from descriptions.pixels import (
 from tflm_memopt.kernels.descriptions import curves, elementwise, floats
 from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
-from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, batch_matmul_s16, gather, move, resize_bilinear
+from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, batch_matmul_s16, gather, resize_bilinear
 from tflm_memopt.kernels.language import KernelProgram, Type
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 
@@ -105,11 +105,6 @@ RESIZE = PIXELS_OF | {
     "across_step": "k->op->scale_w", "across_first": "k->op->half_pixel_centers ? k->op->scale_w / 2 - 512 : 0",
     "top": "window->pixels[0] ? window->pixels[0] : window->pixels[1]",
     "bottom": "window->pixels[1] ? window->pixels[1] : window->pixels[0]",
-}  # fmt: skip
-
-MOVE = {
-    "x": "from", "y": "to", "runs": "m->count", "run": "m->bytes",
-    "source_step": "m->source_step", "target_step": "(int32_t)m->target_step",
 }  # fmt: skip
 GATHER = "void {}(const tmo_kernel *k, int32_t row, int8_t *y)"
 SOFTMAX_S16 = SOFTMAX | {"channels": "k->out_channels / 2", "powers": "out"}
@@ -347,12 +342,6 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
                 (batch_matmul_s16, "s16", 2, MATMUL_S16),
             )
             for order, down in (("product", 1), ("transposed_product", 0))
-        ),
-        LibraryKernel(
-            "tmo_move_bytes",
-            scheduled(move, [vectorise("i")]),
-            MOVE,
-            "void {}(const tmo_move *m, const int8_t *from, int8_t *to)",
         ),
         LibraryKernel(
             "tmo_gather_pixel_s8",

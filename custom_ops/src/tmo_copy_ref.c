@@ -4,6 +4,33 @@
 #include "tmo/access.h"
 #include "tmo/kernels.h"
 
+#if defined(__GNUC__)
+#define WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
+#else
+#define WORDS(pointer) (pointer)
+#endif
+
+/* Copies an aligned run, whose first bytes no byte of `to` overlaps. Cores that load several registers at once copy 16 bytes with two instructions. */
+static TMO_ALWAYS_INLINE void copy_words(int8_t *to, const int8_t *from, uint32_t bytes) {
+  for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(WORDS(to), WORDS(from), 16);
+  if (bytes == 0) return;
+  if (bytes & 8) memcpy(WORDS(to), WORDS(from), 8), to += 8, from += 8;
+  if (bytes & 4) memcpy(WORDS(to), WORDS(from), 4), to += 4, from += 4;
+  for (bytes &= 3; bytes > 0; --bytes) *to++ = *from++;
+}
+
+static void move_bytes(const tmo_move *m, const int8_t *from, int8_t *to) {
+  const uint32_t bytes = m->bytes, apart = 0u - 16 - bytes, source_step = (uint32_t)m->source_step, target_step = m->target_step;
+  const bool aligned = (((uint32_t)(uintptr_t)from | (uint32_t)(uintptr_t)to | source_step | target_step) & 3) == 0;
+  for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) {
+    if (aligned && (uint32_t)((uintptr_t)to - (uintptr_t)from) - bytes <= apart) {
+      copy_words(to, from, bytes);
+    } else {
+      memmove(to, from, bytes);
+    }
+  }
+}
+
 /* Copies bytes, as TFLM does in kernels/internal/reference/{pad,concatenation,strided_slice,depth_to_space,..}.h. */
 /* An iterative operator moves one input row to its places in the only output row; phase_step is then a step of the target. */
 void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
@@ -17,9 +44,9 @@ void tmo_copy_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
     const int32_t step = phase * m->phase_step;
     if (row == NULL) continue;
     if (tmo_iterative(k->op)) {
-      tmo_move_bytes(m, row + m->source, out + m->target + step);
+      move_bytes(m, row + m->source, out + m->target + step);
     } else {
-      tmo_move_bytes(m, row + m->source + step, out + m->target);
+      move_bytes(m, row + m->source + step, out + m->target);
     }
   }
 }

@@ -243,16 +243,6 @@ void tmo_transposed_product_s16(const tmo_kernel *k, const tmo_window *window, i
   }
 }
 
-void tmo_move_bytes(const tmo_move *m, const int8_t *from, int8_t *to) {
-  const int8_t *const x = from;
-  int8_t *const y = to;
-  const uint32_t runs = m->count, run = m->bytes;
-  const int32_t source_step = m->source_step, target_step = (int32_t)m->target_step;
-  for (uint32_t r = 0; r < runs; ++r) {
-    memmove(&y[(int32_t)(r * target_step)], &x[(int32_t)(r * source_step)], run);
-  }
-}
-
 void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y) {
   const int8_t *const index = (const int8_t *)&row;
   const int8_t *const table = k->weights;

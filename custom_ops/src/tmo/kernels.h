@@ -120,8 +120,6 @@ TMO_LINKAGE const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
 /* GATHER: copies a row of the table, which must exist. */
 TMO_LINKAGE void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
-/* COPY: copies the runs of bytes of a move. */
-TMO_LINKAGE void tmo_move_bytes(const tmo_move *m, const int8_t *from, int8_t *to);
 /* Kernels that have only a row form. pixels[] lists all rows that are read, operand after operand, with NULL for a row that the operand
  * lacks. */
 TMO_LINKAGE tmo_kernel_s8 tmo_copy_s8;                /* COPY */
