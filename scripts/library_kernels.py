@@ -225,7 +225,7 @@ LOGISTIC, TANH = {"bits": 9, "right": 10, "centre": 1 << 24}, {"bits": 8, "right
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
-    """Return a kernel of adjacent, aligned elements of four bytes. turns: elements that are computed side by side.
+    """Return a kernel of adjacent, aligned elements. turns: elements that are computed side by side.
 
     Kernels that change the type copy their elements, so that they may write where they read.
     """
@@ -243,7 +243,9 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_squared_difference_s8", elementwise.square_difference, BINARY),
         LibraryKernel("tmo_mul_scalars_s8", elementwise.multiply, BINARY | _scales("out")),
         LibraryKernel("tmo_prelu_s8", elementwise.prelu, BINARY | _scales("positive", "negative")),
-        LibraryKernel("tmo_greater_s8", elementwise.greater, BINARY | _sign("MINIMUM")),
+        LibraryKernel("tmo_greater_repeated_s8", elementwise.greater, BINARY | _sign("MINIMUM")),
+        _of_elements(elementwise.greater, 4, "greatest_s8", sign=1),
+        _of_elements(elementwise.smaller, 4, "smallest_s8"),
         LibraryKernel("tmo_compare_s8", elementwise.compare, BINARY | {"left": "8", "wanted": "k->op->wanted"}),
         LibraryKernel("tmo_add_s16", elementwise.add_s16, BINARY_S16 | _sign("SUB_S16")),
         LibraryKernel(
@@ -261,7 +263,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_tanh_s16", scheduled(curves.curve_s16, [bind(TANH), unroll("i", 2)]), CURVE),
         LibraryKernel("tmo_softmax_s16", curves.softmax_s16, SOFTMAX_S16),
     ),
-    "lookup": (LibraryKernel("tmo_lookup_s8", lookup, _elements(1)),),
+    "lookup": (LibraryKernel("tmo_lookup_s8", scheduled(lookup, [unroll("i", 4)]), _elements(1)),),
     "convert": (
         LibraryKernel("tmo_quantize", elementwise.quantize, _elements(1)),
         LibraryKernel("tmo_quantize_s16", elementwise.quantize_s16, _elements(2)),
@@ -290,7 +292,20 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_log_softmax_f32", floats.log_softmax, SOFTMAX_F32),
     ),
     "float_windows": (
-        LibraryKernel("tmo_batch_matmul_row_f32", scheduled(floats.batch_matmul, [bind({"rows": 1})]), MATMUL_F32),
+        *(
+            LibraryKernel(
+                f"tmo_{order}_f32",
+                scheduled(floats.batch_matmul, [bind({"rows": 1, "down": down, "across": 1 - down}), jam("n", 4)]),
+                MATMUL_F32,
+            )
+            for order, down in (("matmul", 1), ("transposed_matmul", 0))
+        ),
+        LibraryKernel(
+            "tmo_depthwise_f32",
+            scheduled(float_pixels.conv_f32, [bind({"each": 1, "channels": 1, "filter_weights": 1}), jam("g", 4)]),
+            CONV_F32 | {"groups": "k->in_channels / 4"},
+            PIXEL,
+        ),
         LibraryKernel("tmo_conv_f32", scheduled(float_pixels.conv_f32, [jam("j", 4)]), CONV_F32, PIXEL),
         LibraryKernel(
             "tmo_conv_runs_f32",

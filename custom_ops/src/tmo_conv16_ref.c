@@ -16,3 +16,19 @@ void tmo_batch_matmul_row_s16(const tmo_kernel *k, const tmo_window *window, int
 void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->tangent ? tmo_tanh_s16 : tmo_logistic_s16)(k, window, out);
 }
+
+/* MAXIMUM, MINIMUM: operands whose channels are not repeated take a faster kernel, pixel by pixel or the whole row at once. */
+void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  tmo_make_elements *const make = tmo_is_kind(k->op, TMO_OP_MINIMUM) ? tmo_smallest_s8 : tmo_greatest_s8;
+  const int8_t *x = window->pixels[0], *other = window->pixels[1];
+  uint32_t pixels = k->out_width, n = k->out_channels;
+  if (k->channel_step[0] == 0 || k->channel_step[1] == 0) {
+    tmo_greater_repeated_s8(k, window, out);
+    return;
+  }
+  if (k->pixel_step[0] == n && k->pixel_step[1] == n) {
+    n *= pixels;
+    pixels = 1;
+  }
+  for (; pixels > 0; --pixels, x += k->pixel_step[0], other += k->pixel_step[1], out += n) make(k->op, x, other, out, n);
+}

@@ -9,9 +9,17 @@
 /* This is not inlined, because GCC 12 would compile it for a Cortex-M55 to an instruction that its assembler refuses. */
 TMO_OWN_FRAME uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area) { return tmo_is_kind(op, TMO_OP_SUM_F32) ? 1u : area; }
 
-void tmo_conv_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_f32); }
+static tmo_make_pixel *conv_of(const tmo_kernel *k) {
+  return tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32) && k->in_channels == k->out_channels ? tmo_depthwise_f32 : tmo_conv_f32;
+}
 
-void tmo_conv_pixel_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_conv_f32(k, window, 0, out); }
+void tmo_conv_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, conv_of(k)); }
+
+void tmo_conv_pixel_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { conv_of(k)(k, window, 0, out); }
+
+void tmo_batch_matmul_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  (k->op->transposed ? tmo_transposed_matmul_f32 : tmo_matmul_f32)(k, window, out);
+}
 
 /* Gathers inputs row by row and column by column, the order in which TFLM scatters them: TransposeConv,
  * kernels/internal/reference/transpose_conv.h. */

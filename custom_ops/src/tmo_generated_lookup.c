@@ -11,7 +11,19 @@ void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   int8_t *const y = out;
   const int8_t *const table = k->weights;
   const uint32_t n = k->out_width * k->out_channels;
-  for (uint32_t i = 0; i < n; ++i) {
+  uint32_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const int8_t *const at0 = &x[i];
+    int32_t r1_0 = at0[0], r2_0 = table[128 + r1_0];
+    y[i] = (int8_t)r2_0;
+    int32_t r1_1 = at0[1], r2_1 = table[128 + r1_1];
+    y[(int32_t)(1 + i)] = (int8_t)r2_1;
+    int32_t r1_2 = at0[2], r2_2 = table[128 + r1_2];
+    y[(int32_t)(2 + i)] = (int8_t)r2_2;
+    int32_t r1_3 = at0[3], r2_3 = table[128 + r1_3];
+    y[(int32_t)(3 + i)] = (int8_t)r2_3;
+  }
+  for (; i < n; ++i) {
     int32_t r1 = x[i], r2 = table[128 + r1];
     y[i] = (int8_t)r2;
   }

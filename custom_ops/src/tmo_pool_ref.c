@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tmo/dsp.h"
+#include "tmo/elements.h"
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
 
@@ -110,6 +111,23 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
 }
 
-void tmo_pool_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, pool_s16_of(k->op)); }
+/* RELU6: a pool of single pixels only clamps. */
+TMO_OWN_FRAME static void clamp_row_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
+  const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
+  for (uint32_t n = k->out_width * k->out_channels; n > 0; n -= 2, x += 2, out += 2) {
+    const int32_t value = tmo_int16_at(x);
+    tmo_put_int16(out, value < low ? low : value > high ? high : value);
+  }
+}
+
+void tmo_pool_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const tmo_op *op = k->op;
+  const bool single = op->kernel_h == 1 && op->kernel_w == 1 && op->stride_w == 1 && op->pad_left == 0 && k->sums == NULL;
+  if (single && window->count == 1 && tmo_is_kind(op, TMO_OP_MAX_POOL_S16) && k->in_width >= k->out_width) {
+    clamp_row_s16(k, window->pixels[0], out);
+  } else {
+    tmo_make_row(k, window, out, pool_s16_of(op));
+  }
+}
 
 void tmo_pool_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_s16_of(k->op)(k, window, 0, out); }

@@ -239,6 +239,11 @@ TMO_OWN_FRAME static tmo_window read_by_access(const iteration *f, const int8_t 
     const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
     const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->unit.row);
     const int32_t oldest = -(int32_t)tmo_older_rows(in);
+    if (has_whole_rows(f->run, in) && read.count == access->extent && read.first >= 0 && read.first + access->extent <= in->height) {
+      tmo_list_lines(in, v.base, (uint32_t)read.first, 1, read.count, 1, 0, rows + n);
+      n += read.count;
+      continue;
+    }
     for (uint16_t r = 0; r < access->extent; ++r) {
       const int32_t row = read.first + r;
       const bool there = r < read.count && row >= oldest && row < in->height;

@@ -184,6 +184,11 @@ def greater(b: Builder) -> None:
     _each(b, combine)
 
 
+@kernel("y = the smaller of x and other")
+def smaller(b: Builder) -> None:
+    _each(b, lambda x, other: b.compute("min", Type.INT8, x, other))
+
+
 @kernel("y = bit 0 of wanted if x < other, bit 1 if x == other, bit 2 if x > other, after scaling both")
 def compare(b: Builder) -> None:
     def combine(x: Reg, other: Reg) -> Reg:
