@@ -54,7 +54,7 @@ MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """An operator that runs alone. Its cycles follow the rules of the core, or of the core that it is compared with."""
+    """An operator that runs alone. Its modelled cycles follow the rules of its core or, on M33 and M7, of M4."""
 
     kernel: str
     macs: int

@@ -72,7 +72,7 @@ class Run:
 def trace(
     core: Core, image: Path, pipeline: Pipeline, flashes: Sequence[FlashTiming], blob: Path | None = None
 ) -> tuple[str, list[Run]]:
-    """Return the image's output and its inferences in order. Its clock is that of tests/cores/core.h."""
+    """Return the image's output and its inferences in order. The image must use the clock of tests/cores/core.h."""
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "trace"
         options = ("-plugin", ",".join([str(plugin()), *_arguments(core, image, flashes), f"out={told}"]))

@@ -72,7 +72,7 @@ class Row:
     instructions: int
     """Counted instructions."""
     overhead: float
-    """Factor F of the original's multiply-accumulates. It is below 1 if dead channels were folded."""
+    """Factor F of the original's multiply-accumulates. The factor is below 1 if dead channels were folded."""
     per_mac: float
     ratio: float | None
     """Share of CMSIS-NN's instructions."""
@@ -87,7 +87,9 @@ class Row:
 
 
 def measure(path: Path, core: Core) -> Row | None:
-    """Convert and run one model; None without a rewrite. Raises RuntimeError when a byte of an output is wrong."""
+    """Convert and run one model. Return None if it stays unchanged. Raises RuntimeError when a byte of an output is
+    wrong.
+    """
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     if result.plan is None:
         print(f"{path.name}: {result.report.why_unchanged}", file=sys.stderr)

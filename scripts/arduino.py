@@ -4,7 +4,7 @@
 
 FOLDER/tflm-memopt is the library as it belongs into a sketchbook's `libraries` folder; FOLDER/tflm-memopt-VERSION.zip
 is the same for "Add .ZIP Library". Arduino compiles everything below src/, which is the only include folder, and
-follows no symbolic links: the build copies the C library there. It also converts the sketches' models.
+follows no symbolic links: the build copies the C library there. The build also converts the sketches' models.
 """
 
 from __future__ import annotations

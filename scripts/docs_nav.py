@@ -1,5 +1,5 @@
-"""Hooks of mkdocs. They generate pages from the code, replace links to files outside docs/ by their text, and show the
-version in header and footer.
+"""Hooks of mkdocs. The hooks generate pages from the code, replace links to files outside docs/ by their text, and show
+the version in header and footer.
 """
 
 from __future__ import annotations

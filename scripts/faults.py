@@ -43,7 +43,7 @@ SECONDS = 1800
 WITHOUT_HOOK = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]
 """
-"""Code that runs when Python starts. It makes Python import the copy's package, not the installed one."""
+"""Code that runs when Python starts. This code makes Python import the copy's package, not the installed one."""
 
 
 @dataclass(frozen=True, slots=True)

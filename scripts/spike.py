@@ -1,4 +1,4 @@
-"""Installs Spike, the reference simulator of RISC-V, into build/spike. It supports 64-bit vectors and logs of runs.
+"""Installs Spike, the reference simulator of RISC-V, into build/spike. Spike supports 64-bit vectors and logs of runs.
 
     python scripts/spike.py
 

@@ -5,9 +5,9 @@ SPRING is from March to May, like the libraries in Arduino's library manager: it
 kTfLiteAbort in kernels/circular_buffer.h. AUTUMN is from October: it has TFLMRegistration, and kTfLiteAbort in
 micro_context.h.
 
-For tests only: the wheels have a proprietary licence; nothing of them is shipped, and users never need them. They go to
-build/tflm2023, 65 MB and 61 MB to download. TFLM's headers need gemmlowp's, which the wheels lack: on Debian
-`apt-get install libgemmlowp-dev`.
+For tests only: the wheels have a proprietary licence; nothing of them is shipped, and users never need them. The wheels
+go to build/tflm2023; the downloads have 65 MB and 61 MB. TFLM's headers need gemmlowp's, which the wheels lack: on
+Debian `apt-get install libgemmlowp-dev`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Counts the bytes of slow memory and constants that a program reads and writes while the C executor runs it.
 
 The executor reports which iterations it runs, and their rows and columns follow from the program's records. The plan is
-not used here. Its prediction (lower/traffic.py) must be equal.
+not used here. The traffic that lower/traffic.py predicts from the plan must be equal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Whole networks with random weights, one of each kind that runs on microcontrollers. They are part of a fit
-(costs.py).
-
-Their errors were known when the estimates were made, so they test nothing. tests/unseen.py has networks that do.
+"""Whole networks with random weights, one of each kind that runs on microcontrollers. These networks are part of a fit
+(costs.py). The errors of their estimates are therefore known and test nothing. tests/unseen.py has networks that do.
 """
 
 from __future__ import annotations

@@ -117,7 +117,9 @@ def _tensor(tree: Any, source: Tensor, dtype: str, affine: Any) -> int:
 
 
 def runs(data: bytes) -> bool:
-    """Return whether TFLM prepares and invokes the model. It runs in a separate process, because some kernels abort."""
+    """Return whether TFLM prepares and invokes the model. The model runs in a separate process, because some kernels
+    abort.
+    """
     child = os.fork()
     if child == 0:
         faulthandler.disable()

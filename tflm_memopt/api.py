@@ -347,8 +347,8 @@ def fit(
     files of boards; by default all known boards.
 
     optimized: result of optimize(), also for an application, whose models share RAM and flash. packed: the same model
-    packed for a target. It is used for boards that can run it, unless only the generic model fits. on: the same model
-    optimized for single boards, by board id. Raises UsageError for an unknown board.
+    packed for a target. The packed model is used for boards that can run it, unless only the generic model fits. on:
+    the same model optimized for single boards, by board id. Raises UsageError for an unknown board.
     """
     if isinstance(optimized, AppOptimized):
         return fit_app(optimized, names)

@@ -1,5 +1,5 @@
 /* Supplies what Debian's libgcc lacks for the lx106: multiplication and division, for which the core has no instructions, and float32,
- * which real chips have in ROM. It is slow: use it to compare outputs, not to count instructions. */
+ * which real chips have in ROM. This code is slow: use it to compare outputs, not to count instructions. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,4 +1,6 @@
-"""Rewrite trained models through the command line. They stay bit-exact under TFLM and meet their arena limits."""
+"""Rewrite trained models through the command line. The rewritten models are bit-exact under TFLM and meet their arena
+limits.
+"""
 
 from __future__ import annotations
 

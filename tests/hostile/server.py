@@ -1,7 +1,7 @@
 """Judge files: `python -m hostile.server` reads lines of mutants' seeds and writes [outcome, detail] for each seed.
 
-It imports everything once, then forks. A crash, a hang or a run-away allocation ends the child, which is the verdict on
-its current file. Another child continues with the next file.
+The server imports everything once, then forks. A crash, a hang or a run-away allocation ends the child, which is the
+verdict on its current file. Another child continues with the next file.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def warm() -> None:
 
 
 def tell(inspected: Inspection, done: Optimized) -> None:
-    """Write all output for programs and for people. It contains names and numbers from the file."""
+    """Write all output for programs and for people. The output contains names and numbers from the file."""
     json.dumps([inspected.to_json(), done.report.to_json(), done.plan.to_json() if done.plan else None])
     console = Console(file=io.StringIO())
     console.print(text.inspection(inspected), text.optimized(done.report, Path(), []))

@@ -35,7 +35,7 @@ class Link(ctypes.Structure):
 
 
 class Device:
-    """One of two devices. Its messages pass through `fault` to the other device's `inbox`."""
+    """One of two devices. The device's messages pass through `fault` to the other device's `inbox`."""
 
     patience = PATIENCE
     """Time of the transport's clock, in milliseconds."""

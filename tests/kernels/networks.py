@@ -167,7 +167,7 @@ def _converting(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp,
 
 
 def _multiplying(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw a product of two matrices of the same shape. Either the second is transposed, or both are square."""
+    """Draw a product of two matrices of the same shape. Either the second matrix is transposed, or both are square."""
     rows, _, depth = shape
     transposed = rows != depth or rng.random() < 0.5
     access = (Access(), Access(mul=0, extent=rows))
@@ -431,7 +431,7 @@ def random_inputs(rng: Generator, network: Network) -> list[Int8]:
     extreme = rng.random() < 0.2
 
     def reals(op: ProgramOp, shape: Shape) -> Int8:
-        """Draw values on rounding boundaries and close to them. One in ten is an arbitrary float32."""
+        """Draw values on rounding boundaries and close to them. One value in ten is an arbitrary float32."""
         scale = np.array(op.param, np.int32).view(np.float32)
         steps = rng.integers(-600, 600, (*shape[:2], shape[2] // 4)) * (0.5 if op.kind is Kind.QUANTIZE else 64.5)
         near = (steps + rng.choice([0, 1e-5, -1e-5, 0.3], steps.shape)).astype(np.float32) * scale

@@ -274,7 +274,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     ids=["everything", "streamed"],
 )
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
-    """This runs without libFuzzer's guidance, which needs clang. `make soak KIND=programs` uses it."""
+    """Programs are damaged at random, without libFuzzer's guidance, which needs clang. `make soak KIND=programs` uses
+    it.
+    """
     fuzzer, count = sanitized("fuzz.c", THREADS, flags=flags), 2_000 if flags else 6_000
     refused, finished, right = damage(fuzzer, count, samples)
     assert min(refused, finished, right, finished - right) > count // 50  # all outcomes occurred

@@ -99,7 +99,7 @@ def test_constants_for_vectors_are_checked(kind: Kind) -> None:
 
 
 def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> None:
-    """One damaged addition has scales that TFLM never makes, and one shifts to the right."""
+    """Two additions are damaged: one has scales that TFLM never makes, and one shifts to the right."""
     rng = np.random.default_rng(0)
     op, out = networks.operator(rng, Kind.ADD, (0, 1), (3, 3, 2), 2)
     program = packed(lower(single(op, [(3, 3, 2), (3, 3, 2), out]), [], set(), rng), Family.DSP).program

@@ -133,7 +133,7 @@ static int turn_{c}(void) {{
 
 
 def turn(m: Module, retained: bool) -> str:
-    """The C function of a model's turn. It returns 0 and runs nothing if it is not the model's turn."""
+    """The C function of a model's turn. The function returns 0 and runs nothing if it is not the model's turn."""
     assert m.shared is not None
     outputs = [f"  fwrite({p.function}(), 1, {p.constant}, out);" for p in m.ports.outputs]
     fill = [f"REQUIRE(fread({p.function}(), 1, {p.constant}, in) == {p.constant});" for p in m.ports.inputs]

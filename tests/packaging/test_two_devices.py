@@ -41,7 +41,7 @@ def boards(folder: Path) -> Path:
 
 
 def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
-    """Compile a board's program. Its clock runs slower, because this machine may be busy."""
+    """Compile a board's program. The program's clock runs slower than real time, because this machine may be busy."""
     for ops in folder.glob("*_ops.h"):  # its arena is sized for 32-bit builds
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     tflm = TFLM["AGES"][0]

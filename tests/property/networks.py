@@ -18,7 +18,7 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A network. Its outputs are the tensors that no layer reads, and `extra` others, counted backwards."""
+    """A network. The model's outputs are the tensors that no layer reads, and `extra` others, counted backwards."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]

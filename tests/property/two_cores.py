@@ -57,7 +57,7 @@ def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Pla
 
 
 def cases(data: bytes, options: ConversionOptions, room: int = 0) -> list[Case]:
-    """Return the programs of a model for two cores. There are none if two cores cannot run any part."""
+    """Return the programs of a model for two cores. The list is empty if two cores cannot share any part."""
     found = planned(data, options, room)
     return model_cases(found[1]) if found else []
 

@@ -1,7 +1,7 @@
 /* A simulated bus with peripherals: the oracle of the register generator, and independent of it.
  *
- * It stores values of fields, not of registers, so that a peripheral can have several layouts. Visible effects are logged in order: reads
- * that clear, writes of fields that start something, and fields that are written to clear. */
+ * The bus stores values of fields, not of registers, so that a peripheral can have several layouts. Visible effects are logged in
+ * order: reads that clear, writes of fields that start something, and fields that are written to clear. */
 #ifndef BUS_H_
 #define BUS_H_
 

@@ -1,4 +1,6 @@
-"""Runs drivers on the simulated bus (bus.c), with field tables from SVD files. This is independent of the generator."""
+"""Runs drivers on the simulated bus (bus.c), with field tables from SVD files. This code is independent of the
+generator.
+"""
 
 from __future__ import annotations
 

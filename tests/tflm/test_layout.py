@@ -1,4 +1,6 @@
-"""Networks in PyTorch's layout, with transpositions around each convolution. Without them the bytes stay the same."""
+"""Networks in PyTorch's layout, with transpositions around each convolution. The bytes stay the same without these
+transpositions.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.regions import regions
 
 FAST = 2_800
-"""Fast memory of a detector that needs 3,432 B without slow memory. Its input is external."""
+"""Fast memory of a detector that needs 3,432 B without slow memory. The detector's input is external."""
 
 
 @pytest.fixture(scope="module")

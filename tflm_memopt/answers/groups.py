@@ -54,7 +54,7 @@ class StageReport:
     sums: bool
     """Whether the operator accumulates int32 sums, one input row or one channel group at a time."""
     packed: bool
-    """Whether a packed kernel of the target runs the operator. Otherwise a generic kernel does."""
+    """Whether a packed kernel of the target runs the operator, not a generic kernel."""
     rematerialised: bool = False
     """Whether the operator computes its tensor a second time, so that a reduction over it need not keep it."""
 

@@ -1,6 +1,7 @@
 """Times of an application's models in milliseconds, for rates and pauses.
 
-They are derived from a measured inference, from modelled cycles, or from an assumed range of cycles per instruction.
+The times are derived from a measured inference, from modelled cycles, or from an assumed range of cycles per
+instruction.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Run one device of several as a process that has only its own model: `python -m tflm_memopt.devices.device`.
 
 The command line is one JSON object: the device number, the model's path, the number of inferences and the timeout in
-milliseconds. The process listens on a loopback port and prints the port. It reads the ports of all devices from
+milliseconds. The process listens on a loopback port and prints the port. The ports of all devices then arrive on
 standard input. Device 0 has `inputs`, a file of arrays, and writes `results`. Each process ends with a line of JSON:
 bytes sent and received, and the status and time of every inference. The caller's side is in run.py.
 """

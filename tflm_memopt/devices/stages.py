@@ -169,7 +169,7 @@ class _Arranging:
     def with_first(self, first: int) -> Iterator[Partial]:
         """Yield the best arrangements whose first stage ends at cut `first`. The last stage is the first device's.
 
-        Either may be empty: the first device then only sends the input, or only receives the output.
+        If one of its two parts is empty, the first device only sends the input or only receives the output.
         """
         cuts, count = self.cuts, len(self.cuts)
         states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}

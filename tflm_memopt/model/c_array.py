@@ -18,7 +18,9 @@ _NO_CODE = re.compile(
     rb"^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""Matches directives, strings and comments. Each part ends, so damaged files are read in linear time too."""
+"""Matches directives, strings and comments. Unfinished strings and comments match, too, so that damaged files are also
+read in linear time.
+"""
 _STATEMENT = re.compile(rb"[^;{}]*")
 _ATTRIBUTE = re.compile(rb"\[\[.*?\]\]", re.DOTALL)
 _BYTE = re.compile(rb"\b(?:char|u?int8_t|byte|uchar)\b", re.IGNORECASE)

@@ -17,11 +17,15 @@ ABSENT: TensorId = -1
 VIEW = "VIEW"
 """Op.type of an operator that only changes a tensor's shape. `sources` has the model's operator."""
 KEEP = "KEEP"
-"""Op.type of an operator that keeps its operand as a state for the next inference. Its output is only a token."""
+"""Op.type of an operator that keeps its operand as a state for the next inference. The operator's output is only a
+token.
+"""
 STATE = "state"
 """Option of a KEEP: the tensor through which the state is read."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. Both have the operands of the SVDF."""
+"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. Both parts have the operands of the
+SVDF.
+"""
 OPERANDS = "operands"
 """Option of a VIEW: the constants with its shape, which are needed if the operator stays builtin."""
 VIEW_OF = "view_of"

@@ -1,8 +1,8 @@
 """A model's interface: names, shapes, types and scales of its inputs and outputs, and the changes that a rewrite made.
 
 A rewrite that changes the interface deliberately (`--int8-io`) records the changes in the rewritten model's metadata,
-so that a caller can convert values and `verify` can compare. They are in the JSON of the entry "tflm-memopt", under the
-key "interface".
+so that a caller can convert values and `verify` can compare. The changes are in the JSON of the metadata entry
+"tflm-memopt", under the key "interface".
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one input or output, the one with number `index`, from `before` to `after`."""
+    """A change of the input or output with number `index`, from `before` to `after`."""
 
     index: int
     name: str

@@ -1,7 +1,7 @@
 """Repeat TFLM's arithmetic of QUANTIZE and DEQUANTIZE at a model's interface, between float32, uint8 and int8.
 
-It is needed to compare two models when a rewrite removed these operators (`--int8-io`): see `preimage`. Tests compare
-each function with the wheel's own operators.
+Two models can then be compared after a rewrite that removed these operators (`--int8-io`): see `preimage`. Tests
+compare each function with the wheel's own operators.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[
 def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
     """Return the conversion of the rewritten model's int8 input to the original model's input.
 
-    TFLM's QUANTIZE of the result must give the int8 values back. This is checked for all 256 values with TFLM's
-    arithmetic. InterfaceError names the first value for which the check fails.
+    TFLM's QUANTIZE of the result must give the int8 values back. All 256 values are checked with TFLM's arithmetic.
+    InterfaceError names the first value for which the check fails.
     """
     before, after = change.before, change.after
     where = f"input {change.index} '{short_name(change.name)}'"

@@ -115,7 +115,9 @@ def _border_conversion(graph: Graph, op: Op) -> Callable[[Array], Array] | None:
 
 
 def _reference_program(op: RowOp) -> bytes:
-    """Return the packed program of one operator. Its io are whole inputs and output, and its workspace is a counter."""
+    """Return the packed program of one operator. The program's io are whole inputs and output, and its workspace is a
+    counter.
+    """
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)
     lone = ProgramOp(

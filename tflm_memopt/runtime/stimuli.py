@@ -17,8 +17,8 @@ Array = NDArray[Any]
 FLOAT_LIMIT = 4.0
 """Limit of float inputs whose range is unknown: they are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
 INDEX_LIMIT = 127
-"""Limit of integer inputs of 32 and 64 bits. They are drawn from [0, INDEX_LIMIT], or from the indices of a smaller
-table.
+"""Limit of integer inputs of 32 and 64 bits. Such inputs are drawn from [0, INDEX_LIMIT], or from the indices of a
+smaller table.
 """
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}

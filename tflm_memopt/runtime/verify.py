@@ -133,7 +133,7 @@ class Outcomes:
 
     @property
     def seconds(self) -> float:
-        """Time of the slower model, in seconds. Both run at the same time."""
+        """Time of the slower model, in seconds. The two models run at the same time."""
         return max(outcome.seconds for outcome in (self.expected, *self.got))
 
     @property

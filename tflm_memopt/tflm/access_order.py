@@ -28,8 +28,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function that takes a node and an input's number. It returns the step of the last read of each input element, and the
-step of the first write of each output element.
+"""Function that takes a node and an input's number. The function returns the step of the last read of each input
+element, and the step of the first write of each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))

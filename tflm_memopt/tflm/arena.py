@@ -348,8 +348,8 @@ class _Ends(NamedTuple):
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Return the ends after all events in an arena of `size` bytes, or at the first event that does not fit. This
     differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a temporary tensor
-    that Prepare still reads. Here, an event that would do so does not fit. If the events fit into an arena, they fit
-    into any larger one, as a bisection requires.
+    that Prepare still reads. Here, an event does not fit if it would overwrite such a tensor. If the events fit into an
+    arena, they fit into any larger one, as a bisection requires.
     """
     head = temp = 0
     tail = size

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One buffer, as TFLM's AllocationInfo describes it. It is live from scope `first` to `last`, both included."""
+    """One buffer, as TFLM's AllocationInfo describes it. The buffer is live from scope `first` to `last`, both
+    included.
+    """
 
     nbytes: int
     """Size in bytes, a multiple of the arena's alignment."""

@@ -1,7 +1,7 @@
 """The requests to TFLM's planner: the activations of all subgraphs and the kernels' scratch buffers, with their
 lifetimes.
 
-This follows AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation
+The code follows AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation
 scopes: each operator opens one, and so does each subgraph that a control flow operator calls.
 """
 
@@ -21,8 +21,8 @@ from tflm_memopt.tflm.greedy_planner import Need
 ALIGNMENT = 16
 """Value of MicroArenaBufferAlignment() (micro_arena_constants.h)."""
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Name of the metadata entry with the offline plan. It has the int32 numbers version, subgraphs and tensors, then an
-offset for each tensor of all subgraphs.
+"""Name of the metadata entry with the offline plan. The entry has the int32 numbers version, subgraphs and tensors,
+then an offset for each tensor of all subgraphs.
 """
 ONLINE = -1
 """Offset of a tensor that TFLM places itself."""
@@ -143,7 +143,7 @@ def _needs_allocating(tensor: Tensor, offset: int) -> bool:
 
 
 class _Lifetimes:
-    """Traversal of the subgraphs in execution order (MarkAllocationLifetimes). Its state is the current scope."""
+    """Traversal of the subgraphs in execution order (MarkAllocationLifetimes). The state is the current scope."""
 
     def __init__(self, graphs: Sequence[Graph], scratch: Sequence[ScratchRequest]) -> None:
         self.graphs, self.requests = graphs, scratch

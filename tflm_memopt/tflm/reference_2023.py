@@ -1,8 +1,8 @@
 """The allocations of operators in TFLM's reference kernels of January 2023, where they exceed those of today's kernels.
 
 Current libraries for Arduino still contain these kernels. Source: unidirectional_sequence_lstm.cc in
-tensorflow/lite/micro/kernels before its redesign (February 2023). Its Prepare accesses most tensors three times and
-frees temporary tensors only at its end.
+tensorflow/lite/micro/kernels before its redesign (February 2023). Prepare of this kernel accesses most tensors three
+times and frees temporary tensors only at its end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sizes of TFLM's own structs, from which the arena is predicted.
 
-They are measured, from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2).
+The sizes are measured, from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Inference split over devices (Stahl, chapter 5): its example and Table 5.1.
 
-Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. It reproduces the thesis' figures if weights of dense
-layers do not count, inputs and outputs count only for convolutions and dense layers, and layers are numbered from 1,
-with darknet's [crop] before VGG-16. No choice of layers that was tried reproduces Table 5.2, so it is missing here.
+Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. The computed table equals the thesis' figures if weights of
+dense layers do not count, inputs and outputs count only for convolutions and dense layers, and layers are numbered from
+1, with darknet's [crop] before VGG-16. No choice of layers that was tried reproduces Table 5.2, so it is missing here.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "operator, no groups": {"without": ("channel-groups",)},
     "operator": {},
 }
-"""Variants to convert each network. Those with our operator compute nothing twice."""
+"""Variants to convert each network. Variants with our operator compute nothing twice."""
 
 
 @dataclass(frozen=True, slots=True)

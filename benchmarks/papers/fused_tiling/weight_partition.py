@@ -1,9 +1,9 @@
 """The fused tiling thesis' best weight partition (Stahl, Figure 5.6), executed: dense layers 4-8-16-4-4 on two devices.
 
-The partition is fan-out, a fused pair of fan-out and fan-in, then fan-out again. It is compared with fan-out alone. The
-figures are bytes that both devices send together, without message heads: as the thesis counts them (Eq. 5.17, in
-bytes), and as processes sent them, where a partial sum takes as many bytes as the third layer's weights need. With sums
-of 4 bytes, it would send as much as fan-out alone, but a sum of 8 int8 products needs fewer.
+The partition is fan-out, a fused pair of fan-out and fan-in, then fan-out again. The partition is compared with fan-out
+alone. The figures are bytes that both devices send together, without message heads: as the thesis counts them (Eq.
+5.17, in bytes), and as processes sent them, where a partial sum takes as many bytes as the third layer's weights need.
+With sums of 4 bytes, it would send as much as fan-out alone, but a sum of 8 int8 products needs fewer.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from tflm_memopt.plan.layout.offsets import LayoutProblem, place
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data from one layer to another. They belong to the producer's partition."""
+    """Data from one layer to another, which belong to the producer's partition."""
 
     tokens: int
     producer: str
@@ -71,7 +71,8 @@ PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
     """Return the first and the last step in which the tensor takes memory.
 
-    It lives until its consumer's last step, or until the end of the schedule if its consumer is in another partition.
+    A tensor lives until its consumer's last step, or until the end of the schedule if its consumer is in another
+    partition.
     """
     steps = schedules[edge.partition]
     inside = edge.consumer in steps
@@ -208,7 +209,7 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def app_toml(folder: Path, number: int) -> Path:
-    """Write an application of the table as models and an app.toml. Its networks run in turn."""
+    """Write an application of the table as models and an app.toml. The application's networks run in turn."""
     app, lines = APPLICATIONS[number], []
     for name in app.networks:
         file = name.replace(" ", "_").replace(".", "_").lower()

@@ -5,10 +5,10 @@
 
 executed.py runs such plans.
 
-msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion group = input + output +
-sum(t*k*c_in), with t the rows of a layer's tile that one output element of the group needs; the network's input and
-final output are not counted; kB = 1000. Its count of tiles (Equation 12) leaves out padding behind a layer, so that its
-F is too low; ours is exact. Its formulas give its table to 1.4 % in bytes, and F to the printed digits.
+msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion group = input + output + sum(t*k*c_in),
+with t the rows of a layer's tile that one output element of the group needs; the network's input and final output are
+not counted; kB = 1000. Equation 12 of the paper leaves out padding behind a layer in its count of tiles, so that the
+paper's F is too low; ours is exact. The paper's formulas give its table to 1.4 % in bytes, and F to the printed digits.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
         "256 kB": (247.808, 1),
     },
 }  # fmt: skip
-"""Table 1: (kB, F); None: no solution. Its two swapped "Heuristic" cells are put right; "SAA" cells are left out."""
+"""Table 1: (kB, F); None stands for "no solution". The table's two swapped "Heuristic" cells are put right; "SAA" cells
+are left out.
+"""
 
 
 MEASURED: Mapping[str, Mapping[float, float]] = {

@@ -146,8 +146,8 @@ def tinyengine(m: Module) -> int:
 
 
 def vmcu(m: Module) -> int:
-    """Its kernel makes one output pixel at a time from a window of the input; its workspace: k x k + 1 pixels of the
-    expanded tensor, 1 of the output.
+    """The kernel of vMCU makes one output pixel at a time from a window of the input. Its workspace holds k x k + 1
+    pixels of the expanded tensor, and 1 of the output.
     """
     before, _, after = _sizes(m)
     return max(after, distance(m) + before) + (m.kernel * m.kernel + 1) * m.c_mid + m.c_out

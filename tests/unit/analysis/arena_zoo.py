@@ -78,7 +78,9 @@ def _shaped(
 
 
 def _network() -> bytes:
-    """Return convolutions of all kinds, a residual, pools and a classifier. They leave the planner a choice."""
+    """Return convolutions of all kinds, a residual, pools and a classifier. These convolutions leave the planner a
+    choice.
+    """
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 17, 13, 3)), 7, kernel=(3, 3), stride=(2, 2), activation="RELU6")
     y = net.depthwise_conv2d(x, kernel=(3, 3), activation="RELU")
@@ -269,7 +271,9 @@ def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes
 
 
 def _region() -> bytes:
-    """Return our operator between two builtin operators. Its workspace is placed offline over its input and output."""
+    """Return our operator between two builtin operators. The workspace of our operator is placed offline over its input
+    and output.
+    """
     net = Net()
     x = net.unary("RELU", net.input((1, 8, 8, 4)))
     program = net.tensor((64,), "UINT8", None, data=np.zeros(64))

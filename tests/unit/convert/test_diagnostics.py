@@ -21,7 +21,7 @@ BLUEPILL = board("bluepill")
 
 
 def camera() -> bytes:
-    """Return a model with float32 input and output. Its input takes 60 kB, or 15 kB as int8."""
+    """Return a model with float32 input and output. The input takes 60 kB, or 15 kB as int8."""
     net = Net(7)
     q = net.unary("QUANTIZE", net.input((1, 70, 72, 3), None, dtype="FLOAT32"))
     q = net.conv2d(q, 8, kernel=(3, 3), stride=(2, 2))
@@ -75,7 +75,7 @@ def test_a_limit_of_instructions_names_a_limit_of_ram_as_well() -> None:
 
 
 def test_scratch_is_named_in_what_does_not_fit() -> None:
-    """Its buffer belongs to a group, not to a tensor."""
+    """The buffer of a kernel's scratch belongs to a group, not to a tensor."""
     net = Net(13)
     y = net.depthwise_conv2d(net.input((1, 1, 300, 4)), kernel=(1, 9), stride=(1, 2), out=(0.2, 0))
     with pytest.raises(DoesNotFit, match=r"scratch of the kernels 480 B"):

@@ -195,7 +195,7 @@ SWAPPED = (("device0", "x"), ("device1", "device0"), ("x", "device1"))
 def test_folders_that_are_not_of_one_conversion_are_refused(
     code: str, change: Callable[[Path], Any], said: str, folder: Path, tmp_path: Path
 ) -> None:
-    """They are refused before any process starts."""
+    """The models are refused before any process starts."""
     changed = tmp_path / "changed"
     shutil.copytree(folder, changed)
     change(changed)

@@ -104,7 +104,7 @@ def add_of(found: Planned) -> RowOp:
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> None:
-    """Their zero points, multipliers and shifts are in the same order."""
+    """The operands' zero points, multipliers and shifts are in the same order."""
     found = planned(line_buffers())
     add = add_of(found)
     plan = replace(found.plan, steps=tuple(_demanding(step, add, order) for step in found.plan.steps))

@@ -54,7 +54,7 @@ def partitions(count: int) -> Iterator[tuple[tuple[int, int], ...]]:
 @settings(max_examples=examples(25), derandomize=True)
 @given(SEEDS, st.booleans(), st.sampled_from((1, 3, SHORT)))
 def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
-    """This holds for any length of groups with which the search starts."""
+    """The best partition is found for any length of groups with which the search starts."""
     s = random_sketch(number, most=7)
     chain = s.chain(*s.unread())
     place = with_gaps(number) if gaps else alive

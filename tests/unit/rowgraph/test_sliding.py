@@ -18,7 +18,9 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 
 
 def chain(*, height: int = 20, stride: int = 1) -> Net:
-    """Return three layers without padding in time. Their rows are 20 -> 18 (9) -> 18 -> 14."""
+    """Return three layers without padding in time. The input and the layers have 20, 18 (9 with a stride of 2), 18 and
+    14 rows.
+    """
     net = Net()
     x = net.conv2d(net.input((1, height, 1, 4)), 8, kernel=(3, 1), stride=(stride, 1), padding="VALID")
     net.depthwise_conv2d(net.unary("RELU", x, out=net.affine(x)), kernel=(5, 1), padding="VALID")
@@ -56,7 +58,7 @@ def summed(net: Net, rows: int) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("kind", ["mean", "columns", "pool", "total"])
 def test_sums_run_along(kind: str) -> None:
-    """This is tested for every kind of mean, over any number of rows, over all columns or single ones."""
+    """Running sums are tested for every kind of mean, over any number of rows, and over all columns or single ones."""
     net = Net()
     x = net.conv2d(net.input((1, 80, 3, 4)), 8, kernel=(3, 1), padding="VALID")
     if kind == "pool":
