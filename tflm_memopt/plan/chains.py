@@ -14,14 +14,14 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 
 
 def stored(graph: RowGraph) -> RowGraph:
-    """Return the graph with tensors replaced by the tensors that contain their bytes."""
+    """Return the graph with each view replaced by the tensor that contains its bytes."""
     parts = graph.parts
 
     def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
 
     def fills(tensor: TensorId) -> TensorId | None:
-        """Return the tensor of which this tensor takes all bytes, or None."""
+        """Return the tensor all of whose bytes this tensor contains, or None."""
         if tensor not in parts:
             return tensor
         whole = parts[tensor].storage
@@ -99,7 +99,7 @@ def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[Ten
     """Return tensors from other devices whose last rows no iteration requests. These rows must still be received."""
     if not any(op.receives for op in ops):
         return set()
-    # end of the requested bytes of each tensor, since readers of a view divide them into other rows
+    # end of the requested bytes of each tensor, not of its rows, since a view may have rows of another size
     asked: dict[TensorId, int] = {}
     for op in reversed(ops):
         whole = op.output in outside or op.leaves

@@ -38,9 +38,9 @@ PIXELS = {Packing.DSP_CONV: 4}
 LEAST_PACKED = 4
 """Minimum number of channels for a packed kernel."""
 AWKWARD = 4
-"""Number of columns that no core may get of a wider packed row, as its scratch has room for three columns at once."""
+"""Number of columns that neither core may get of a wider packed row: the scratch has room for only three at once."""
 MOST_ALONE = 0.2
-"""Largest fraction of iterations that core 0 may make alone because the cores would disturb each other."""
+"""Largest fraction of iterations that core 0 may make alone, to avoid conflicts with core 1."""
 LABELS = 1000
 """Resolution of core 0's time in the choice of splits."""
 TOGETHER = 64
@@ -60,7 +60,7 @@ class Patch:
     end: int
 
     def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the marks of these bytes."""
+        """Return a view of the marks that belong to these bytes."""
         whole = marks[self.start : self.start + self.pixels * self.pitch]
         view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
         return view
@@ -201,7 +201,9 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits that give core 0 about the fraction `first` of the work, each with the fraction done twice."""
+    """Yield splits that give core 0 about the fraction `first` of the work. Before each split comes the fraction that
+    both cores do.
+    """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return
@@ -330,7 +332,9 @@ def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
 def _barriers(
     group: _Group, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Yield the iterations that need a barrier. enters: whether other iterations of the run precede the group's."""
+    """Yield the iterations that need a barrier. enters: whether another group of the same custom operator precedes this
+    one.
+    """
     for number, (key, _) in enumerate(group.iterations):
         share = Share(key, Sharding.CORE_0) if number in alone else shares[key]
         touched = [group.touched(share, core, number) for core in range(CORES)]

@@ -21,7 +21,7 @@ ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 FIRST = 0.75
 """Fraction of the budget for the first of several orders: the others are compared with its result."""
 GENEROUS = 4
-"""Multiple of its fair share that one of many consumers may spend."""
+"""Multiple of a fair share that one of several consumers may spend."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 """Effort factors by name."""

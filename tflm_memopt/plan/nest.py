@@ -51,7 +51,9 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Row from which the periods of rows that are made once are counted, so that a stripe ends with a period."""
+        """Row, 0 or above the tensor, where the first period begins if every row is made once. Each stripe ends with a
+        period.
+        """
         return -(-self.end % self.advance)
 
 
@@ -79,7 +81,7 @@ class Units:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe in which a reader finds this row: its own if rows are recomputed, else the maker's."""
+        """Return the stripe that makes this row for a reader: the reader's own one if rows are recomputed."""
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:

@@ -73,7 +73,7 @@ INDEX_BYTES = 2
 
 
 WINDOW: TensorId = -1
-"""PlacedState.tensor of the counter of inferences until a sliding window is full. It has no rows."""
+"""Value of PlacedState.tensor for the counter of inferences until a sliding window is full. This state has no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Stage:
     """Limit of the consecutive iterations, of one pixel or one row each, that a packed kernel computes at once."""
 
     def runs_packed(self, op: RowOp) -> bool:
-        """Return whether the kernel for its operator's packing runs it."""
+        """Return whether a packed kernel runs the stage."""
         return op.packing is not Packing.NONE and not self.iterative and self.nest.channel_groups == 1
 
 

@@ -34,11 +34,11 @@ from tflm_memopt.rowgraph.slow import may_be_slow
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
 """Work (effort.py) for a draft, each of its iterations, each pair of its buffers, and each constraint in a layout."""
 ORDER_SECONDS = 1e-3
-"""Minimum work per operator for another order. A search with less would find nothing."""
+"""Minimum work per operator for planning another order. A search with a smaller budget would find nothing."""
 PLANNING = 1 - ORDERING - SEARCH
 """Fraction of a search's budget that a plan may spend after its groups are found."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. Each lowers the limit for single groups."""
+"""Number of layouts to try with tensors in slow memory. After each of them, the limit for single groups is lowered."""
 TAIL_BYTES = 64
 """Approximate bytes of tail for one more custom operator with its tensors (32-bit pointers)."""
 
@@ -133,7 +133,7 @@ class Planner:
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """Return the chains with the highest needs, and those that need at least `least` bytes, with their bytes."""
+        """Return the chains that need the most bytes, if these are at least `least`, each with its bytes."""
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
@@ -162,7 +162,7 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recomputation of the least slow cost with a head of at most `limit`, or None."""
+        """Return the plan without recomputation, with a head up to `limit`, whose slow memory costs least, or None."""
         self._placing = Budget(PLANNING * self.allowance, self.log)
         allowed = may_be_slow(self._graph)
         each = [
@@ -222,7 +222,7 @@ class Planner:
         return drafts, groups
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether `other` is at least as good in every figure as any layout of these steps, reversed or not."""
+        """Return whether no layout of these steps, with or without reversed groups, beats `other` in any figure."""
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
@@ -324,7 +324,7 @@ class Planner:
         return replace(step, loops=self._loops[step])
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether reversed groups might lower the top: no step needs that many bytes in both forms."""
+        """Return whether reversed groups might lower the top: each step needs fewer bytes in at least one direction."""
         for i, draft in enumerate(drafts):
             if self._placer.bound(draft) >= top:
                 backward = self._reversed(groups[i][0], groups[i][1].geometry) if i in groups else None
@@ -472,7 +472,9 @@ Change = Callable[[Candidate], Candidate]
 
 
 def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
-    """Yield changes that join pixels of a stage, those of most work and most pixels first."""
+    """Yield changes that let a stage compute several pixels at once: first the stage with the most work, and for each
+    stage first the largest number of pixels.
+    """
     each = [i for i in range(len(group.stages)) if joins(chain, group, i)]
     for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):
         for at_once in range(PACKED_PIXELS, 1, -1):
@@ -480,8 +482,8 @@ def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
 
 
 def _wider(chain: Chain, group: Candidate) -> Iterator[Change]:
-    """Yield changes that widen the tiles of a group's front, where maps are large and pixels small, then those of one
-    stage. Tiles of two columns come first, since they gain most.
+    """Yield changes that widen the tiles of a group's first stages, where maps are large and pixels small, then changes
+    for single stages. Tiles of two columns come first, since they gain most.
     """
     count = len(group.stages)
     for tile in (2, *range(PACKED_PIXELS, 2, -1)):

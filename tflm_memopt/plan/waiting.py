@@ -26,7 +26,8 @@ def tell(progress: Progress, log: Log, operators: int, layouts: float, searches:
         nonlocal found
         found += 1
         left = work_left(log.seconds, operators, layouts, found, searches)
-        pace = (time.monotonic() - started) / (log.seconds + PER_OPERATOR * operators / 2)  # half of it has passed
+        # half of the work outside searches is done
+        pace = (time.monotonic() - started) / (log.seconds + PER_OPERATOR * operators / 2)
         if log.seconds + left >= LEAST:
             progress(f"placing buffers, about {max(1, round(pace * left))} s left", 0, 0)
 

@@ -48,7 +48,7 @@ def _lives(trace: Trace, producer: Member) -> Lives:
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> list[int]:
-    """Return offsets into a window such that every tile under the window contains one of them."""
+    """Return offsets of columns in a window. Every tile under the window contains at least one of these columns."""
     width = int((c1 - c0).max(initial=0))
     return list(range(width)) if producer.nest.tile else [0][:width]
 

@@ -34,11 +34,11 @@ class LiveRange:
     bottom: Ints
     top: Ints
     before: Ints
-    """Value of `top` at the iteration's last read: before its writes if it works in place, but not below them."""
+    """Value of `top` at the iteration's last read, when some or all of its writes may still be missing."""
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose rows may be overwritten in place by the operator that writes this buffer."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Tensors that an iteration reads although its last output byte may overlap them."""
+    """Tensors that may share bytes with the last byte of an iteration's output, although the iteration reads them."""
     kept: Ints | None = None
     """For a rolling buffer, value of `top` before the iteration's writes."""
 
@@ -141,7 +141,7 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield, for each buffer that a row-wise operator begins to fill, the bytes added at each iteration and before it.
+    """Yield the bytes of each buffer that a row-wise operator begins to fill, at each iteration and just before it.
 
     rolling_buffer: buffer of the output, or None if the output is whole.
     """

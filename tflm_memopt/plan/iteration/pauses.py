@@ -38,7 +38,7 @@ class Moments:
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return limits of the live bytes, smallest first, under which pauses are at most `apart` apart."""
+        """Return the limits of live bytes that allow pauses at distances of at most `apart`, smallest first."""
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
             return ()

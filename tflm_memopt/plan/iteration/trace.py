@@ -101,7 +101,7 @@ class Member:
 
     @cached_property
     def batches(self) -> tuple[Ints, Ints]:
-        """For each iteration, the iterations that run with it at once, as a range: columns or parts of a stripe."""
+        """For each iteration, the half-open range of those that run with it: some columns of tiles, or part of one."""
         u, most = self.units, self.stage.at_once
         number = np.arange(len(u), dtype=np.int64)
         if most == 1:
@@ -175,7 +175,7 @@ class Member:
     def bytes_written(self) -> Ints:
         """For each iteration, the end of its written bytes in the whole output, or 0 if it only adds to sums."""
         u, out = self.units, self.op.writes
-        if self.iterative:  # only the last iteration writes the output, unless all do
+        if self.iterative:  # only the last iteration writes the output, unless each scatters a row
             whole: Ints = ((np.arange(len(u)) == len(u) - 1) | self.op.scatters) * out.nbytes
             return whole
         if self.nest.splits:  # the first channel group already reaches the end of its stripe
@@ -195,7 +195,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """Times of each iteration's write and of the last read of its pixels, at least a moment later; stripes between."""
+    """When each iteration writes its pixels, when they are last read, and the number of stripes between the two."""
 
     unit: Ints
     written: Ints
@@ -276,8 +276,9 @@ class Trace:
         return found
 
     def core_1_scratch(self, member: Member) -> int:
-        """Return the offset of the second core's scratch while this operator runs, or 0 with one core. A small scratch
-        follows the largest one of the group, so that no core waits. Core 1 never runs operators of ON_CORE_0.
+        """Return the offset of the second core's scratch while this operator runs, or 0 with one core. The scratch of
+        a depthwise operator follows the largest one of the group, so that no core waits. Core 1 never runs operators of
+        ON_CORE_0.
         """
         if not member.op.second or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
@@ -299,7 +300,7 @@ class Trace:
 
 
 def _merged(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Return all pairs of positions and values in the order of positions."""
+    """Return the positions and values of all parts, sorted by position."""
     if len(parts) < 2:
         return parts[0] if parts else (np.zeros(0, dtype=np.int64),) * 2
     at, values = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -351,7 +352,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     if member.nest.recomputes:
         iteration = (produced - counts.cumsum()).repeat(counts) + number
 
-    # The producer's entries replace the demands that it satisfies: for each batch its own demands, then its iterations.
+    # A batch of the producer replaces the demand that it satisfies: first the batch's own demands, then its iterations.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -373,8 +374,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches for whole rows. They end where most readers stop reading, so that no row is computed early.
-    Some readers read for several rows.
+    """Return Member.batches for whole rows. A batch ends where most readers stop reading, so that no row is computed
+    early. A reader may demand several rows one after the other.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
@@ -384,7 +385,7 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
-    """Return the places of a producer's iterations, given those where they are demanded.
+    """Return the positions at which a producer's iterations are inserted, given the positions of their demands.
 
     Operators that add up the same rows run together, so that the rows need not be kept for the second one.
     """
@@ -459,7 +460,7 @@ def _shifted(values: Ints) -> Ints:
 
 
 def _changing(values: Ints, at: Ints, length: int) -> Ints:
-    """Repeat each value: the first up to at[0], the second up to at[1], and so on."""
+    """Return an array of this length: the first value before position at[0], the second before at[1], and so on."""
     edges = np.empty(len(values) + 1, dtype=np.int64)
     edges[0], edges[1:-1], edges[-1] = 0, at, length
     return values.repeat(edges[1:] - edges[:-1])

@@ -34,7 +34,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Model tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches = w.calls or _batches(w, Packing.DSP_CONV, values)[0]
-    if w.calls and w.rows:  # two rows of five pixels are three tiles, and one row is two
+    if w.calls and w.rows:  # two rows of five pixels take three passes, one row takes two
         batches = (len(w.x0) + w.calls + 1) // 2
     pairs = -(-w.out_channels // 2)
     done = replace(
@@ -164,9 +164,10 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 
 
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
-    """Return the number of passes over the weights, since few pixels of an iteration are computed at once.
+    """Return the number of passes over the weights, each of which computes a few pixels of an iteration.
 
-    Also return the columns that are computed together with a full set of neighbours and read nothing outside the input.
+    Also return, for each column, 1 if it is in a pass of the most pixels that a kernel computes and none of them reads
+    padding, else 0.
     """
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
@@ -216,7 +217,7 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _esp(w: Windows, done: Work) -> Work:
-    """Model tmo_esp.c. ESP-NN computes all multiply-accumulates of a window; `read` holds all of its work."""
+    """Model tmo_esp.c. ESP-NN computes all multiply-accumulates of a window. `done` already contains all its work."""
     return done
 
 

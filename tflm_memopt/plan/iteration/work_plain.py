@@ -55,7 +55,9 @@ def in_fours(done: Work, channels: int) -> Work:
 
 
 def _runs(w: Windows, done: Work, *, gathered: bool = False) -> Work:
-    """Return the work of channels from runs of contiguous bytes. gathered: a window's bytes are one run."""
+    """Return the work of channels from runs of contiguous bytes. gathered: whether a window's bytes are gathered to one
+    run.
+    """
     c, window = w.in_channels, w.op.window
     if gathered or (c > 1 and (not w.in_one_piece or window.dilation_w > 1)):
         runs, size = (w.pixels, window.kernel_h * window.kernel_w * c) if gathered else (w.taps, c)

@@ -97,7 +97,10 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return how many row windows are gathered alone. at_once: columns gathered together."""
+        """Return the number of windows that are gathered singly.
+
+        at_once: for each column, whether its window is gathered together with others if no row of it is clipped.
+        """
         return self.pixels - int(self._at_height(at_once).sum())
 
 
@@ -106,7 +109,7 @@ Kernel = Callable[[Windows, Work], Work]
 
 
 def named(done: Work, *words: str) -> Work:
-    """Return the work with more words in the name of its kernel."""
+    """Return the work with these words added to the name of its kernel."""
     *name, way = done.kernel.split()
     return replace(done, kernel=" ".join((*name, *words, way)))
 

@@ -31,7 +31,7 @@ class Point:
 
 
 ALL_THE_TIME = 1_000_000
-"""A core's whole time in millionths."""
+"""The whole time of a core, in millionths of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Cores:
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Let no core be used for more than `most`, and return for each model whether it is on each core.
+        """Limit the use of each core to `most`. Return, for each model, a variable per core: whether it is there.
 
         busy: use of time by model. whole: upper bound of the use by all models.
         """
@@ -134,7 +134,7 @@ class Choices:
             model.add_exactly_one(row)
 
         def taken(of: Callable[[Point], int]) -> list[Any]:
-            """Return terms for the figure `of` of the point that is taken, one for each model."""
+            """Return, for each model, a term for the figure `of` of its chosen point."""
             both = zip(takes, self.models, strict=True)
             return [sum(of(p) * took for took, p in zip(row, each, strict=True)) for row, each in both]
 

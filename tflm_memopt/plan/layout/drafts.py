@@ -26,7 +26,7 @@ class Draft:
     whole: tuple[TensorId, ...]
     """Tensors whose bytes are all live during the step."""
     buffers: tuple[Buffer, ...] = ()
-    """Other buffers of a group, which have no place yet."""
+    """The group's other buffers, without offsets."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances of the step's buffers in bytes, as in LayoutProblem."""
     most_alive: int = 0
@@ -67,7 +67,7 @@ def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[Tenso
 
 
 def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
-    """Return the draft with some of its buffers and whole tensors."""
+    """Return the draft with only the wanted buffers and whole tensors."""
     left = [i for i, buffer in enumerate(draft.buffers) if wanted(buffer)]
     number = {i: n for n, i in enumerate(left)}
     constraints = {(number[u], number[v]): d for (u, v), d in draft.constraints.items() if u in number and v in number}

@@ -32,7 +32,7 @@ class Tenant:
     live_out: Mapping[int, Range] = field(default_factory=dict)
     """Bytes that no other model may touch, by buffer number."""
     paused: Mapping[int, Range] = field(default_factory=dict)
-    """Bytes that models which run during this model's pauses may not touch, by buffer number."""
+    """Bytes that no other model may touch during this model's pauses, by buffer number."""
     overlap: bool = True
     """Whether whole tensors of one group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None
@@ -52,7 +52,7 @@ class Shared:
     lower_bound: int
     proven: bool
     stacked: int
-    """Head if the whole heads of concurrent models were placed side by side, with reserved bytes above all others."""
+    """Head that would result from separate whole heads of concurrent models, with reserved bytes above all of them."""
 
 
 def share(
@@ -63,7 +63,9 @@ def share(
     seconds: float,
     budget: Budget,
 ) -> Shared:
-    """Return the lowest layout. concurrent_pairs run at the same time; the first of a pair of yields pauses."""
+    """Return the lowest layout. concurrent_pairs: models that run at the same time. yields: pairs of models; the second
+    may run in pauses of the first.
+    """
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
     start = _stacked(tenants, concurrent_pairs)
@@ -97,7 +99,7 @@ def problem_of(
         if {(i, j), (j, i)} & set(concurrent_pairs):
             lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
         for u, (bottom, top) in (item for live in lives for item in live.items()):
-            for v, buffer in enumerate(other.plan.buffers):  # keeps off the live bytes, above or below them
+            for v, buffer in enumerate(other.plan.buffers):  # this buffer is above or below the live bytes
                 a, b = first[i] + u, first[j] + v
                 for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):
                     distances[pair] = max(distance, distances.get(pair, distance))
@@ -131,7 +133,7 @@ def within(tenant: Tenant) -> Distances:
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
                 keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
-        given = tenant.planned.graph.model.inputs  # exist before anything runs
+        given = tenant.planned.graph.model.inputs  # inputs exist together before anything runs
         inputs = [i for i in inside if plan.buffers[i].role is Role.TENSOR and plan.buffers[i].key in given]
         for u, v in permutations(inputs, 2):
             keep(u, v, plan.buffers[u].nbytes)
@@ -139,7 +141,9 @@ def within(tenant: Tenant) -> Distances:
 
 
 def _as_planned(plan: Plan, u: int, v: int) -> int:
-    """Return how far above u the plan starts v if both share bytes. The plan was checked, so this distance is valid."""
+    """Return the plan's distance from u up to v if they share bytes, else the size of u. The plan was checked, so that
+    distance is valid.
+    """
     below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
     shared = -above.nbytes < distance < below.nbytes

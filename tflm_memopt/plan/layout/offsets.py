@@ -201,7 +201,7 @@ def _restack(
     before: Sequence[int],
     limit: int,
 ) -> list[int]:
-    """Return the result of _stack() after a buffer moved in the order; nothing if one would end above the limit."""
+    """Return the result of _stack() after a buffer moved in the order, or [] if a buffer would end above the limit."""
     (first, last), mover = sorted(moved), order[moved[1]]
     offsets = list(before)
     for u in order[first:]:
@@ -225,7 +225,7 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
     """Return the lowest offset that the placed neighbours leave for a buffer."""
     taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
     start = 0
-    for low, high in sorted(taken):  # a start strictly between the two is too close to that neighbour
+    for low, high in sorted(taken):  # a start strictly between `low` and `high` is too close to that neighbour
         if start <= low:
             break
         if start < high:

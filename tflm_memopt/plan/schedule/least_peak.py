@@ -80,7 +80,7 @@ class _Space:
         """For each set of completed tasks, the last task on the best path to it."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the tasks that can run next, with the resulting states and live bytes; only one if certainly best."""
+        """Return the tasks that can run next, with the resulting states and live bytes; only the best one if known."""
         done, ready, alive = state
         found = []
         for i in bits(ready):

@@ -57,7 +57,7 @@ def _runs(graph: RowGraph) -> list[tuple[int, ...]]:
 
 
 def _task(graph: RowGraph, node: BuiltinNode | int) -> Task:
-    """Return the task of a builtin operator, or of a row operator by key."""
+    """Return the scheduling task of a builtin operator, or of the row operator with this key."""
     if isinstance(node, BuiltinNode):
         return Task(node.inputs, node.outputs)
     op = graph.ops[node]

@@ -28,7 +28,7 @@ class OrderProblem:
     outputs: frozenset[TensorId] = frozenset()
     """Tensors that must stay live to the end."""
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of tasks whose first must run before the second, in addition to tensor dependencies."""
+    """Pairs of tasks that do not depend on each other through tensors; the first must run before the second."""
     across: int = 0
     """Number of bytes that are live throughout."""
 

@@ -33,19 +33,19 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 SHORT = 16
 """Maximum number of operators of a row-wise group that is tried everywhere."""
 SLACK = 16
-"""Ratio by which the limit in a search of groups in all orders exceeds the required one: 1 / SLACK."""
+"""A search of groups in all orders of operands uses a limit of bytes that exceeds the required one by 1 / SLACK."""
 FUSING = 0.5
 """Minimum share of the budget for row-wise groups of several operators."""
 LONG = 0.1
-"""Work for the longest groups as a fraction of the budget for row-wise groups. It is added to the budget, so that
-models to which long groups bring nothing keep their plans.
+"""Work for the longest groups, as a fraction of the budget for row-wise groups. It is added to that budget, so that
+other groups do not lose work.
 """
 TURNS = 0.3
-"""Work for groups whose outputs are requested in turn, in the same way."""
+"""Work for groups whose outputs are requested in turn, added to the same budget as a fraction of it."""
 FRONT_SECONDS = 1e-5
 """Work (effort.py) for considering a group when labels are set."""
 Place = Callable[[Candidate, int], int]
-"""Returns the bytes of a group with placed buffers. A result up to the second argument may be too high."""
+"""Returns the bytes of a group with placed buffers. The search ends at any result up to the second argument."""
 Reverse = Callable[[Candidate, int], Candidate | None]
 """Returns the group with the bytes of its reversed form (reverse.py), or None if not below the second argument."""
 

@@ -92,7 +92,7 @@ class Chain:
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
-        """Return whether neither operators [first, last) nor more operators before them can be a group."""
+        """Return whether no group that ends before `last` can begin at `first` or earlier."""
         return last < self.streamed or not self._in_order(first, last)
 
     def _in_order(self, first: int, last: int) -> bool:
@@ -172,7 +172,7 @@ class Candidate:
 
 
 NINE_TAPS = 9
-"""Taps of the depthwise convolutions that compute several pixels with any windows at once."""
+"""Number of taps of a depthwise convolution whose kernel computes several pixels at once, with windows anywhere."""
 
 
 def joins(chain: Chain, group: Candidate, number: int) -> bool:
@@ -278,7 +278,9 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 def _grown(
     chain: Chain, groups: Sequence[Growing], first: int, last: int, ways: Mapping[bool, Budget]
 ) -> list[Growing]:
-    """Return groups with the operator at `first` added to their front. ways: budgets by Growing.in_turn."""
+    """Return groups with the operator at `first` added to their front. ways: budget for each value of
+    Growing.in_turn.
+    """
     is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
     found = [g for old in groups for g in grow(old, forms, is_sink=is_sink)]
     for g in found:
@@ -300,7 +302,7 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 
 def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Growing:
-    """Return the extended group. New iterations find the old trace's live bytes, and new buffers are added."""
+    """Return the extended group: the old group's live bytes, also at new iterations, and those of the new buffers."""
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = group.gaps[is_old.cumsum() - is_old]

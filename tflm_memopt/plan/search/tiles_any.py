@@ -82,7 +82,7 @@ def _stages(
 ) -> tuple[tuple[Stage, ...], int] | None:
     """Return the loop nests of all operators and the number of stripes, or None if two readers need different advances.
 
-    driver: the operator whose stripes have `rows` rows. Operators after it run when it is complete.
+    driver: the operator whose stripes have `rows` rows. Operators after the driver run when its output is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None
@@ -104,5 +104,5 @@ def _stages(
     nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     nests += [
         LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # the operators run in the last stripe
+    ]  # operators after the driver run in the last stripe
     return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

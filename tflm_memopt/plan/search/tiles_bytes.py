@@ -76,7 +76,10 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows for `made` rows, counted from the stripe's last `rows` rows. window: extent, stride."""
+    """Return Reader.windows of an operator that makes `made` rows from the last `rows` rows of a stripe.
+
+    window: extent, stride.
+    """
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
@@ -147,7 +150,7 @@ class RowCount:
     most: int
     """Number of rows of the tallest stripe."""
     present: tuple[int, int]
-    """Half-open ranges of a stripe's rows, unclipped and counted from its top, that occur in any stripe."""
+    """Half-open range of the rows that at least one stripe makes, counted from the top of the unclipped stripe."""
 
 
 @cache
@@ -186,8 +189,8 @@ class Flow(NamedTuple):
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     """Return the bytes of an input and an output that share memory, by stripes: min(b_In - b_Out) of vMCU, section 4.
 
-    The first column of tiles, `tile` wide, reaches the last row of stripe m before all others. A tile of 0 is written
-    after all reads.
+    A tile is `tile` columns wide; the first tile of stripe m reaches the stripe's last row before the other tiles. If
+    `tile` is 0, all columns of a stripe are written after the stripe's reads.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))  # rows never read again

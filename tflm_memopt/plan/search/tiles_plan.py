@@ -31,7 +31,7 @@ class Settings:
     count_output: bool = True
     """Whether the output of the chain's last operator counts. In msf-CNN it does not."""
     counter_bytes: int = 8
-    """RAM per operator of a tiled group for counters of stripe, channel group, tile and row. Papers do not count it."""
+    """RAM per operator of a tiled group for counters of stripe, channel group, tile and row. Papers omit them."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
     """Maximum number of rows of a map that is also tried as one stripe."""
@@ -52,7 +52,7 @@ class Settings:
     tiled_cost: float = 1.0
     """Cost of a multiply-accumulate in a tiled group, as a multiple of one in a row-wise group."""
     epsilon: float = 1e-4
-    """Fraction of the original's multiply-accumulates that a label must save against one with fewer bytes."""
+    """A label with more bytes than another one must save this fraction of the original's multiply-accumulates."""
 
     @property
     def once(self) -> Settings:

@@ -42,7 +42,7 @@ DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
 """Work (effort.py) for an operator's demands in one state, and for each label in the state."""
 
 MOST_OUTSIDE = 1024
-"""Number of rows that a stripe may be taller than its map. Chains of long strides would request more, for nothing."""
+"""Number of rows by which a stripe may be taller than its map. Chains of many strides would request useless rows."""
 
 MOST_TILES = 1 << 18
 """Limit of the number of tiles of a map, each of which is an iteration. Larger maps run row by row."""
@@ -76,7 +76,7 @@ class Search:
     slack: int
     """Limit of a group's multiply-accumulates beyond those of the original."""
     grain: int
-    """Multiply-accumulates that a label must save against another one with fewer bytes."""
+    """A label with more bytes than another one must save this number of multiply-accumulates."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
     """Cache of _through()."""
@@ -166,7 +166,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # a skip lags behind by whole tiles
+        tile = self.settings.tile  # an ADD lags behind by whole tiles
         lags = (-(-max(0, s.lag + w.extent_w - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
@@ -282,7 +282,9 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
     def _hide(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield hidden channels in groups, if a group and sums take less than a hidden pixel: FDT of dense layers."""
+        """Yield groups of hidden channels between two dense layers (FDT), if a group and the sums take fewer bytes than
+        a whole hidden pixel.
+        """
         first, second = self._before_hidden(position), self.chain.ops[position]
         if first is None:
             return
@@ -338,7 +340,7 @@ class Search:
             late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
-        in_step = all(s.rows <= advance for s in demand.skips)  # no skip needs rows that are not cached yet
+        in_step = all(s.rows <= advance for s in demand.skips)  # all rows that skips need are cached
         if rows <= advance or (self.settings.cache and in_step):
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)
@@ -359,7 +361,7 @@ class Search:
         tensor = self.links.tensor(self.chain, position)
         return self.settings.input is Input.STREAMED and tensor not in self.links.born and not self._counts(tensor)
 
-    # Groups that start here
+    # Finished groups
 
     def _settle(self, demand: Demand, labels: Sequence[Label]) -> Sequence[Label]:
         """Return the labels of the groups that start with this demand's operators."""
