@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from compiling import run
-from conftest import ROOT
+from conftest import QUICKLY, ROOT
 from projects import TFLM, needs_host
 
 from tflm_memopt.cli import main as cli
@@ -34,7 +34,7 @@ def run_commands(section: str) -> int:
     lines = [line for block in blocks(section, "sh") for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("tflm-memopt ")]
     for command in commands:
-        quickly = ["--effort", "low"] if " optimize " in command else []
+        quickly = ["--effort", str(QUICKLY)] if " optimize " in command else []
         assert cli.main([*shlex.split(command)[1:], *quickly, "--json"]) == cli.DONE, command
     return len(commands)
 

@@ -149,6 +149,7 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
     assert "data race" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [Sharding.CORE_1, Sharding.COLUMNS])
 def test_esp_nn_has_one_scratch_for_depthwise_convolutions(how: Sharding) -> None:
     """Only core 0 may run such an operator; any other sharding is refused."""

@@ -33,6 +33,7 @@ def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
     assert any(" 0 turns" not in one for one in said)
 
 
+@pytest.mark.slow
 def test_an_input_whose_first_wait_is_its_only_one() -> None:
     """The checker once missed the bytes that a streamed input keeps during its only wait."""
     planned(random.Random(160))

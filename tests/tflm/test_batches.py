@@ -58,6 +58,7 @@ def test_random_batches() -> None:
         assert result.report.arena.total <= result.report.original_arena.total, seed
 
 
+@pytest.mark.slow
 def test_steps_of_time_are_a_batch() -> None:
     """Keras' TimeDistributed makes such a model."""
     net = Net()

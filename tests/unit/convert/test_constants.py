@@ -55,11 +55,11 @@ def floats() -> bytes:
 
 
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "dead channels": (partly_dead, {}),
     **{target: (network, {"target": target}) for target in ("generic", "cortex-m4", "cortex-m55", "rv32-v")},
     "float32": (floats, {}),
     "two cores": (network, {"cores": 2, "target": "cortex-m33"}),
     "groups": (network, {"op_per": "group"}),
-    "dead channels": (partly_dead, {}),
     "dead channels, packed": (partly_dead, {"target": "cortex-m4"}),
     "dead channels, not folded": (partly_dead, {"fold": False, "target": "rv32-v"}),
 }

@@ -57,6 +57,7 @@ def test_batches_are_columns_of_a_stripe_or_equal_parts_of_one(advance: int, end
     assert ((stop - first)[~whole] >= made[~whole] // -(-made[~whole] // most)).all()
 
 
+@pytest.mark.slow
 def test_pixels_are_joined_only_where_this_takes_no_byte() -> None:
     """All iterations stay in the order of the operator, and joined ones follow each other."""
     joined = 0
