@@ -388,7 +388,9 @@ def _with_missing(
 def _with_errors(
     chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]], names: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the tables with the errors of the estimates for these networks, over all programs that the core runs."""
+    """Add to each core's table the errors of the estimates for these networks, over programs for all targets that the
+    core runs.
+    """
     plans = {target: list(held_out(target, names)) for target in _programs(chosen.values())}
     done = {}
     for name, core in chosen.items():

@@ -6,11 +6,11 @@
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00) and run as benchmarks/speed.py does.
 With --layers, a table of each model has a row for each operator. With --max-macs, the plans are those with the least
-RAM within this budget; with --fewest, those with the fewest estimated instructions.
-Pipeline: Arm's published timings (cycles_rules.py). The board determines flash wait states; without --board there are
-none. Cortex-M33 and M7 run their own code by the rules of M4; their results are ranges without a known error, since Arm
-publishes no timings for them. With --image, any program for the core's machine with the clock of tests/cores/core.h.
-The known error of the model is stated below the table. cycles_published.json has the published figures and the model's
+RAM within this budget; with --fewest, those with the fewest estimated instructions. The pipeline has Arm's published
+timings (cycles_rules.py). The board determines flash wait states; without --board there are none. Cortex-M33 and M7 run
+their own code by the rules of M4; their results are ranges without a known error, since Arm publishes no timings for
+them. --image models the cycles of any program for the core's machine that uses the clock of tests/cores/core.h. The
+known error of the model is stated below the table. cycles_published.json has the published figures and the model's
 figures for the same programs.
 """
 

@@ -33,7 +33,7 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Properties of an instruction that determine its timing and the next one's. Registers are numbers."""
+    """Properties of an instruction that determine its timing and the next instruction's. Registers are numbers."""
 
     name: str
     """Name without condition and width."""

@@ -88,7 +88,7 @@ def code(core: Core) -> bytes:
 
 
 def counted(core: Core) -> Digested:
-    """Yield the data of instructions of models on a core."""
+    """Yield the objects that determine the counted instructions: the rewritten models and the core's code."""
 
     def of(paths: Sequence[Path]) -> Iterator[bytes]:
         yield from (rewritten(path, core.target) for path in paths)

@@ -66,8 +66,9 @@ COLUMNS: Mapping[str, str] = {
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """Yield rows for the unchanged model and for a streamed input, then both with --int8-io if that changes its
-    interface. The last row is for models with gates, whose tensors may be computed twice (docs/frontier.md).
+    """Yield a row for an input in the arena and one for a streamed input. If --int8-io changes the model's interface,
+    yield both again with it. The last row is for models with gates, whose tensors may be computed twice
+    (docs/frontier.md).
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)

@@ -42,7 +42,7 @@ QUICK = "TMO_QUICK"
 another copy of this module than pytest does.
 """
 QUICKLY = 0.05
-"""Search effort for plans of which any will do: any plan must give the same bytes."""
+"""Search effort for tests in which any plan will do, because all plans must give the same bytes."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
 # Without this, each worker would rewrite the assertions of all tests, and each process that tests start would compile

@@ -139,9 +139,7 @@ def is_number(value: Any, kind: Any = Real) -> bool:
 
 
 def _amount(said: float | str, units: Mapping[str, float]) -> float | None:
-    """Parse an amount. A plain number is returned unchanged. The result is None for anything else without a valid
-    unit.
-    """
+    """Return the amount in a text with a unit, or a number itself. Return None for anything else."""
     if not isinstance(said, str):
         return float(said) if is_number(said) else None
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", said.strip().lower(), re.ASCII)

@@ -53,7 +53,9 @@ def window(rng: Generator, shape: Shape, *, dilated: bool = True, padded: bool =
 
 
 def output_size(rng: Generator, size: int, kernel: int, stride: int, dilation: int, pad: int, *, inside: bool) -> int:
-    """Draw an output size up to the last window that begins or, with `inside`, ends in the input (SAME to VALID)."""
+    """Draw an output size between those of VALID and SAME padding. inside: return the size of VALID, whose windows end
+    in the input.
+    """
     extent = (kernel - 1) * dilation + 1
     most = (size - 1 + pad) // stride + 1
     fewest = (size + pad - extent) // stride + 1
@@ -111,7 +113,7 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         return ACCESSED[kind](rng, op, shape)
     if kind is Kind.SUMS:
         of, out = _windowed(rng, dataclasses.replace(op, kind=Kind.CONV), shape)
-        nbytes = int(rng.integers(1, 5))  # may be fewer than needed: the lower ones
+        nbytes = int(rng.integers(1, 5))  # if a sum needs more bytes, only its lower bytes are kept
         return dataclasses.replace(
             of, kind=kind, bias=None, multipliers=None, shifts=None, activation=(-128, 127), param=nbytes
         ), (*out[:2], out[2] * nbytes)
@@ -255,7 +257,7 @@ def _transposing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp
 
 
 def _adding(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw sums over numbers of bytes that divide the channels. Outputs are scaled values or sums."""
+    """Draw an addition of sums of 1 to 4 bytes, which divide the channels. Outputs are scaled values or sums."""
     of_each = [int(rng.choice([n for n in (1, 2, 3, 4) if shape[2] % n == 0]))] * len(op.inputs)
     return added(rng, op, (*shape[:2], shape[2] // of_each[0]), of_each)
 

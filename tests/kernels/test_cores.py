@@ -137,7 +137,7 @@ def test_random_networks_have_no_race(watched: Path) -> None:
 
 @pytest.mark.slow
 def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
-    """Remove one barrier that the checker requires from the case."""
+    """Without one of the barriers that the checker requires, ThreadSanitizer reports a race."""
     case = max(cases(), key=lambda case: len(case.program))
     program = unpack(case.program)
     assert program.cores

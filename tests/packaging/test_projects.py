@@ -37,7 +37,7 @@ def written(where: str, cores: int = 1, memory: str | None = None) -> Mapping[st
     ("project", "where", "tflm"), [("platformio", "external", "SPRING"), ("esp-idf", "stream:4", "AUTUMN")]
 )
 def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: Path) -> None:
-    """Arduino's library manager and PlatformIO have a TFLM of spring 2023; ESP-IDF has later ones."""
+    """Arduino's library manager and PlatformIO have a TFLM of spring 2023; ESP-IDF has later versions."""
     assert re.fullmatch(SAME, told(project, written(where), TFLM[tflm], tmp_path))
 
 

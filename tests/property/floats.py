@@ -1,4 +1,4 @@
-"""Random networks of float32: those of int8 with other types, and with values of any size.
+"""Random float32 networks: the random int8 networks with float32 types, and with values of any size.
 
 Bytes are compared. Only NaN counts as equal to any NaN, since IEEE 754 leaves its sign and payload open.
 """

@@ -107,7 +107,7 @@ def expanding(seed: int) -> Recipe:
 
 
 def separable(seed: int) -> Recipe:
-    """Depthwise convolutions of 3x3 taps between pointwise ones, mostly in rows of five pixels (DS-CNN)."""
+    """Depthwise convolutions of 3x3 taps between pointwise convolutions, mostly in rows of five pixels (DS-CNN)."""
     rng = random.Random(seed)
     window = {"kernel": (3, 3), "stride": (1, 1), "dilation": (1, 1), "channels": 3, "padding": "SAME"}
     layers = [_pointwise(rng, rng.randint(4, 16))]

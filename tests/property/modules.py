@@ -33,7 +33,7 @@ from tflm_memopt.runtime.verify import sample, verify
 NAME = "net"
 SECONDS = 0.05
 RUNS = 3
-"""Random inferences, in addition to extreme ones."""
+"""Number of random inferences, in addition to extreme ones."""
 ELSEWHERE = ("unsupported_input",)
 """Refusals that are right for one place of the input; another place is tried next."""
 IMPOSSIBLE = ("unsupported_input", "unsupported_operator")

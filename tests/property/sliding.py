@@ -68,7 +68,7 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
             return net.unary("RELU", x, out=net.affine(x)), 1
         case "residual":
             return net.add(net.conv2d(x, c), x), 1
-        case "skip":  # the rows affected by padding grow in the convolution, and not in its input
+        case "skip":  # padding affects more rows of the convolution's output than of its input
             return net.add(net.conv2d(x, c, kernel=kernel, dilation=dilation), x), 1
         case "concat":
             both = [x, net.conv2d(x, c, out=net.affine(x))]

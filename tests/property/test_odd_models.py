@@ -72,7 +72,7 @@ def one_pixel_of_one_channel(net: Net) -> bytes:
 
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
-    """Kernels that read pixels in place have no scratch for such windows."""
+    """Kernels that read pixels in place have no scratch for dilated windows of one pixel."""
     net = Net(seed=1)
     y = net.input((1, 8, 1, 1))
     for _ in range(4):

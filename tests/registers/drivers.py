@@ -113,7 +113,7 @@ def _alias(name: str) -> str:
 
 
 def _aliased(values: Mapping[str, int]) -> dict[str, int]:
-    """Rename fields of the GPIO's groups to their names in its fixed registers."""
+    """Rename fields of the GPIO: from names in field groups to names in the fixed registers."""
     if "intStatus" not in values:
         return dict(values)
     found = {"INTSTATUS": values["intStatus"]}

@@ -243,7 +243,7 @@ def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, par
     seed=seeds,
 )  # fmt: skip
 def test_select_between_tensors_of_one_shape(shape: list[int], dtype: str, seed: int) -> None:
-    """TFLM lacks SELECT, which today's converter writes for such tensors, but has the same operator as SELECT_V2."""
+    """Today's converter writes SELECT for tensors of one shape. TFLM has this operator only as SELECT_V2."""
     net, affine = Net(seed), (0.05, 0) if dtype == "INT8" else None
     size = (1, *shape)[-4:]
     operands = [net.input(size, affine if k else None, dtype=dtype if k else "BOOL") for k in range(3)]

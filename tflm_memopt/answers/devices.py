@@ -166,7 +166,7 @@ class DevicesPoint:
     """A Pareto-optimal split of a network: no other split is better in both peak device memory and time."""
 
     devices: int
-    """Number of devices that take part. With 1, the first device runs the whole network."""
+    """Number of devices that take part; 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
     """Operators split by rows, as in DevicesReport."""
     overlap: tuple[int, ...]

@@ -103,7 +103,7 @@ def pairs(app: App) -> frozenset[tuple[int, int]]:
 
 
 def tail_once(members: Sequence[AppMember]) -> int:
-    """Return the bytes of the tails that several models share, which are those of TFLM's allocator."""
+    """Return the bytes that several models save by sharing parts of their tails, namely TFLM's allocator."""
     libraries = [m.asked.library for m in members]
     together = predict_together([m.data for m in members], members[0].asked.abi, libraries=libraries)
     return sum(m.original.arena.tail for m in members) - together.tail

@@ -58,8 +58,8 @@ class DeviceSharding(enum.Enum):
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
-    """Each device computes all rows that it reads later in a stack of such operators, so that the devices exchange no
-    rows inside the stack and compute some of them more than once (FTP).
+    """In a stack of such operators, each device computes all rows that its later operators read. The devices exchange
+    no rows inside the stack, and several of them compute some of the rows (FTP).
     """
     CHANNELS = "channels"
     """Each device computes some output channels and has only the weights of these (FDT, fan-out)."""

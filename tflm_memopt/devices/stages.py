@@ -84,7 +84,7 @@ def cost_of(report: DevicesReport, alone: int) -> SplitCost:
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return a split's cost. weights: largest share of weights relative to an even one. alone: arena of one device."""
+    """Return a split's cost. weights: largest share of the weights, in even shares. alone: arena of one device."""
     exceeds = (ram > alone) + (ram > alone + LINK_STATE)
     return SplitCost(exceeds, max(FAIR_PART, weights), ram, sent)
 

@@ -108,7 +108,7 @@ def changes_of(metadata: bytes | None) -> Changes:
 
 
 def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
-    """Return the rewritten graph with the original's input shape, in which its whole input is in the arena.
+    """Return the rewritten graph as if its whole input, in the original's shape, were in the arena.
 
     Raises InterfaceError if the two models cannot have the same origin.
     """

@@ -40,7 +40,9 @@ def described(graphs: Sequence[Graph]) -> str:
 
 
 def _layer(body: Graph) -> str | None:
-    """Return the name of the layer of which a subgraph is one step. Several cells in one loop count as one layer."""
+    """Return the recurrent layer's name if the subgraph is one step of a layer. Several cells in one loop count as one
+    layer.
+    """
     kinds = Counter(op.type for op in body.ops)
     if not any(kinds[product] for product in _PRODUCTS):
         return None

@@ -72,8 +72,8 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """Draw one rectangle for each buffer, solid where it contains data. full: bytes for the whole height; 0 for as many
-    as the map has. roles: roles in the legend; by default those in the map.
+    """Draw one rectangle for each buffer, solid where it contains data. full: bytes that the whole height stands for,
+    or 0 for the bytes of the map. roles: roles in the legend; by default those in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))

@@ -132,7 +132,9 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return instructions before and after on a core. For a generic program: slowest and fastest core."""
+    """Return a core's instructions before and after the rewrite; for a generic program, those of the slowest and the
+    fastest core.
+    """
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
     if not report.changed:
         if before is None:

@@ -88,7 +88,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the module in a folder, or that of NAME.c. Raises UsageError unless there is exactly one."""
+    """Return the module in `place`, which is a folder or NAME.c. Raises UsageError unless there is exactly one."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:

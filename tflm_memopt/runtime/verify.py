@@ -217,7 +217,7 @@ def _alone(model: Model) -> Model:
     """Return the model. Raises UsageError for a model that waits for other devices."""
     try:
         waits = bool(message(model))
-    except ModelError:  # TFLM's operator refuses such a program with a message of its own
+    except ModelError:  # our operator in TFLM refuses a damaged program with a message of its own
         return model
     if waits:
         hint = "verify the folder of all"
@@ -228,7 +228,7 @@ def _alone(model: Model) -> Model:
 def _is_for_two_cores(after: Model) -> bool:
     try:
         return any(unpack(region.program).cores for region in regions(after))
-    except ModelError:  # TFLM's operator refuses such a program with a message of its own
+    except ModelError:  # our operator in TFLM refuses a damaged program with a message of its own
         return False
 
 

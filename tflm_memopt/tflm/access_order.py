@@ -226,7 +226,7 @@ def _joined(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
 
 
 def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
-    """Return the place of a slice that is one range of its input's bytes, if there is one."""
+    """If a slice is one contiguous range of its input's bytes, return its place in the input."""
     source, output = node.inputs[0], node.outputs[0]
     if source is None or source.constant or any(op.options.get(n) for n in UNREAD):
         return

@@ -86,8 +86,8 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
 
 
 def plans_others(graphs: Sequence[Graph]) -> bool:
-    """Return whether TFLM plans bytes for a tensor outside the first subgraph. An offline plan cannot place such a
-    tensor, since some versions use the offset of the first subgraph's tensor with the same number.
+    """Return whether TFLM plans bytes for a tensor outside the first subgraph. An offline plan cannot place a tensor of
+    another subgraph, since some versions of TFLM use the offset of the first subgraph's tensor with the same number.
     """
     others = ((graph, {t for op in graph.ops if op.type == VAR_HANDLE for t in op.outputs}) for graph in graphs[1:])
     return any(t.id not in made and _needs_allocating(t, ONLINE) for g, made in others for t in g.tensors.values())

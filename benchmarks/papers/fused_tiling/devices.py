@@ -66,7 +66,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Add layers of 1 x 1 and 3 x 3 in turn, of which those of 3 x 3 are wider."""
+    """Return layers of 1 x 1 and 3 x 3 in turn. The layers of 3 x 3 have more channels."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 

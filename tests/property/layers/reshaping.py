@@ -117,7 +117,7 @@ def repeated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A larger image, or one that is reversed along an axis."""
+    """An image that MIRROR_PAD enlarges, or an image that is reversed along an axis."""
     if layer.kernel[0] == 1:
         return [moving.reverse(net, x, [1 + layer.channels % (len(net.shape(x)) - 1)])]
     amounts = [(0, 0)] + [(min(2, d - 1), min(n, d - 1)) for d, n in zip(net.shape(x)[1:], layer.stride, strict=False)]

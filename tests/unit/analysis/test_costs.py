@@ -15,7 +15,7 @@ UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
 kernels.
 """
 PRECISE = ("cortex-m4", "cortex-m7", "cortex-m33")
-"""Cores whose milliseconds are printed, or that run the code of such a core."""
+"""Cores whose milliseconds are printed, and cores that run the code of these."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 

@@ -54,7 +54,9 @@ def test_round_trip() -> None:
 
 
 def grouped() -> Program:
-    """Return the same two convolutions, and a third one that adds up their results in two groups and two stripes."""
+    """Return the two convolutions of example() in two channel groups and two stripes, and a third one that adds up
+    their results.
+    """
     program = example()
     conv, depthwise = (dataclasses.replace(op, tile=3, channel_groups=2, group_channels=3) for op in program.ops)
     total = dataclasses.replace(

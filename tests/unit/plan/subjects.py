@@ -35,7 +35,7 @@ def _classifier() -> bytes:
 
 
 def _pyramid() -> bytes:
-    """Return a model with three outputs of different heights, one of which is also read inside."""
+    """Return a model with three outputs of different heights. One of the outputs is also read by an operator."""
     net = Net(seed=4)
     x = net.depthwise_conv2d(net.input((1, 16, 6, 4)), kernel=(3, 3))
     small = net.conv2d(net.pool(x), 6, kernel=(3, 3))

@@ -59,7 +59,7 @@ def test_batches_are_columns_of_a_stripe_or_equal_parts_of_one(advance: int, end
 
 @pytest.mark.slow
 def test_pixels_are_joined_only_where_this_takes_no_byte() -> None:
-    """All iterations stay in the order of the operator, and joined ones follow each other."""
+    """The operator's iterations stay in order, and those that are joined follow each other."""
     joined = 0
     for seed in (0, 5, 8, 11):
         found = planned(build(mobile(seed)))

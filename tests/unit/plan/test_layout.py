@@ -22,7 +22,7 @@ SECONDS = 5.0
 
 
 def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
-    """Draw distances: none, whole sizes, smaller (shared rows) or negative ones, in one direction or both."""
+    """Draw buffers and least distances in each direction: none, the lower buffer's size, or less, even below 0."""
     rng = random.Random(seed)
     count = rng.randint(1, most)
     nbytes = tuple(rng.randint(1, largest) for _ in range(count))
@@ -48,7 +48,7 @@ def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
 
 
 def lowest_top(problem: LayoutProblem) -> int:
-    """Find the lowest top by trying all offsets."""
+    """Find the smallest arena by trying all offsets."""
 
     def fits(top: int, at: tuple[int, ...]) -> bool:
         u = len(at)

@@ -13,7 +13,7 @@ from tflm_memopt.plan.iteration.reversal import reversed_op
 
 
 def test_a_reversed_window_pads_on_the_other_side() -> None:
-    """A stride of two over eight rows pads one row below. Reversed, it pads one above."""
+    """With a stride of 2, a window over eight rows pads one row below; the reversed window pads one row above."""
     s = Sketch()
     s.conv(s.input(8, 1, 4), 4, stride=2)
     assert s.ops[0].window.pad_top == 0

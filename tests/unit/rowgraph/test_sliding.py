@@ -51,7 +51,7 @@ def test_each_layer_makes_new_rows_alone_and_keeps_what_its_kernel_reaches_back_
 
 
 def summed(net: Net, rows: int) -> list[tuple[int, ...]]:
-    """Return the rows of the operands of running sums: new rows, kept rows, rows of padding, and sums."""
+    """Return each running sum's numbers of rows by operand: new rows, kept rows, rows of padding, and sums."""
     model = net.model(last(net))
     return [tuple(rows.h for rows in op.reads) for op in slid(model, rows) if op.kind is Kind.SLIDING_SUM]
 
@@ -71,7 +71,7 @@ def test_sums_run_along(kind: str) -> None:
 
 
 def padded(height: int = 40, layers: int = 2) -> bytes:
-    """Return layers that pad in time, and one that reads all rows."""
+    """Return layers with padding in time, and a layer that reads all rows."""
     net = Net()
     x = net.input((1, height, 1, 4))
     for _ in range(layers):
