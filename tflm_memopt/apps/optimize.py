@@ -225,7 +225,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
-        with contextlib.suppress(DoesNotFit):  # that plan has no pauses at this interval
+        with contextlib.suppress(DoesNotFit):  # the other plan may not have pauses this often
             other = _best(app, others)
             if other[1].shared.head < best.shared.head:
                 layouts, best = other
@@ -234,7 +234,9 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
     for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
-            chosen = members[i].conversion.of(replace(plan, sharing=()))  # other buffers overlap, so barriers differ
+            chosen = members[i].conversion.of(
+                replace(plan, sharing=())
+            )  # buffers overlap differently, so barriers differ
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
     told = tuple(
         Pausing(
@@ -436,7 +438,7 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
-        # models that keep bytes need these while the others run, too
+        # kept bytes stay occupied even if the models run in turn
         reserved = {r.model for r in report.reserved}.intersection(group)
         apart = "" if reserved else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(

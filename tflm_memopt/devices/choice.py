@@ -96,10 +96,9 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return layers that all devices share, by rows before the switch, by default the estimated best, then by channels.
-
-    front: ROWS, or OVERLAP for rows without exchange. Partial sums are used where fewer bytes are sent with them,
-    unless they are switched off.
+    """Return the layers that all devices share: by rows before the switch (by default the estimated best one), then by
+    channels. front: ROWS, or OVERLAP for rows without exchange. Partial sums are used where fewer bytes are sent with
+    them, unless they are switched off.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -177,7 +176,7 @@ def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
 
 
 def _even(network: Network, devices: int) -> Shardings:
-    """Return layers that this number of devices share, by rows before the estimated best switch, then by channels."""
+    """Return the layers that so many devices share: by rows before the estimated best switch, then by channels."""
     graph = network.graph
     return _with_fan_in(network, cut(graph, switch_of(graph, devices), len(graph.ops)), devices)
 

@@ -1,7 +1,7 @@
 """Stripes of rows of an operator's output, one for each of several devices.
 
 With exchange of rows (FFMT), the stripes of an output do not overlap, and a device gets the rows around its own from
-its neighbours. Without (FTP), a device computes all rows that it reads later in a stack of operators.
+its neighbours. Without exchange (FTP), a device computes all rows that it reads later in a stack of operators.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 
 MOST_RUNS = 1000
-"""Limit of the number of subgraph runs in one inference, without repetitions. TFLM plans each of them."""
+"""Limit of the number of subgraph runs in one inference, without repetitions. TFLM plans each of these runs."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
     "CALL_ONCE": ("initSubgraphIndex",),

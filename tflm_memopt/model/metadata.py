@@ -37,7 +37,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata that a program can use. Fields are empty if it is missing or unreadable."""
+    """Metadata that a program can use. Fields are empty if the metadata are missing or unreadable."""
 
     labels: tuple[str, ...] = ()
     """Labels of output 0, one for each value."""

@@ -64,7 +64,7 @@ class Model:
 
     @property
     def free_batch(self) -> bool:
-        """Whether the first dimension of an input is free. Converters then write 1 into its shape."""
+        """Whether the first dimension of an input is free. Converters write 1 into the shape of a free dimension."""
         signatures = (_ints(self.tree.subgraphs[0].tensors[t].shapeSignature) for t in self.graph.inputs)
         return any(signature and signature[0] < 0 for signature in signatures)
 

@@ -31,7 +31,7 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 WIDTHS = {"wide": 1080, "narrow": 352}
-"""Widths of a figure in pixels, for large and small screens. The style sheet shows the one that fits."""
+"""Widths of a figure in pixels, for large and small screens. The style sheet shows the map that fits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,9 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Describe the speed of a generic program on a core with packed kernels, without and with these, or ""."""
+    """Describe a generic program's instructions on a core with packed kernels, and those with packed kernels, or return
+    "".
+    """
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""
     today = f", TFLM {millions(there.original)}" if there.original else ""

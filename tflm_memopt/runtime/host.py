@@ -346,7 +346,9 @@ def _source_view(program: bytes) -> Any:
 
 
 def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
-    """Return the sizes of inputs in the arena. A streamed input counts as one push. An external input is left out."""
+    """Return the sizes of inputs in the arena. The size of a streamed input is that of one push. An external input is
+    left out.
+    """
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
         view = _source_view(program)

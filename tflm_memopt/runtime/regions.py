@@ -17,7 +17,7 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""Number of inputs that a pausing operator has in addition: one lists where it pauses, one keeps its progress."""
+"""Number of additional inputs of a pausing operator: one lists where it pauses, and one keeps its progress."""
 OFFLINE_HEADER = 3
 """Number of int32 before the offsets in OFFLINE_PLAN: version, subgraphs and tensors."""
 

@@ -42,8 +42,8 @@ def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> lis
     """Return `runs` random inferences for `inputs`, followed by three with all lowest, all highest and alternating
     values.
 
-    graph: the original model, whose operators limit the values. The same seed gives the same values, and the first n of
-    more runs equal those of n runs.
+    graph: the original model, whose operators limit the values. The same seed gives the same values, and a larger
+    number of runs begins with the same runs.
     """
     ranges = [limits(graph, tensor) for tensor in inputs]
     random = np.random.default_rng(seed)

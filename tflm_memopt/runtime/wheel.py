@@ -27,7 +27,7 @@ VERSION = "0.dev20261023182759"
 """The only build of the wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
-"""Name by which the wheel finds the function that adds operators among the process's global symbols."""
+"""Name of the function that adds operators, which the wheel finds among the process's global symbols."""
 
 INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
 
@@ -63,7 +63,7 @@ def provide_memory(nbytes: int) -> None:
 
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
-    """Return memory at a 16-byte boundary. Its address does not change."""
+    """Return memory at a 16-byte boundary. The memory stays at its address."""
     room = np.random.default_rng(nbytes).integers(0, 256, nbytes + ALIGNMENT, dtype=np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     return room[start : start + nbytes]

@@ -68,7 +68,7 @@ def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
 
 
 def rows_of_dense(node: Node, k: int) -> tuple[Ints, Ints]:
-    """Order of kernels whose outputs read all inputs of their row."""
+    """Order of kernels that compute each output from all inputs of its row."""
     units = node.dim("i1", 0)
     rows = node.elements("o0") // units
     return np.repeat((np.arange(rows) + 1) * units - 1, node.elements("i0") // rows), _written(node)

@@ -53,7 +53,7 @@ def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Return offline buffers in order, then online ones by decreasing size, among equals the last one first."""
+    """Return offline buffers in order, then online buffers by decreasing size; of equal ones, the last comes first."""
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]
     return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)

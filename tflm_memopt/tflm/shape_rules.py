@@ -117,7 +117,9 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 
 def transpose_conv(node: Node) -> Shapes:
-    """Return the stated shape, as TFLM scatters into any. A convolution of the output must have the input's shape."""
+    """Return the stated shape, because TFLM scatters into a tensor of any shape. A convolution of the output must have
+    the input's shape.
+    """
     units, kernel_h, kernel_w, group = _of(node, "i1")
     batches, h, w, channels = _of(node, "i2")
     stated = _of(node, "o0")
