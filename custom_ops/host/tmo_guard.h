@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-#define TMO_GUARD_VIOLATION (-100) /* returned in addition to the values of tmo_status: an iteration wrote outside its bytes */
-#define TMO_GUARD_MEMORY (-101)    /* returned in addition to the values of tmo_status: the host lacks memory for the copies */
+#define TMO_GUARD_VIOLATION (-100) /* not in tmo_status: an iteration wrote bytes that it may not write */
+#define TMO_GUARD_MEMORY (-101)    /* not in tmo_status: the host lacks memory for the copies */
 
 /* Inputs, outputs and workspace as ranges of one arena, so that they overlap exactly as on the device. */
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
   const void *source; /* streamed input: all rows, pushed io_bytes[0] bytes at a time; external input: a tmo_source; otherwise NULL */
 } tmo_arena;
 
-/* The last iteration, and after a violation the first byte that was written wrongly: an offset in the arena, negative before it. */
+/* The last iteration. After a violation, `byte` is the arena offset of the first byte that was written wrongly, negative if it precedes the arena. */
 typedef struct {
   uint32_t iterations; /* completed iterations */
   uint32_t op;

@@ -14,7 +14,7 @@ typedef struct {
   uint32_t seed[2]; /* seeds of the delays of each core; 0: no delays */
 } barrier;
 
-/* A random delay of one core: none, a turn of the other core, or some microseconds. */
+/* Delays a core at random: not at all, by one sched_yield(), or by up to 20 microseconds. */
 static void delay(uint32_t *seed) {
   if (*seed == 0) return;
   *seed ^= *seed << 13;

@@ -58,7 +58,7 @@ tflite::micro::TfLiteStatus Abort() { return tflite::micro::kTfLiteAbort; }
 
 void *SourceOf(tflite::micro::TfLiteContext *) { return &source; }
 
-/* All interpreters share one slow memory, for the same reason. */
+/* All interpreters of the process also share one slow memory. */
 tmo_memory memory = {nullptr, 0, &source};
 
 void *MemoryOf(tflite::micro::TfLiteContext *) { return &memory; }
@@ -71,7 +71,7 @@ tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
   return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
 }
 
-/* The link to other devices. It belongs to the caller, like the source. */
+/* The link to other devices, which the caller owns. */
 tmo_crosser *link_to_others = nullptr;
 
 void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
@@ -79,16 +79,16 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 }  // namespace
 }  // namespace tmo
 
-/* Sets the source that models with an external input read. The caller keeps owning its data. */
+/* Sets the source that models with an external input read. The caller still owns the source's data. */
 extern "C" void TmoSetSource(const tmo_source *now) { tmo::source = *now; }
 
-/* Sets the slow memory of models that need it. The caller keeps owning it. */
+/* Sets the slow memory of models that need it. The caller still owns the memory. */
 extern "C" void TmoSetMemory(void *data, uint32_t bytes) {
   tmo::memory.data = data;
   tmo::memory.bytes = bytes;
 }
 
-/* Sets how many cores run programs made for two: 1 or 2. seed: of random delays; 0: none. */
+/* Sets how many cores, 1 or 2, run a program for two cores. seed: seed of random delays; 0 for none. */
 extern "C" void TmoSetCores(int cores, uint32_t seed) {
   tmo::threads = cores > 1;
   tmo::jitter = seed;

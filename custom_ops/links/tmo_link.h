@@ -60,7 +60,7 @@ typedef struct {
   uint32_t sent, received; /* bytes of messages since tmo_link_open(), for statistics */
 } tmo_link;
 
-/* Initializes a link. peers: array of n_devices. first: number of the first inference, used by device 0. Choose a different one after
+/* Initializes a link. peers: array of n_devices. first: number of the first inference, used by device 0; choose a different number after
  * each restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices linked by datagrams: ESP-NOW and other radios, whose frames hold few bytes, come whole or not at all, and are acknowledged.
  *
- * A link sends one frame at a time and repeats it until it is acknowledged. Each frame begins with two bytes, session and number, so that
- * repeated frames are recognised and ignored. So all bytes arrive once and in order. The link's timeout detects a lost peer.
- * An incomplete frame is sent as soon as the run waits or begins again. A device that does neither calls tmo_datagram_done(). */
+ * A link sends one frame at a time and repeats it until it is acknowledged. Each frame begins with two bytes, session and number, so
+ * that repeated frames are recognised and ignored. So all bytes arrive once and in order. The link's timeout detects a lost peer. An
+ * incomplete frame is sent as soon as the run waits or a new run begins. If neither happens, call tmo_datagram_done(). */
 #ifndef TMO_LINK_DATAGRAM_H_
 #define TMO_LINK_DATAGRAM_H_
 
@@ -30,18 +30,18 @@ typedef struct {
 } tmo_datagram_line;
 
 typedef struct {
-  /* Begins to send a frame to a peer. Call tmo_datagram_sent() when it has been sent or lost. False: it cannot send now. */
+  /* Begins to send a frame to a peer. Call tmo_datagram_sent() when the frame has been sent or lost. Returns false if the radio cannot send now. */
   bool (*send)(void *radio, uint8_t peer, const uint8_t *frame, uint32_t bytes);
   uint32_t (*milliseconds)(void); /* returns the time of a clock that may wrap, such as millis() */
   void *radio;
   tmo_datagram_line *lines; /* line to each peer, indexed by device number; this device's own entry is unused */
   uint8_t n_devices;
-  uint8_t session;          /* random number after each restart, which distinguishes new frames from those before it */
+  uint8_t session;          /* random number, new after each restart, so that frames from before the restart are recognised */
 } tmo_datagrams;
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Sends the remaining bytes. Returns false if some are not acknowledged yet; call it again then. */
+/* Sends the remaining bytes. Returns false while some bytes are not acknowledged; then call it again. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
 /* Call this when a frame has arrived from a peer. The frame is copied. If there is no space it is dropped, which ends the inference with

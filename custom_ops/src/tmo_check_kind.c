@@ -13,7 +13,7 @@
 #define IF_WRITES_4(name, value, reads, writes, ...) ((writes) == 4)
 #define IS(set, condition) tmo_is_in(tmo_both(TMO_BUILT(set), TMO_KINDS_IF(IF_##condition)), op->kind)
 
-/* The number of multipliers of a set of kinds that all need the same number, and the bytes of an element that they read or write. */
+/* Return what all kinds of a set have in common: the number of multipliers, and the bytes of an element that they read or write. */
 #define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
@@ -287,7 +287,7 @@ static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that the indices of a pixel select a pixel of the other operand, whose row is whole. Pixels of a source are int8. */
+/* Checks that each pixel of indices selects a pixel of the other operand, which is one whole row. Pixels of a source are int8. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;
@@ -322,8 +322,8 @@ static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   return n == 0;
 }
 
-/* Checks that operands have the output's width and elements, or only one of either. Together they have three rows: of the condition and
- * of both choices. */
+/* Checks that each operand has the output's width or one column, and the output's elements per pixel or one element. Together, the
+ * operands have three rows: one of the condition, and one of each choice. */
 static bool check_select(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_select_bytes(op);
@@ -366,7 +366,7 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Whether an operand is a row of the state with this size that the operator updates. behind: number of operands after it. */
+/* Whether an operand is a row of the state that the operator updates, of `bytes` bytes. behind: number of operands after this one. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];

@@ -51,8 +51,8 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
 }
 
 /* Lists the bytes under a window as few runs. A row is one run if its bytes are adjacent, or if its pixels have one byte at equal
- * distances. Otherwise a part is one column in a row group. In a tiled group it is all pixels or, if the window is clipped, the pixels
- * of a row. */
+ * distances. Otherwise there are several parts: in a row group one for each column; in a tiled group one for all pixels or, if the
+ * window is clipped, one for each row. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
@@ -168,8 +168,8 @@ static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window
   }
 }
 
-/* Computes one output pixel from gathered bytes. For the DSP extension, up to three bytes at the zero point precede them, so that all bytes
- * are multiplied in fours. They add nothing, so the weights read for them, which precede the operator's, do not matter. */
+/* Computes one output pixel from gathered bytes. For the DSP extension, up to three bytes at the zero point precede them, so that all
+ * bytes are multiplied in fours. These bytes add nothing, so it does not matter that their weights are whatever precedes the operator's. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

@@ -14,7 +14,7 @@
 
 /* State of one core's run. */
 typedef struct {
-  tmo_run_state run; /* must be first, since iterations see only this; between iterations its workspace is at the counters */
+  tmo_run_state run; /* must be the first member, since iterations get a pointer to it alone; between iterations, run.workspace points to the counters */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;

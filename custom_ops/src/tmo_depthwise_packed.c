@@ -55,8 +55,8 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* Fills up the last turn. Its surplus taps have weights of 0, so they can be any taps of the window whose addresses advance with the
- * pixels. */
+/* Fills up the last turn. The surplus taps have weights of 0, so any tap of the window whose address advances from pixel to pixel can
+ * stand for them. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }

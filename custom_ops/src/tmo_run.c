@@ -224,10 +224,10 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
   return code;
 }
 
-#ifndef TMO_WITHIN_CORES /* two cores run row groups in one way only, and no tiled groups */
+#ifndef TMO_WITHIN_CORES /* two cores run no tiled groups, and row groups in one way only */
 #if TMO_RUNS_PACKED
-/* Runs the next iterations of a loop over a single packed operator in a tiled group, whose tiles are adjacent, in one call but at most
- * `most` of them. Returns their number, or 0 if this is not such a loop. */
+/* Runs, in one call, up to `most` next iterations of a loop over a single packed operator in a tiled group, whose tiles are adjacent.
+ * Returns their number, or 0 if this is not such a loop. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
@@ -265,8 +265,8 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
 }
 
 #if TMO_RUNS_PACKED
-/* Runs the next iterations of a packed operator in a tiled group, whose codes follow each other or are the whole body of a loop, in one call
- * but at most `most` of them. Returns their number, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last
+/* Runs, in one call, up to `most` next iterations of a packed operator in a tiled group, if their codes follow each other or are the
+ * whole body of a loop. Returns their number, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last
  * code. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
   uint32_t n = run->at[1] == TMO_LOOP_END ? iterate_along_row(run, most) : 0;

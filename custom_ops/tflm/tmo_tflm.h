@@ -29,8 +29,8 @@ namespace tmo {
  * 2026. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
-/* status::kTfLiteAbort is this TFLM's own constant (15 or -9), which Invoke() returns when it needs more rows. It is in namespace tflite, and in
- * tflite::micro in versions after August 2026. */
+/* status::kTfLiteAbort is this TFLM's own constant (15 or -9), which Invoke() returns when it needs more rows. The constant is in
+ * namespace tflite, and in tflite::micro in versions after August 2026. */
 namespace status {
 using namespace ::tflite;
 using namespace ::tflite::micro;

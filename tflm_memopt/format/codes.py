@@ -142,7 +142,7 @@ class LoopCode(enum.IntEnum):
     FAR = 0xFC
     """Run an operator. The number follows as uint16_t op."""
     SKIP = 0xFD
-    """Skip the rest of the operator's stripe and the next stripes - 1, then run it. uint16_t op, stripes follow."""
+    """Skip the current stripe of the operator and stripes - 1 more, then run it. uint16_t op and stripes follow."""
     REPEAT = 0xFE
     """Run the codes up to the matching END this many times, at least once. The number follows as uint16_t times."""
     END = 0xFF

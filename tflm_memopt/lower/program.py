@@ -152,8 +152,8 @@ class ProgramTensor:
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
     """`count` runs of `bytes` bytes. Run i goes to byte target + i * target_step of output row y, from byte source +
-    (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator y counts
-    input rows, there is one output row, and the phase is added to the target instead.
+    (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y is the input row,
+    the output has one row, and the term with phase_step is added to the target instead of the source.
     """
 
     row: U16
@@ -194,7 +194,7 @@ PARAMETERS: Mapping[str, str] = {
     "sum_bytes": "SUMS: bytes of a sum.",
     "operand_bytes": "ADD_SUMS: sizes of sums in bytes: bits [4k, 4k + 4) for operand k, [16, 20) for the output.",
     "range_s16": "int16 sums: 65536 * maximum of the output + (minimum mod 65536).",
-    "cell_range": "LSTM: the same for cells.",
+    "cell_range": "LSTM: range of the cells, encoded like range_s16.",
     "table_rows": "GATHER: rows of the table.",
     "half_pixel_centers": "RESIZE_BILINEAR: 0 or 1.",
     "resize_form": "RESIZE_BILINEAR_F32: TMO_RESIZE_*.",
@@ -205,7 +205,7 @@ PARAMETERS: Mapping[str, str] = {
     "beta_bits": "SOFTMAX_F32: bits of the float32 beta.",
     "scale_bits": "QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: bits of the float32 scale.",
     "identity": "OWN: identity of the application's kernel.",
-    "at_once": "TMO_PACKING_DSP_*: pixels or rows that may run at once; 1: the scratch has room for wide tiles.",
+    "at_once": "TMO_PACKING_DSP_*: pixels or rows to compute at once; 1: the scratch holds wide tiles.",
 }
 """Name and meaning of the parameter of some kinds."""
 TABLE = {"table": "LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]."}
@@ -274,8 +274,8 @@ class ProgramOp:
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
     """int8_t[]. Positive numbers shift left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
-    """4-aligned offset in the workspace: int32_t[width * channels] if iterative. If it sums channel groups, as many for
-    each row of the highest stripe."""
+    """4-aligned offset in the workspace: int32_t[width * channels] if iterative. If the operator sums channel groups,
+    as many int32 for each row of the highest stripe."""
     channel_groups: U16 = 0
     """Channel groups of a tiled group; 0 or 1: none."""
     group_channels: U16 = 0

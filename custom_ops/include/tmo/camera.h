@@ -25,9 +25,9 @@ typedef struct {
   tmo_pixel_format format;
 } tmo_camera;
 
-/* A model's input. Each pixel is one pixel of the frame, without interpolation: pixel x of W is the one at (2 x + 1) * width / (2 W) of
- * the frame's part, rounded down. The grey value of a colour pixel is (77 r + 150 g + 29 b + 128) / 256; a grey pixel gives three equal
- * channels. */
+/* A model's input. Its pixels are pixels of the frame, without interpolation: column x of an image W columns wide is column (2 x + 1) *
+ * width / (2 W) of the frame's part, rounded down, and rows are chosen alike. The grey value of a colour pixel is (77 r + 150 g + 29 b +
+ * 128) / 256; a grey pixel gives three equal channels. */
 typedef struct {
   uint16_t width, height;
   uint8_t channels;     /* 1 for grey; 3 for red, green and blue */
@@ -37,10 +37,11 @@ typedef struct {
 /* Returns whether frame and image are valid, and a frame of this many bytes contains all pixels of the image. Call it once. */
 bool tmo_camera_fits(const tmo_camera *camera, size_t frame_bytes, const tmo_image *image);
 
-/* Returns the row of the frame that becomes a row of the image. It never decreases, so rows can be dropped after use. */
+/* Returns the row of the frame from which row `row` of the image is made. It never decreases as `row` increases, so earlier rows of the
+ * frame can be dropped. */
 uint16_t tmo_camera_source_row(const tmo_camera *camera, const tmo_image *image, uint16_t row);
 
-/* Writes a row of the image, width * channels bytes, from the bytes of the frame's row tmo_camera_source_row(). */
+/* Writes a row of the image, width * channels bytes. line: bytes of the frame's row that tmo_camera_source_row() returns. */
 void tmo_camera_line(const tmo_camera *camera, const tmo_image *image, const uint8_t *line, int8_t *out);
 
 /* Writes a row of the image from a frame in memory. */

@@ -17,11 +17,12 @@ extern "C" {
 /* The barrier of the cores: a counting semaphore for each of them. The cores synchronize only in these callbacks, so the callbacks order
  * memory.
  *
- * wake(context, core): called by the other core. All that the caller has written before is visible to `core` when its wait() returns: a release. This
- *   needs a DMB before the signal on Arm, a MEMW on Xtensa; semaphores, task notifications and C11's release stores contain it. It must not be
- *   lost when `core` does not wait yet. At most two are outstanding for each core.
- * wait(context, core): called by `core`. Returns when it was woken once more than it has waited. Later reads must see all that was written before
- *   the wake(): an acquire, a DMB after the signal. Returning earlier is a race, which no check finds.
+ * wake(context, core): called by the other core. It is a release: all that the caller has written before is visible to `core` when its
+ *   wait() returns. This needs a DMB before the signal on Arm, a MEMW on Xtensa; semaphores, task notifications and C11's release stores
+ *   contain it. A wake() before `core` waits must not be lost. At most two wakes of a core are outstanding.
+ * wait(context, core): called by `core`. Returns when `core` has been woken more often than its wait() has returned. It is an acquire (on
+ *   Arm a DMB after the signal): later reads see all that was written before the wake(). Returning earlier is a race, which no check
+ *   finds.
  *
  * Cores with caches that are not coherent need workspace, io and team in memory that is not cached. */
 typedef struct tmo_team tmo_team;
@@ -43,9 +44,9 @@ TMO_LINKAGE const tmo_cores *tmo_cores_of(const void *program);
 /* Checks the shares of a program that has passed tmo_check(), which ignores them. TMO_OK for programs without shares. */
 TMO_LINKAGE tmo_status tmo_check_cores(const void *program);
 
-/* Core 0: runs a program like tmo_run(), with core 1's help. The program must have passed tmo_check() and tmo_check_cores(). It wakes core
- * 1 and returns when both are
- * done. Do not call it again before that. If team is NULL or the program is for one core, core 0 does all the work and core 1 is not woken. */
+/* Core 0: runs a program like tmo_run(), with core 1's help. The program must have passed tmo_check() and tmo_check_cores(). It wakes
+ * core 1 and returns when both cores are done. Do not call it again before it has returned. If team is NULL or the program is for one
+ * core, core 0 does all the work and core 1 is not woken. */
 TMO_LINKAGE tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, void *workspace);
 
 /* Core 1: waits for one call of tmo_run_shared(), does its share and returns. */

@@ -105,7 +105,7 @@ enum {
 enum {
   TMO_LOOP_NEAR = 0xfc,
   TMO_LOOP_FAR = 0xfc, /* Run an operator. The number follows as uint16_t op. */
-  TMO_LOOP_SKIP = 0xfd, /* Skip the rest of the operator's stripe and the next stripes - 1, then run it. uint16_t op, stripes follow. */
+  TMO_LOOP_SKIP = 0xfd, /* Skip the current stripe of the operator and stripes - 1 more, then run it. uint16_t op and stripes follow. */
   TMO_LOOP_REPEAT = 0xfe, /* Run the codes up to the matching END this many times, at least once. The number follows as uint16_t times. */
   TMO_LOOP_END = 0xff, /* End a loop, or the group. */
 };
@@ -330,8 +330,8 @@ typedef struct {
 } tmo_copy;
 
 /* count runs of bytes bytes. Run i goes to byte target + i * target_step of output row y, from byte source + (y + shift) % period * phase_step + i *
- * source_step of an input row. In an iterative operator y counts input rows, there is one output row, and the phase is added to the target instead.
- * */
+ * source_step of an input row. In an iterative operator, y is the input row, the output has one row, and the term with phase_step is added to the
+ * target instead of the source. */
 typedef struct {
   uint16_t row; /* Number of the input row among all rows that the iteration reads, operand 0 first. A missing row moves nothing. */
   uint16_t count;
@@ -381,7 +381,7 @@ typedef struct {
     int32_t sum_bytes; /* SUMS: bytes of a sum. */
     int32_t operand_bytes; /* ADD_SUMS: sizes of sums in bytes: bits [4k, 4k + 4) for operand k, [16, 20) for the output. */
     int32_t range_s16; /* int16 sums: 65536 * maximum of the output + (minimum mod 65536). */
-    int32_t cell_range; /* LSTM: the same for cells. */
+    int32_t cell_range; /* LSTM: range of the cells, encoded like range_s16. */
     int32_t table_rows; /* GATHER: rows of the table. */
     int32_t half_pixel_centers; /* RESIZE_BILINEAR: 0 or 1. */
     int32_t resize_form; /* RESIZE_BILINEAR_F32: TMO_RESIZE_*. */
@@ -392,7 +392,7 @@ typedef struct {
     int32_t beta_bits; /* SOFTMAX_F32: bits of the float32 beta. */
     int32_t scale_bits; /* QUANTIZE, QUANTIZE_S16, DEQUANTIZE, DEQUANTIZE_S16: bits of the float32 scale. */
     int32_t identity; /* OWN: identity of the application's kernel. */
-    int32_t at_once; /* TMO_PACKING_DSP_*: pixels or rows that may run at once; 1: the scratch has room for wide tiles. */
+    int32_t at_once; /* TMO_PACKING_DSP_*: pixels or rows to compute at once; 1: the scratch holds wide tiles. */
   };
   union {
     uint32_t weights; /* Weights: int8_t[], or float[] for float32 kinds. */
@@ -409,8 +409,8 @@ typedef struct {
   uint32_t multipliers; /* int32_t[]. ADD and similar kinds have the multipliers of the inputs in order, then the output's. */
   uint32_t shifts; /* int8_t[]. Positive numbers shift left. */
   union {
-    /* 4-aligned offset in the workspace: int32_t[width * channels] if iterative. If it sums channel groups, as many for each row of the highest
-     * stripe. */
+    /* 4-aligned offset in the workspace: int32_t[width * channels] if iterative. If the operator sums channel groups, as many int32 for each row of
+     * the highest stripe. */
     uint32_t accumulator;
     uint32_t scratch; /* Packed: 4-aligned offset in the workspace. */
   };

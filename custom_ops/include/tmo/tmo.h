@@ -96,9 +96,9 @@ struct tmo_crosser {
 };
 
 /* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, which are in io[0]. TMO_WAIT: push more rows.
- * TMO_OK: these were the last rows, the outputs are complete, and the next push begins a new inference. A program with TMO_INPUT_LINK runs
- * as far as rows from other devices have arrived. TMO_WAIT: call it again when more may have arrived. After an error, the next call begins
- * a new run. */
+ * TMO_OK: these were the last rows, the outputs are complete, and the next push begins a new inference. A program with TMO_INPUT_LINK
+ * runs as far as rows from other devices have arrived. TMO_WAIT: call tmo_push() again when more rows may have arrived. After an error,
+ * the next call begins a new run. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
 /* Runs like tmo_run(), with a pause after each of these increasing numbers of iterations. During a pause, other code can run and use all

@@ -20,8 +20,7 @@ extern "C" {
 
 enum { TMO_OUT_OF_TURN = -14 }; /* additional status of a model's emitted C functions: it is not the model's turn, and nothing was run */
 
-/* The models that prevent one model from beginning, one bit each: those in `running` while they are in an inference, those in `paused`
- * while they are paused. */
+/* The models that keep one model from beginning, one bit for each: models in `running` during an inference, models in `paused` during a pause. */
 typedef struct {
   uint32_t running, paused;
 } tmo_excluded;

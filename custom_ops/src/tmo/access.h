@@ -54,7 +54,7 @@ static inline bool tmo_has_source(const void *program) {
 /* Whether a tensor is a view of the streamed or external input. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
-/* Whether a tensor's rows are sent from one device to another. Such rows have no address here. */
+/* Whether a tensor's rows are sent from one device to another. The rows of such a tensor have no address on this device. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
@@ -80,7 +80,8 @@ static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return byt
 /* Whether the operator's output consists of int32 indices of the largest or smallest values. */
 static inline bool tmo_finds_places(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_ARG_MAX_ALONG) || tmo_is_kind(op, TMO_OP_ARG_MAX_F32); }
 
-/* Returns the number of 32-bit accumulators for `bytes` bytes of output. An index takes two: for the value and its index. */
+/* Returns the number of 32-bit accumulators for `bytes` bytes of output. Each index that is output takes two: one for the value, and one
+ * for its index. */
 static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { return tmo_finds_places(op) ? bytes / 2 : tmo_values(op, bytes); }
 
 /* Whether the operator sends rows to other devices or receives them. */
@@ -102,7 +103,7 @@ static inline bool tmo_sums_channel_groups(const tmo_op *op) { return tmo_has_pa
 /* Returns the number of passes over a stripe: one for each channel group, and one more to write the sums. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_channel_groups(op) + (tmo_sums_channel_groups(op) ? 1 : 0)); }
 
-/* Whether a pass only writes sums and reads nothing. */
+/* Whether a pass over a stripe only writes the sums of channel groups, without reading inputs. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
 /* Whether a pixel of the output, or of the operands, holds only the channels of one group. */

@@ -66,7 +66,7 @@
 #define TMO_RUNS_ESP 0
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
-/* Single pixels of operators that are not packed have a short path. It takes flash, so builds for small cores leave it out. */
+/* 1: compile a faster path for operators that compute a single pixel and are not packed. It takes flash, so builds for small cores leave it out. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
 /* The kinds of a set whose operators this build runs unpacked. */

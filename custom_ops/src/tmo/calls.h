@@ -34,7 +34,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
   }
 }
 
-/* Calls the kernel for one pixel. Among convolutions, only direct ones get here. */
+/* Calls the kernel for one pixel. Convolutions must read the pixel in place. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
 #if TMO_RUNS_DSP

@@ -62,14 +62,14 @@ static inline float tmo_round(float x) {
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
 }
 
-/* Returns x without its fraction, saturated, or 0 for NaN. C leaves these cases open, but cores with float32 and the official wheel do
- * the same. */
+/* Returns x without its fraction, saturated, or 0 for NaN. C does not define the last two cases; cores with float32 and the official
+ * wheel return the same. */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;
 }
 
-/* Returns the function of a float32 operator, a FloatFunction. Its limits are below. */
+/* Returns the function of a float32 operator (TMO_FUNCTION_*), and the range of its output (TMO_RANGE_*). */
 static inline uint32_t tmo_float_function(const tmo_op *op) { return (uint32_t)op->float_form >> 4; }
 static inline uint32_t tmo_float_range(const tmo_op *op) { return (uint32_t)op->float_form & 15; }
 

@@ -132,8 +132,8 @@ TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_f32; /* TRANSPOSE_CONV_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_batch_matmul_row_s8, tmo_batch_matmul_row_s16; /* BATCH_MATMUL, BATCH_MATMUL_S16 */
-TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it also writes operands 1 and 2 */
-TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it also writes the last operand */
+TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: the kernel also writes operands 1 and 2 */
+TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: the kernel also writes the last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
 /* ADD_SUMS: returns the bytes of a sum of operand n. For n = TMO_MAX_INPUTS, returns those of an output sum, or 0 if the output has
@@ -186,11 +186,11 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
 /* The bytes under a window: parts, each of which consists of runs of bytes with adjacent weights. */
 typedef struct {
   const int8_t *const *at; /* pointer to the first byte of the first run */
-  uint16_t stride;         /* number of pointers to the first byte of the next run */
+  uint16_t stride;         /* number of pointers from the first byte of a run to that of the next run */
   uint16_t count;          /* number of runs of a part */
-  uint16_t parts;          /* number of parts, which differ in: */
+  uint16_t parts;          /* number of parts, which differ in the next three fields */
   uint16_t next_at;        /* number of pointers from a part's first pointer to that of the next part */
-  uint32_t next_offset;    /* additional bytes from each pointer */
+  uint32_t next_offset;    /* bytes to add to `offset` from one part to the next */
   uint32_t next_row;       /* bytes from a part's weights to those of the next part */
   uint32_t offset;         /* bytes from each pointer to the run, in the first part */
   uint32_t bytes;          /* bytes of a run */
@@ -200,8 +200,8 @@ typedef struct {
   int32_t zero_point;
 } tmo_runs;
 
-/* Return sums of output channels whose weights have four bits each: the sum of one channel, whose weights begin at number `first` at the
- * window's first tap, and the sums of channels [channel, channel + n). */
+/* Sums for weights of four bits each. tmo_conv_nibbles() returns the sum of one channel; `first` is the number of its weight for the
+ * window's first tap. tmo_depthwise_nibbles() adds to the sums of channels [channel, channel + n). */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
@@ -218,7 +218,7 @@ TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
 #if TMO_CORE_DSP
 tmo_add_runs_of_bytes tmo_dsp_sums; /* for runs of adjacent bytes: r->step is 1 */
 
-/* Output channels in groups of four whose sums are over one run of bytes. */
+/* A job that computes output channels in groups of four, each channel as a sum over one run of bytes. */
 typedef struct {
   const int8_t *x;
   uint32_t bytes;
@@ -237,10 +237,10 @@ void tmo_dsp_outputs(tmo_dsp_job *job);
 
 /* Output channels of a depthwise convolution, in groups of four. */
 typedef struct {
-  tmo_dsp_job job;           /* job without x and bytes; its weights are those of the first tap, its filter the weights of a tap */
+  tmo_dsp_job job;           /* job without x and bytes; `weights` are those of the first tap, `filter` is the bytes of a tap's weights */
   const int8_t *const *taps; /* rows of `columns` taps; if `apart` is not 0, only the first tap of each row is listed */
   uint32_t rows, columns;
-  uint32_t skipped;          /* bytes from the weights of a row's last tap to those of the next row's first tap, minus those of a tap */
+  uint32_t skipped;          /* bytes of the weights that are skipped after each row, those of taps outside the input */
   uint32_t offset;           /* bytes from each pointer to the first channel */
   uint32_t apart;            /* bytes from one tap to the next in a row */
 } tmo_dsp_window_job;
@@ -295,7 +295,7 @@ static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_
 }
 #endif
 
-/* Adds products like the above, with the core's instructions. */
+/* Adds products like tmo_conv_sums(), with the core's instructions if possible. */
 static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) {
 #if TMO_CORE_DSP
   if (r->step == 1) {
@@ -323,7 +323,8 @@ static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
   return k->last;
 }
 
-/* Return the output for a value, and for a sum with its channel's scale. They are for code whose speed does not matter. */
+/* Return the int8 output for a value, and for a sum that still has to be scaled as its channel requires. Both are for code whose speed
+ * does not matter. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 

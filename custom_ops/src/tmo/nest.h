@@ -46,8 +46,8 @@ static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves to the first unit of the stripe or, if it has no rows, of the next stripe that has some. If none is left, the unit's stripe
- * becomes `stripes`. */
+/* Moves to the first unit of the stripe or, if it has no rows, of the next stripe that has some. If no such stripe is left, the unit's
+ * stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit);
 
 /* Moves to the next unit. After the last unit, the stripe is w->stripes. */

@@ -161,7 +161,7 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
 
 /* The pixels under the windows of adjacent output columns, each listed once. */
 typedef struct {
-  const int8_t **pixels;       /* row by row; the last ones are those of a later window */
+  const int8_t **pixels;       /* pixels row by row; those beyond the first window belong to later windows */
   uint32_t room;               /* number of pointers in `pixels` */
   uint16_t rows, first_row;    /* number of rows of all windows, and the kernel tap at the first row */
   tmo_taps columns;            /* columns of the first window */

@@ -9,7 +9,7 @@
 #include "access.h"
 #include "kernels.h"
 
-/* Linkage of cores. Those in assembly are never embedded. */
+/* Linkage of cores. Cores in assembly are never embedded. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -43,10 +43,10 @@ static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the limit of input values of two pixels that are computed at once. More pixels have a limit of three eighths of it each. */
+/* Returns the maximum number of input values, in total, of two pixels that are computed at once. For more pixels it is three eighths of this. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Whether two consecutive rows are computed at once: five pixels each of a convolution, or 3x3 taps of a depthwise one. */
+/* Whether two consecutive rows are computed at once: rows of five pixels in a convolution, or any rows in a depthwise convolution with 3x3 taps. */
 static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
   if (!tmo_has_part(TMO_PART_TWO_ROWS) || !tmo_by_row(op) || op->at_once != 2) return false;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE);
@@ -241,8 +241,8 @@ TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *ro
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the operand with the greater scale, which is exactly 1/2 and needs only a shift; either of them if the scales are equal.
- * tmo_half_shift() returns the bits of its left shift. */
+/* tmo_half() returns the operand with the greater scale, which is exactly 1/2, so a shift scales it. If the scales are equal, it may be
+ * either operand. tmo_half_shift() returns the number of bits of this left shift. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
@@ -285,8 +285,8 @@ typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
-/* Computes pairs of output channels for two rows of five pixels, `apart` bytes from each other. The tile has the first four pixels of each row,
- * in tiles of their own, then the last pixels of both rows. */
+/* Computes pairs of output channels for two rows of five pixels; the rows' outputs are `apart` bytes from each other. `tile` has three
+ * tiles: the first four pixels of the first row, those of the second row, and the last pixels of both rows. */
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
@@ -323,7 +323,8 @@ typedef struct {
   const int8_t *columns[3 * (TMO_BLOCK_PIXELS + 2)];
 } tmo_dsp_blocks;
 
-/* Returns the place of a column in the list: the first two rows alternate, then comes the third one. */
+/* Returns the position in the list of a column of one of three rows: the columns of the first two rows alternate, then those of the
+ * third row follow. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
 /* Computes all channels of the pixels in these blocks. */
@@ -401,14 +402,14 @@ typedef struct {
   const int8_t *missing; /* pixel that stands for pixels outside the row */
   uint32_t width;        /* width in pixels */
   uint32_t stride;
-  uint32_t inside;       /* windows that begin before this column have all taps; 0 if a row is missing */
+  uint32_t inside;       /* input column; windows that begin before it have all taps; 0 if a row is missing */
   uint32_t apart;        /* bytes from the end of a tap's last vector to the next window's tap, modulo 2^32 */
   const int8_t *constants;
   uint32_t first;        /* number of channels: less than sixteen, or a multiple of it */
   const int8_t *end;     /* end of all constants */
   uint32_t beyond;       /* bytes of the last vector after the last channel */
   uint32_t more;         /* channels modulo sixteen */
-  int32_t column;        /* column of the next window */
+  int32_t column;        /* input column where the next window begins */
   uint32_t pixels;       /* remaining output pixels */
 } tmo_mve_nine;
 
