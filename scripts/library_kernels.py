@@ -177,9 +177,7 @@ def _elements(element: int) -> Expressions:
 
 LIMITS = {"low": "tmo_float_low(k->op)", "high": "tmo_float_high(k->op)"}
 ELEMENTS = "void {}(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n)"
-OF_ELEMENTS = {
-    "x": "a", "other": "b", "y": "out", "channels": "n", "low": "tmo_float_low(op)", "high": "tmo_float_high(op)"
-}  # fmt: skip
+OF_ELEMENTS = {"channels": "n", "low": "tmo_float_low(op)", "high": "tmo_float_high(op)"}
 ADJACENT = {"pixels": 1, "x_pixel": 0, "other_pixel": 0, "x_channel": 1, "other_channel": 1}
 SOFTMAX_F32 = SOFTMAX | {"channels": "k->out_channels / 4", "beta": "k->op->beta_bits", "powers": "out"}
 MATMUL_F32 = MATMUL | {"depth": "k->in_channels / 4", "columns": "k->out_channels / 4"}
@@ -230,10 +228,15 @@ def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: in
     Kernels that change the type copy their elements, so that they may write where they read.
     """
     var, types = one.extents[-1], {t.type for t in one.tensors}
-    steps = [bind(ADJACENT | bound, aligned=types != {Type.FLOAT32, Type.INT32})]
+    aligned = types != {Type.FLOAT32, Type.INT32}
+    pointers = {
+        t.name: f"({'' if t.written else 'const '}{(t.type if aligned else Type.INT8).c} *){argument}"
+        for t, argument in zip(one.tensors, ("a", *("b" for _ in one.tensors[2:]), "out"), strict=True)
+    }
+    steps = [bind(ADJACENT | bound, aligned=aligned)]
     steps += [jam("c" if var == "channels" else "i", turns)] if turns > 1 else []
     return LibraryKernel(
-        f"tmo_{name or one.name}", scheduled(one, steps), OF_ELEMENTS, ELEMENTS, ends="(void)op, (void)b;"
+        f"tmo_{name or one.name}", scheduled(one, steps), OF_ELEMENTS | pointers, ELEMENTS, ends="(void)op, (void)b;"
     )
 
 

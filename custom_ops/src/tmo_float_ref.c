@@ -95,25 +95,25 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
   }
 }
 
-enum { RUN = 32 }; /* number of elements that are copied at once */
+enum { COPIED = 32 }; /* number of elements that are copied at once */
 
 /* The elements of an operand in a row of pixels. */
 typedef struct {
   const int8_t *at;        /* the next pixel */
   uint32_t pixel, element; /* bytes from pixel to pixel and from element to element, or 0 where the operand is repeated */
   bool copied;             /* whether its elements are not aligned or not adjacent */
-} operand;
+} side;
 
 static bool is_aligned(const void *at) { return (uintptr_t)at % sizeof(int32_t) == 0; }
 
-static TMO_ALWAYS_INLINE operand operand_of(const tmo_kernel *k, const tmo_window *window, uint32_t i) {
+static TMO_ALWAYS_INLINE side side_of(const tmo_kernel *k, const tmo_window *window, uint32_t i) {
   const int8_t *const at = window->pixels[i];
-  const operand o = {at, k->pixel_step[i], 4 * k->channel_step[i], k->channel_step[i] == 0 || k->pixel_step[i] % 4 != 0 || !is_aligned(at)};
+  const side o = {at, k->pixel_step[i], 4 * k->channel_step[i], k->channel_step[i] == 0 || k->pixel_step[i] % 4 != 0 || !is_aligned(at)};
   return o;
 }
 
 /* Returns elements [i, i + n) of a pixel, aligned and adjacent. A repeated element is copied once for the whole pixel. */
-static const void *elements_of(const operand *o, uint32_t i, uint32_t n, int32_t *room) {
+static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *room) {
   const int8_t *from = o->at + i * o->element;
   if (!o->copied) return from;
   if (o->element == 0 && i > 0) return room;
@@ -122,11 +122,11 @@ static const void *elements_of(const operand *o, uint32_t i, uint32_t n, int32_t
 }
 
 /* Computes a row from copies of its elements, some at a time. */
-TMO_OWN_FRAME static void make_copied(const tmo_op *op, operand *x, operand *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
-  int32_t left[RUN], right[RUN], made[RUN];
+TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
+  int32_t left[COPIED], right[COPIED], made[COPIED];
   for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {
     for (uint32_t i = 0, run; i < n; i += run, out += run * bytes) {
-      run = n - i < RUN ? n - i : RUN;
+      run = n - i < COPIED ? n - i : COPIED;
       make(op, elements_of(x, i, run, left), elements_of(other, i, run, right), made, run);
       memcpy(out, made, run * bytes);
     }
@@ -139,11 +139,11 @@ static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t 
   const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);
   const bool binary = k->op->n_inputs > 1;
   const uint32_t first = tmo_first_operand(k);
-  operand x = {window->pixels[0], 4 * n, 4, !is_aligned(window->pixels[0])}, other = x;
+  side x = {window->pixels[0], 4 * n, 4, !is_aligned(window->pixels[0])}, other = x;
   if (binary) {
-    x = operand_of(k, window, first);
-    other = operand_of(k, window, 1 - first);
-    if (make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at); /* it reads only one element */
+    x = side_of(k, window, first);
+    other = side_of(k, window, 1 - first);
+    if (tmo_is_kind(k->op, TMO_OP_ARITHMETIC_F32) && make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at); /* it reads only one element */
   }
   if (x.pixel == n * x.element && other.pixel == n * other.element) {
     n *= pixels;

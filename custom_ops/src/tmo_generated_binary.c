@@ -128,9 +128,9 @@ void tmo_greater_repeated_s8(const tmo_kernel *k, const tmo_window *window, int8
 }
 
 void tmo_greatest_s8(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int8_t *const x = a;
-  const int8_t *const other = b;
-  int8_t *const y = out;
+  const int8_t *const x = (const int8_t *)a;
+  const int8_t *const other = (const int8_t *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;
@@ -161,9 +161,9 @@ void tmo_greatest_s8(const tmo_op *op, const void *a, const void *b, void *out, 
 }
 
 void tmo_smallest_s8(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int8_t *const x = a;
-  const int8_t *const other = b;
-  int8_t *const y = out;
+  const int8_t *const x = (const int8_t *)a;
+  const int8_t *const other = (const int8_t *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;

@@ -9,9 +9,9 @@
 #include "tmo/kernels.h"
 
 void tmo_equal_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  int8_t *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -24,9 +24,9 @@ void tmo_equal_f32(const tmo_op *op, const void *a, const void *b, void *out, ui
 }
 
 void tmo_not_equal_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  int8_t *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -39,9 +39,9 @@ void tmo_not_equal_f32(const tmo_op *op, const void *a, const void *b, void *out
 }
 
 void tmo_less_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  int8_t *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -54,9 +54,9 @@ void tmo_less_f32(const tmo_op *op, const void *a, const void *b, void *out, uin
 }
 
 void tmo_less_equal_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  int8_t *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -69,9 +69,9 @@ void tmo_less_equal_f32(const tmo_op *op, const void *a, const void *b, void *ou
 }
 
 void tmo_equal_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = a;
-  const int32_t *const other = b;
-  int8_t *const y = out;
+  const int32_t *const x = (const int32_t *)a;
+  const int32_t *const other = (const int32_t *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -83,9 +83,9 @@ void tmo_equal_s32(const tmo_op *op, const void *a, const void *b, void *out, ui
 }
 
 void tmo_not_equal_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = a;
-  const int32_t *const other = b;
-  int8_t *const y = out;
+  const int32_t *const x = (const int32_t *)a;
+  const int32_t *const other = (const int32_t *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -97,9 +97,9 @@ void tmo_not_equal_s32(const tmo_op *op, const void *a, const void *b, void *out
 }
 
 void tmo_less_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = a;
-  const int32_t *const other = b;
-  int8_t *const y = out;
+  const int32_t *const x = (const int32_t *)a;
+  const int32_t *const other = (const int32_t *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -111,9 +111,9 @@ void tmo_less_s32(const tmo_op *op, const void *a, const void *b, void *out, uin
 }
 
 void tmo_less_equal_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = a;
-  const int32_t *const other = b;
-  int8_t *const y = out;
+  const int32_t *const x = (const int32_t *)a;
+  const int32_t *const other = (const int32_t *)b;
+  int8_t *const y = (int8_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {

@@ -9,9 +9,9 @@
 #include "tmo/kernels.h"
 
 void tmo_add_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   const int32_t low = tmo_float_low(op), high = tmo_float_high(op);
   float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
@@ -38,9 +38,9 @@ void tmo_add_f32(const tmo_op *op, const void *a, const void *b, void *out, uint
 }
 
 void tmo_subtract_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   const int32_t low = tmo_float_low(op), high = tmo_float_high(op);
   float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
@@ -67,9 +67,9 @@ void tmo_subtract_f32(const tmo_op *op, const void *a, const void *b, void *out,
 }
 
 void tmo_multiply_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   const int32_t low = tmo_float_low(op), high = tmo_float_high(op);
   float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
@@ -96,9 +96,9 @@ void tmo_multiply_f32(const tmo_op *op, const void *a, const void *b, void *out,
 }
 
 void tmo_sum_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;
@@ -121,9 +121,9 @@ void tmo_sum_f32(const tmo_op *op, const void *a, const void *b, void *out, uint
 }
 
 void tmo_difference_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;
@@ -146,9 +146,9 @@ void tmo_difference_f32(const tmo_op *op, const void *a, const void *b, void *ou
 }
 
 void tmo_product_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;
@@ -171,9 +171,9 @@ void tmo_product_f32(const tmo_op *op, const void *a, const void *b, void *out, 
 }
 
 void tmo_maximum_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;
@@ -197,9 +197,9 @@ void tmo_maximum_f32(const tmo_op *op, const void *a, const void *b, void *out, 
 }
 
 void tmo_minimum_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;
@@ -223,9 +223,9 @@ void tmo_minimum_f32(const tmo_op *op, const void *a, const void *b, void *out, 
 }
 
 void tmo_square_difference_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;
@@ -249,9 +249,9 @@ void tmo_square_difference_f32(const tmo_op *op, const void *a, const void *b, v
 }
 
 void tmo_prelu_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;
@@ -278,9 +278,9 @@ void tmo_prelu_f32(const tmo_op *op, const void *a, const void *b, void *out, ui
 }
 
 void tmo_leaky_relu_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     uint32_t c = 0;
@@ -306,9 +306,9 @@ void tmo_leaky_relu_f32(const tmo_op *op, const void *a, const void *b, void *ou
 }
 
 void tmo_divide_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   const int32_t low = tmo_float_low(op), high = tmo_float_high(op);
   float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
@@ -322,9 +322,9 @@ void tmo_divide_f32(const tmo_op *op, const void *a, const void *b, void *out, u
 }
 
 void tmo_floor_divide_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -336,9 +336,9 @@ void tmo_floor_divide_f32(const tmo_op *op, const void *a, const void *b, void *
 }
 
 void tmo_floor_modulo_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  const float *const other = b;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  const float *const other = (const float *)b;
+  float *const y = (float *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {

@@ -9,8 +9,8 @@
 #include "tmo/kernels.h"
 
 void tmo_clamped_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   const int32_t low = tmo_float_low(op), high = tmo_float_high(op);
   float r1 = tmo_as_float((int32_t)(low)), r2 = tmo_as_float((int32_t)(high));
   uint32_t i = 0;
@@ -32,8 +32,8 @@ void tmo_clamped_f32(const tmo_op *op, const void *a, const void *b, void *out, 
 }
 
 void tmo_raised_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   const int32_t low = tmo_float_low(op);
   float r1 = tmo_as_float((int32_t)(low));
   uint32_t i = 0;
@@ -54,8 +54,8 @@ void tmo_raised_f32(const tmo_op *op, const void *a, const void *b, void *out, u
 }
 
 void tmo_logistic_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   float r1 = tmo_as_float(1099232207), r2 = tmo_as_float(-1055916032), r3 = tmo_as_float(1065353216);
   for (uint32_t i = 0; i < n; ++i) {
     float r4 = x[i];
@@ -69,8 +69,8 @@ void tmo_logistic_f32(const tmo_op *op, const void *a, const void *b, void *out,
 }
 
 void tmo_tanh_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   for (uint32_t i = 0; i < n; ++i) {
     float r1 = x[i], r2 = tanhf(r1);
     y[i] = (float)r2;
@@ -79,8 +79,8 @@ void tmo_tanh_f32(const tmo_op *op, const void *a, const void *b, void *out, uin
 }
 
 void tmo_elu_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   for (uint32_t i = 0; i < n; ++i) {
     float r1 = x[i], r2 = (r1 < 0 ? expm1f(r1) : r1);
     y[i] = (float)r2;
@@ -89,8 +89,8 @@ void tmo_elu_f32(const tmo_op *op, const void *a, const void *b, void *out, uint
 }
 
 void tmo_abs_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   uint32_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const float *const at0 = &x[i];
@@ -109,8 +109,8 @@ void tmo_abs_f32(const tmo_op *op, const void *a, const void *b, void *out, uint
 }
 
 void tmo_negative_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   uint32_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const float *const at0 = &x[i];
@@ -128,8 +128,8 @@ void tmo_negative_f32(const tmo_op *op, const void *a, const void *b, void *out,
 }
 
 void tmo_square_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   uint32_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const float *const at0 = &x[i];
@@ -148,8 +148,8 @@ void tmo_square_f32(const tmo_op *op, const void *a, const void *b, void *out, u
 }
 
 void tmo_hard_swish_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   float r1 = tmo_as_float(0), r2 = tmo_as_float(1077936128), r3 = tmo_as_float(1086324736);
   uint32_t i = 0;
   for (; i + 4 <= n; i += 4) {
@@ -172,8 +172,8 @@ void tmo_hard_swish_f32(const tmo_op *op, const void *a, const void *b, void *ou
 }
 
 void tmo_root_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   for (uint32_t i = 0; i < n; ++i) {
     float r1 = x[i], r2 = sqrtf(r1);
     y[i] = (float)r2;
@@ -182,8 +182,8 @@ void tmo_root_f32(const tmo_op *op, const void *a, const void *b, void *out, uin
 }
 
 void tmo_reciprocal_root_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   float r1 = tmo_as_float(1065353216);
   for (uint32_t i = 0; i < n; ++i) {
     float r2 = x[i], r3 = sqrtf(r2), r4 = (r1 / r3);
@@ -193,8 +193,8 @@ void tmo_reciprocal_root_f32(const tmo_op *op, const void *a, const void *b, voi
 }
 
 void tmo_exponential_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   for (uint32_t i = 0; i < n; ++i) {
     float r1 = x[i], r2 = expf(r1);
     y[i] = (float)r2;
@@ -203,8 +203,8 @@ void tmo_exponential_f32(const tmo_op *op, const void *a, const void *b, void *o
 }
 
 void tmo_logarithm_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   for (uint32_t i = 0; i < n; ++i) {
     float r1 = x[i], r2 = logf(r1);
     y[i] = (float)r2;
@@ -213,8 +213,8 @@ void tmo_logarithm_f32(const tmo_op *op, const void *a, const void *b, void *out
 }
 
 void tmo_floor_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   for (uint32_t i = 0; i < n; ++i) {
     float r1 = x[i], r2 = floorf(r1);
     y[i] = (float)r2;
@@ -223,8 +223,8 @@ void tmo_floor_f32(const tmo_op *op, const void *a, const void *b, void *out, ui
 }
 
 void tmo_ceiling_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   for (uint32_t i = 0; i < n; ++i) {
     float r1 = x[i], r2 = ceilf(r1);
     y[i] = (float)r2;
@@ -233,8 +233,8 @@ void tmo_ceiling_f32(const tmo_op *op, const void *a, const void *b, void *out, 
 }
 
 void tmo_rounded_f32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const float *const x = a;
-  float *const y = out;
+  const float *const x = (const float *)a;
+  float *const y = (float *)out;
   for (uint32_t i = 0; i < n; ++i) {
     float r1 = x[i], r2 = tmo_round(r1);
     y[i] = (float)r2;
@@ -243,8 +243,8 @@ void tmo_rounded_f32(const tmo_op *op, const void *a, const void *b, void *out, 
 }
 
 void tmo_from_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int8_t *const x = a;
-  int8_t *const y = out;
+  const int8_t *const x = (const int8_t *)a;
+  int8_t *const y = (int8_t *)out;
   for (uint32_t i = 0; i < n; ++i) {
     int32_t r1 = tmo_int32_at(&x[(int32_t)(4 * (i))]);
     float r2 = (float)r1;
@@ -254,8 +254,8 @@ void tmo_from_s32(const tmo_op *op, const void *a, const void *b, void *out, uin
 }
 
 void tmo_to_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int8_t *const x = a;
-  int8_t *const y = out;
+  const int8_t *const x = (const int8_t *)a;
+  int8_t *const y = (int8_t *)out;
   for (uint32_t i = 0; i < n; ++i) {
     float r1 = tmo_float32_at(&x[(int32_t)(4 * (i))]);
     int32_t r2 = tmo_whole(r1);

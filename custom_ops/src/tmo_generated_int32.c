@@ -7,9 +7,9 @@
 #include "tmo/kernels.h"
 
 void tmo_add_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = a;
-  const int32_t *const other = b;
-  int32_t *const y = out;
+  const int32_t *const x = (const int32_t *)a;
+  const int32_t *const other = (const int32_t *)b;
+  int32_t *const y = (int32_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -21,9 +21,9 @@ void tmo_add_s32(const tmo_op *op, const void *a, const void *b, void *out, uint
 }
 
 void tmo_subtract_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = a;
-  const int32_t *const other = b;
-  int32_t *const y = out;
+  const int32_t *const x = (const int32_t *)a;
+  const int32_t *const other = (const int32_t *)b;
+  int32_t *const y = (int32_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -35,9 +35,9 @@ void tmo_subtract_s32(const tmo_op *op, const void *a, const void *b, void *out,
 }
 
 void tmo_multiply_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = a;
-  const int32_t *const other = b;
-  int32_t *const y = out;
+  const int32_t *const x = (const int32_t *)a;
+  const int32_t *const other = (const int32_t *)b;
+  int32_t *const y = (int32_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -49,9 +49,9 @@ void tmo_multiply_s32(const tmo_op *op, const void *a, const void *b, void *out,
 }
 
 void tmo_maximum_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = a;
-  const int32_t *const other = b;
-  int32_t *const y = out;
+  const int32_t *const x = (const int32_t *)a;
+  const int32_t *const other = (const int32_t *)b;
+  int32_t *const y = (int32_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
@@ -63,9 +63,9 @@ void tmo_maximum_s32(const tmo_op *op, const void *a, const void *b, void *out, 
 }
 
 void tmo_minimum_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = a;
-  const int32_t *const other = b;
-  int32_t *const y = out;
+  const int32_t *const x = (const int32_t *)a;
+  const int32_t *const other = (const int32_t *)b;
+  int32_t *const y = (int32_t *)out;
   const uint32_t channels = n;
   for (uint32_t p = 0; p < 1; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
