@@ -122,7 +122,7 @@ static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index
   }
   if (tmo_on_link(c->program, in)) return op->kind == TMO_OP_RECEIVE;
   if (!tmo_has_column_windows(in) && !tmo_reads_channel_group(op)) return true;
-  const tmo_op *maker = tmo_is_tiled(group) ? maker_of(c, group, index, op->input[k]) : NULL;
+  const tmo_op *maker = tmo_in_tiles(group, op) ? maker_of(c, group, index, op->input[k]) : NULL;
   if (maker == NULL || tmo_reads_channel_group(op) != tmo_writes_channel_group(maker)) return false;
   return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* equal channels imply equally many groups */
 }
@@ -165,7 +165,7 @@ static bool check_channel_group_sums(tmo_checker *c, const tmo_operation *o) {
 /* Checks the iterations of an operator in a tiled group, and where its output pixels are stored. */
 static bool check_tiled(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (op->tile == 0 || !check_stripes(o->group, o->out) || !check_channel_groups(o)) return false;
+  if (!check_stripes(o->group, o->out) || !check_channel_groups(o)) return false;
   if (!check_column_windows(c, o->out, tmo_pixel_bytes(op, o->out, tmo_writes_channel_group(op)))) return false;
   if (tmo_iterative(op) && !(check_stripes(o->group, o->in) && o->in->rows == o->in->advance)) return false;
   return !tmo_sums_channel_groups(op) || check_channel_group_sums(c, o);
@@ -208,7 +208,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   if (tmo_is_source(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE) return false;
   if (tmo_has_part(TMO_PART_LINK) && tmo_on_link(c->program, o.out) != (op->kind == TMO_OP_SEND)) return false;
   const bool by_row = !has_reversed_pixels(c, &o) && op->tile == 0 && op->channel_groups <= 1 && !tmo_sums_channel_groups(op) && !tmo_has_column_windows(o.out);
-  return (tmo_is_tiled(group) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
+  return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
 /* first: index of the operator after the previous group. */

@@ -32,7 +32,7 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   if (!window_fits(op->kernel_h, op->stride_h, op->dilation_h, op->pad_top, older, o->in->height, o->out->height)) return false;
   if (!window_fits(op->kernel_w, op->stride_w, op->dilation_w, op->pad_left, 0, o->in->width, o->out->width)) return false;
   if (!tmo_iterative(op)) {
-    return tmo_is_tiled(o->group) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
+    return tmo_in_tiles(o->group, op) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
   }
   const bool whole = op->kernel_h == o->in->height && op->dilation_h == 1 && op->pad_top == 0 && o->out->height == 1;
   return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), tmo_accumulators(op, o->out->channels)), 4);
@@ -131,7 +131,7 @@ static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) 
   const tmo_tensor *in = o->in, *out = o->out;
   if (!pointwise(o->op) || in->height != out->height || in->channels % before != 0 || out->channels % after != 0) return false;
   if (tmo_times(in->width, in->channels / before) != tmo_times(out->width, out->channels / after)) return false;
-  return !tmo_is_tiled(o->group) || in->width == out->width;
+  return !tmo_in_tiles(o->group, o->op) || in->width == out->width;
 }
 
 static bool check_softmax(tmo_checker *c, const tmo_operation *o) {

@@ -35,7 +35,8 @@ static void enter_group(tmo_run_state *run) {
     *next = 0;
     copy_weights(run, &tmo_ops(run->program)[op]);
     if (!tmo_is_tiled(group)) continue;
-    tmo_enter_stripe(tmo_iterated(run->program, &tmo_ops(run->program)[op]), group->stripes, (tmo_unit *)next);
+    const tmo_nest nest = tmo_nest_of(run->program, group, &tmo_ops(run->program)[op]);
+    tmo_enter_stripe(nest.tensor, nest.stripes, (tmo_unit *)next);
   }
   run->at = tmo_loops(run->program, group);
   run->depth = 0;
@@ -324,7 +325,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
     run->op = (uint16_t)(group->first_op + number);
 #if TMO_RUNS_PACKED
     const uint8_t code = run->at[1];
-    const bool several = op->packing != TMO_PACKING_NONE && is_tiled && most > 1 && (code == TMO_LOOP_END ? run->depth > 0 : code == number);
+    const bool several = op->packing != TMO_PACKING_NONE && is_tiled && !tmo_by_row(op) && most > 1 && (code == TMO_LOOP_END ? run->depth > 0 : code == number);
     uint32_t at_once = several ? iterate_several(run, most) : 0;
     if (at_once > most) return TMO_ERROR_ITERATIONS;
 #if TMO_RUNS_DSP
@@ -338,7 +339,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
     const uint32_t at_once = 0;
 #endif
     if (at_once == 0) {
-      const tmo_nest nest = {op, tmo_iterated(program, op), group->stripes};
+      const tmo_nest nest = tmo_nest_of(program, group, op);
       status = count_next(run, &nest, counters, number, is_tiled) ? tmo_iterate(run, op) : TMO_ERROR_ITERATIONS;
       if (status != TMO_OK) return status;
     }

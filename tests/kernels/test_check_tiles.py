@@ -33,7 +33,8 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 REFUSED_TILED = [
-    ("no tile", op(1, tile=0)),
+    ("whole rows from column windows", op(1, tile=0, channel_groups=0)),
+    ("whole rows into column windows", op(0, tile=0)),
     ("counters outside of the workspace", whole(groups=(ProgramGroup(0, 4, 494, TILED_LOOPS, 2),))),
     ("no stripes", stripes(0)),
     ("no stripes for a tensor", nest(2, advance=0)),

@@ -15,7 +15,7 @@ from property.networks import Recipe
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Reversible
 from tflm_memopt.plan.search.cuts import CutLabel, Cuts
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, candidates, wider
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, candidates, in_rows, wider
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -62,7 +62,9 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: r
 
 
 def _widened(group: Candidate, chain: Chain, rng: random.Random) -> Candidate:
-    """Widen the tiles of some adjacent stages."""
+    """Widen the tiles of some adjacent stages, or run some at the front row by row."""
+    if rng.random() < 0.5:
+        return in_rows(group, chain, rng.randrange(len(group.stages)))
     first, last = sorted(rng.sample(range(len(group.stages) + 1), 2))
     return wider(group, chain, first, last, rng.choice((2, 3, 4, 1000)))
 

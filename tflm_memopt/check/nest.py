@@ -187,7 +187,14 @@ class StageNest:
 
 def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
     """Return the steps of a group at its start, by operator."""
-    return {s.op: StageNest(s, ops[s.op], group.stripes, is_reversed=group.is_reversed) for s in group.stages}
+    return {
+        s.op: StageNest(s, ops[s.op], _stripes(s, group.stripes), is_reversed=group.is_reversed) for s in group.stages
+    }
+
+
+def _stripes(stage: Stage, of_group: int) -> int:
+    """Return the stripes of an operator: in a tiled group, operators may run row by row."""
+    return 0 if stage.nest.by_rows and not stage.iterative else of_group
 
 
 def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[StageNest]:

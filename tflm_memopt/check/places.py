@@ -63,6 +63,8 @@ class Place:
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c
         buffer, start = self.arena.at(Role.ROLLING_BUFFER, self.tensor)
+        if not maker.tiled:
+            return start + (y % buffer.depth * seen.w + x) * seen.c
         nest = maker.nest
         if maker.stage.iterative:
             lap, i = 0 * y, y
@@ -126,6 +128,10 @@ def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
     if (Role.ROLLING_BUFFER, tensor) not in arena.home:
         return
     buffer, _ = arena.at(Role.ROLLING_BUFFER, tensor)
+    if not step.tiled:
+        if buffer.column_windows or buffer.depth < 1 or buffer.nbytes != buffer.depth * step.op.writes.row_bytes:
+            raise PlanError(f"rolling buffer of tensor {tensor}: it does not hold whole rows")
+        return
     rows, windows = 1 if step.stage.iterative else step.nest.rows, buffer.column_windows
     if any(window.depth < 1 for window in windows) or sum(window.rows for window in windows) != rows:
         raise PlanError(f"rolling buffer of tensor {tensor}: it does not hold the {rows} rows of a stripe")

@@ -329,7 +329,7 @@ def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mappi
     if not nests:
         return {}
     nest, iterated = stage.nest, op.reads[0] if stage.iterative else op.writes
-    tile = {"tile": nest.tile or iterated.w}
+    tile = {"tile": nest.tile or (iterated.w if stage.stripes(1) else 0)}
     if nest.channel_groups == 1:
         return tile
     split = op.reads[0].c if nest.sums else op.writes.c

@@ -252,7 +252,7 @@ class ProgramOp:
     swapped: Annotated[bool, Flag("flags", 3)] = False
     nibbles: Annotated[bool, Flag("flags", 4)] = False
     tile: U16 = 0
-    """Number of columns of an iteration in a tiled group, else 0."""
+    """Number of columns of an iteration in a tiled group; 0: a whole row."""
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0

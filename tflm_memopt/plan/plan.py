@@ -122,6 +122,10 @@ class Stage:
     at_once: int = 1
     """Limit of the consecutive iterations, of one pixel or one row each, that a packed kernel computes at once."""
 
+    def stripes(self, of_group: int) -> int:
+        """Return the stripes of the operator in a group with that many. 0: it runs row by row, as tiles demand rows."""
+        return 0 if self.nest.by_rows and not self.iterative else of_group
+
     def runs_packed(self, op: RowOp) -> bool:
         """Return whether a packed kernel runs the stage."""
         return op.packing is not Packing.NONE and not self.iterative and self.nest.channel_groups == 1

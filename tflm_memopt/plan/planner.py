@@ -24,7 +24,7 @@ from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedSta
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_rows, joins, more_at_once, wider
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_rows, in_two_rows, joins, more_at_once, wider
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
@@ -281,7 +281,8 @@ class Planner:
                 continue
             chain = self._reversed_chain(name, True).chain if step.is_reversed else self._chains[name]
             best = replace(group, stages=step.stages, stripes=step.stripes)
-            for change in (*(_wider(chain, best) if wide else ()), *_more_at_once(chain, best)):
+            changes = _wider(chain, best, rows=not step.is_reversed) if wide else ()
+            for change in (*changes, *_more_at_once(chain, best)):
                 if (other := change(best)) == best:
                     continue
                 if not budget.allows(SearchPart.BATCHES):
@@ -481,12 +482,16 @@ def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
             yield partial(more_at_once, chain=chain, number=i, at_once=at_once)
 
 
-def _wider(chain: Chain, group: Candidate) -> Iterator[Change]:
+def _wider(chain: Chain, group: Candidate, *, rows: bool) -> Iterator[Change]:
     """Yield changes that widen the tiles of a group's first stages, where maps are large and pixels small, then changes
-    for single stages. Tiles of two columns come first, since they gain most.
+    for single stages. Tiles of two columns come first, since they gain most. rows: whether the first operators may run
+    row by row.
     """
     count = len(group.stages)
     for tile in (2, *range(PACKED_PIXELS, 2, -1)):
+        if tile == PACKED_PIXELS and rows:
+            for last in range(count - 1, 0, -1):
+                yield partial(in_rows, chain=chain, count=last)
         for last in range(count, 0, -1):
             yield partial(wider, chain=chain, first=0, last=last, tile=tile)
     for i in range(count):

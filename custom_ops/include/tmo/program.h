@@ -358,7 +358,7 @@ typedef struct {
   uint8_t n_inputs;
   uint16_t input[4]; /* Indices of the operands' tensors. */
   uint16_t output; /* Index of the output's tensor. */
-  uint16_t tile; /* Number of columns of an iteration in a tiled group, else 0. */
+  uint16_t tile; /* Number of columns of an iteration in a tiled group; 0: a whole row. */
   uint16_t kernel_h, kernel_w;
   union {
     uint16_t stride_h;

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* The units of an operator. In a row group, a row is a stripe with one tile. */
+/* The units of an operator. If it runs row by row, a row is a stripe with one tile. */
 typedef struct {
   const tmo_op *op;
   const tmo_tensor *tensor; /* tensor whose parts are the units: the operator's output, or the input of an iterative operator */
@@ -28,7 +28,7 @@ static inline const tmo_tensor *tmo_iterated(const void *program, const tmo_op *
 
 static inline tmo_nest tmo_nest_of(const void *program, const tmo_group *group, const tmo_op *op) {
   const tmo_tensor *t = tmo_iterated(program, op);
-  const tmo_nest nest = {op, t, tmo_is_tiled(group) ? group->stripes : t->height};
+  const tmo_nest nest = {op, t, tmo_in_tiles(group, op) ? group->stripes : t->height};
   return nest;
 }
 
@@ -59,7 +59,7 @@ static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
     unit->row = (uint16_t)tmo_stripe_first(w->tensor, unit->stripe);
   }
   ++unit->tile;
-  if (tmo_unit_column(w->op, unit) < w->tensor->width) return;
+  if (!tmo_by_row(w->op) && tmo_unit_column(w->op, unit) < w->tensor->width) return;
   unit->tile = 0;
   if (++unit->channel_group < tmo_passes(w->op)) return;
   ++unit->stripe;

@@ -104,21 +104,21 @@ def live_ranges(
             at, _ = trace.iterations_of(m.key)
             full = ((moments >= at[0]) & (moments <= at[-1])) * nbytes
             result.append(LiveRange(Buffer(Role.ACCUMULATOR, m.op.output, nbytes), zero, full, full))
-    counters = sum(TILED_COUNTER_BYTES if m.stripes else COUNTER_BYTES for m in trace.members)
+    tiled = any(m.stripes for m in trace.members)
+    counters = len(trace.members) * (TILED_COUNTER_BYTES if tiled else COUNTER_BYTES)
     counters += max(m.op.second for m in trace.members)
     full = zero + counters
     result.append(LiveRange(Buffer(Role.COUNTERS, -1, counters), zero, full, full))
-    tiled = any(not m.nest.by_rows for m in trace.members)
-    return (*result, *_scratch(trace, moments, tiled=tiled), *streamed_ranges(trace))
+    return (*result, *_scratch(trace, moments), *streamed_ranges(trace))
 
 
-def _scratch(trace: Trace, moments: Ints, *, tiled: bool) -> Iterator[LiveRange]:
+def _scratch(trace: Trace, moments: Ints) -> Iterator[LiveRange]:
     """Yield the scratch of kernels and conversions. Operators share it, since they never run at the same time."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
         own = m.scratch_bytes + trace.core_1_scratch(m)
-        full[trace.order(m.key)] = own + converted_bytes(trace, m, tiled=tiled)
+        full[trace.order(m.key)] = own + converted_bytes(trace, m, tiled=m.stripes > 0)
     if nbytes := int(full.max()):
         yield LiveRange(Buffer(Role.SCRATCH, -1, nbytes), zero, full, full)
 

@@ -18,7 +18,7 @@ from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 
 
 def trace_of(group: Group, ops: Mapping[int, RowOp], source: InputSource | None = None) -> Trace:
-    members = [Member(stage, as_counted(ops[stage.op], group), group.stripes) for stage in group.stages]
+    members = [Member(s, as_counted(ops[s.op], group), s.stripes(group.stripes)) for s in group.stages]
     return traced(members, group.sinks, source, in_turn=group.in_turn)
 
 

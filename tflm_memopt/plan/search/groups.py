@@ -29,7 +29,7 @@ from tflm_memopt.plan.iteration.liveness import (
     streamed_ranges,
 )
 from tflm_memopt.plan.iteration.trace import Member, Trace, dead_bytes, prepend, start, traced
-from tflm_memopt.plan.nest import Ints
+from tflm_memopt.plan.nest import BY_ROWS, Ints
 from tflm_memopt.plan.plan import Buffer, Stage
 from tflm_memopt.rowgraph.graph import InputSource, Space
 
@@ -218,6 +218,21 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
     return replace(group, stages=tuple(stages))
 
 
+def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
+    """Return the tiled group with its first `count` operators row by row, if they can run so. Kernels for rows take
+    less time than those for tiles, which fetch weights and code for every few pixels.
+    """
+    stages, ops = list(group.stages), chain.ops[group.first : group.last]
+    if chain.source or count == len(stages):
+        return group
+    for i, (stage, op) in enumerate(zip(stages[:count], ops, strict=False)):
+        whole = not stage.iterative and stage.nest.channel_groups == 1 and not op.message
+        if not whole or op.window.kernel_h > MAX_KERNEL_H:
+            return group
+        stages[i] = replace(stage, nest=BY_ROWS, at_once=1)
+    return replace(group, stages=tuple(stages))
+
+
 def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
     """Return a row-wise group that computes two rows at once where kernels can. For depthwise ones, see joins()."""
     stages = list(group.stages)
@@ -398,7 +413,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
     """Return the trace and rolling buffers of a candidate. They are not stored, since there are many candidates."""
     ops = chain.ops[candidate.first : candidate.last]
-    members = [Member(stage, op, candidate.stripes) for stage, op in zip(candidate.stages, ops, strict=True)]
+    members = [Member(s, op, s.stripes(candidate.stripes)) for s, op in zip(candidate.stages, ops, strict=True)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
     trace = traced(members, sinks, chain.source, in_turn=candidate.in_turn)
     inner = [m for m in members if m.key not in sinks]
