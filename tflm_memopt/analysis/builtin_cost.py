@@ -25,7 +25,9 @@ ONCE = ("CALL_ONCE",)
 FREE = (VIEW, *ONCE)
 """Operators that cost nothing: those that are not in the model's file, and those that ran before."""
 OTHERS = 0.02
-"""Largest share of an estimate for kinds that were not counted. They count as the slowest operator of that size."""
+"""Largest share of an estimate that operators without counted instructions may have. Each counts as the slowest
+operator of its size.
+"""
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
 """Operators that have the costs of another one: split_v.cc and unpack.cc copy runs of values like split.cc."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
@@ -77,7 +79,10 @@ def of_model(graph: Graph, core: str) -> Counts | None:
 
 
 def of_operators(graph: Graph, ops: Collection[Op], core: str, ours: int = 0) -> Counts | None:
-    """Estimate the instructions of some operators of a model that has `ours` others. None: too little is known."""
+    """Estimate the instructions of some operators of a model by type, or return None if too little is known.
+
+    ours: instructions of the model's custom operators.
+    """
     found = builtins(core)
     if found is None:
         return None

@@ -57,9 +57,9 @@ class Work:
     singles: float = 0
     """Number of values that are processed or gathered singly."""
     runs: float = 0
-    """Number of runs of bytes that several windows or channels share or that are moved, and of lists of taps."""
+    """Number of runs of bytes, shared by windows or channels or moved by COPY, plus the number of lists of taps."""
     swept: float = 0
-    """Number of pieces into which `runs` are cut, and of taps in their lists."""
+    """Number of pieces into which the runs are cut, plus the number of taps in the lists."""
     gathers: float = 0
     """Number of window rows that are gathered singly; for a pool, of taps of channels that are processed singly."""
     batches: float = 0
@@ -73,9 +73,9 @@ class Work:
     kept: float = 0
     """Number of iterations whose row is stored in a state."""
     copied: float = 0
-    """Bytes of weights that are copied to the arena before the first iteration. Not an amount."""
+    """Bytes of weights that are copied to the arena before the first iteration. They have no cost in instructions."""
     spared: float = 0
-    """Bytes of weights that are therefore not read in flash. Not an amount."""
+    """Bytes of weights that are read in the arena instead of in flash. They have no cost in instructions."""
 
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]
@@ -133,7 +133,7 @@ def estimate(kernels: Costs, work: Work) -> float:
     """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest one."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # if this variant was not measured, take the measured one that shares the most words with it
+    if len(alike) > 1:  # an unmeasured way of computing costs as much as the measured one with the most words in common
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 

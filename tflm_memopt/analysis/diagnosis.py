@@ -145,7 +145,7 @@ def _state(graphs: Sequence[Graph]) -> str:
 
 
 def _border(graph: Graph) -> str:
-    """Describe inputs and outputs of other types than the int8 inside.
+    """Describe those inputs and outputs of an int8 model that are not int8.
 
     >>> from tflm_memopt.model.graph import Tensor
     >>> x, y = Tensor(0, "x", (1,), "FLOAT32"), Tensor(1, "y", (1,), "UINT8")

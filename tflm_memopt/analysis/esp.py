@@ -1,9 +1,9 @@
 """Estimate the cycles of a model on Espressif's chips from published cycles of ESP-NN's kernels and counted C code.
 
-No model was run on these chips for this. esp.json has the published figures with their sources, and a range of costs
-for each kernel that contains the figures. A kernel in plain C costs its counted instructions on RV32 times the chip's
-range of cycles per instruction. This also applies to Xtensa, whose compiler for these chips is not available. The upper
-bounds include reading weights from flash that the cache cannot hold.
+These estimates were not compared with a model that runs on a chip. esp.json has the published figures with their
+sources, and a range of costs for each kernel that contains the figures. A kernel in plain C costs its counted
+instructions on RV32 times the chip's range of cycles per instruction. This also applies to Xtensa, whose compiler for
+these chips is not available. The upper bounds include reading weights from flash that the cache cannot hold.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ TFLM = "cortex-m4"
 TFLM_FACTOR = 2.0
 """Largest ratio of the instructions of a reference kernel on RV32 or Xtensa to those on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
-"""Number of pixels for which ESP-NN's vector kernels for 1x1 convolutions read the weights once. All others read them
-for each pixel.
+"""Number of pixels for which ESP-NN's vector kernels for 1x1 convolutions read the weights once. All other kernels read
+them for each pixel.
 """
 SHARE = 4
 """Weights of an operator below 1 / SHARE of the cache stay in the cache while a group runs."""
@@ -116,21 +116,21 @@ class EspChip:
         return low, high + weights * reads * self.flash_cycles_per_byte
 
     def _fetched(self, work: Work) -> float:
-        """Return the maximum number of cycles for reading the weights of an operator of a plan from flash. Other
-        operators of its group replace them in the cache between two iterations.
+        """Return the maximum number of cycles for reading the weights of an operator of a plan from flash. Between two
+        iterations, other operators of the group replace these weights in the cache.
         """
         nbytes = work.macs / work.pixels if work.pixels else 0.0
         if work.copied or nbytes <= self.cache / SHARE:
             read = nbytes * min(1.0, work.iterations)
         elif nbytes <= self.cache:
             read = nbytes * work.iterations
-        else:  # rows that are read in place use each weight for all of their pixels
+        else:  # a row that is read in place needs each weight only once
             read = nbytes * (work.iterations if _in_place(work) else work.pixels)
         return read * self.flash_cycles_per_byte
 
 
 def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]:
-    """Return the kernel, its amounts of work, the bytes of its weights, and the pixels that it computes."""
+    """Return the kernel's name, its amounts of work, the bytes of its weights, and its number of output pixels."""
     written = node.elements("o0")
     if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
         w, weights = conv_shape(node), node.elements("i1")
@@ -155,8 +155,8 @@ def packed(work: Work) -> str | None:
 def around(work: Work) -> Span:
     """Return the instructions on RV32 around ESP-NN's kernel for an operator of a plan.
 
-    Windows are gathered into scratch (`loops`) in words (`quads`) if the input has a multiple of four channels. Rows of
-    a depthwise convolution gather the columns under adjacent windows once.
+    Windows are gathered into scratch (`loops`) in words (`quads`) if the input has a multiple of four channels. If a
+    depthwise convolution makes whole rows, columns under several windows are gathered only once.
     """
     kernel = work.kernel.split()[0]
     costs = _spans(data()["around"][kernel])

@@ -42,7 +42,9 @@ class FlashTiming:
     prefetch: bool = False
     """Whether the next line is read ahead."""
     unified_ways: int = 0
-    """Ways of a set-associative cache of `instruction_lines` lines for code and constants; 0: separate caches."""
+    """Number of ways of one set-associative cache of `instruction_lines` lines for code and constants, or 0 if these
+    have separate caches.
+    """
 
     @property
     def key(self) -> str:
@@ -238,7 +240,7 @@ class Clock:
         return _widened((least, most), table.high, table.low)
 
     def _of_kernel(self, work: Work, instructions: float) -> Span:
-        """Return the cycles of an operator. Copied weights save waits of the flash, but no more than there are."""
+        """Return the cycles of an operator. Copied weights save waits of the flash, at most all of them."""
         waiting = self.rates
         if waiting is None:
             raise TypeError("no cycles are known")
@@ -337,8 +339,8 @@ class Time:
 
     @property
     def change(self) -> Span | None:
-        """Minimum and maximum of the relative change of the time. If times are unknown, it is that of the instructions,
-        or None if both are unknown.
+        """Minimum and maximum of the relative change of the time. If times are unknown, it is the change of the
+        instructions, or None if both are unknown.
 
         The cycle model's error is taken to be the same before and after, so equal ends of the two ranges are compared.
         """

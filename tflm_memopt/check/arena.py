@@ -66,7 +66,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the tensor's row in memory that the group calls `row`."""
+        """Return the number, counted in memory, of the row that the group numbers `row`."""
         if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
@@ -118,7 +118,9 @@ class TaggedArena:
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
-        """Check that these bytes were last written there. who, of: reader and part, for messages."""
+        """Check that these bytes of the content are still at this address. who, of: name of the reader and part, for
+        messages.
+        """
         self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, who, of)
 
     def _run(self, at: int, nbytes: int) -> Ints:

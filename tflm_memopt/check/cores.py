@@ -76,7 +76,7 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all that a core touches in an iteration. A test compares it with the executor's accesses."""
+        """Yield all bytes that a core reads or writes in an iteration. A test compares them with the executor's."""
         yield self.written, self._counters(core)
         if core == 0 and self.executed == 1:  # core 0 copies all weights before the group's first iteration
             for tensor in self.copied:
@@ -89,7 +89,7 @@ class CoresReplay:
         x0, x1, c0, c1 = _own(share, core, op)
         if op.moves is not None and not op.scatters:
             for operand, row, part in moved(op, y):
-                if operand < len(op.inputs):  # the last one may be constant
+                if operand < len(op.inputs):  # the last operand may be constant
                     at = self.arena.span(op.inputs[operand], row, op.reads[operand].row_bytes)
                     yield self.read, (at + part.start, 1, len(part), len(part))
         else:
@@ -102,7 +102,7 @@ class CoresReplay:
     def _windows(
         self, op: RowOp, share: Share, own: tuple[int, int, int, int], windows: Sequence[range]
     ) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield what a core reads of the rows of each input for its columns and channels of the output."""
+        """Yield the bytes of each input that a core reads to compute its columns and channels of the output."""
         x0, x1, c0, c1 = own
         for k, window in enumerate(windows):
             seen = op.reads[k]

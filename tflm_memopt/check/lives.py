@@ -76,7 +76,9 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether any of `others` overlaps one of these ranges, which have one place and follow each other."""
+    """Return whether any of `others` overlaps one of the ranges `one`, which are at the same address one after the
+    other.
+    """
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])
@@ -86,7 +88,10 @@ def meet(one: LiveRanges, others: LiveRanges) -> bool:
 
 
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
-    """Leave the tag of the last write to each byte. cut: pieces. private: live ranges with one location per buffer."""
+    """Write the tag of each byte's last write into the arena.
+
+    cut: pieces of the tensors' live ranges. private: live ranges of other buffers, each at one address.
+    """
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at
     where = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - last.at, counts)

@@ -36,7 +36,10 @@ NONE = -1
 
 
 def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Corners:
-    """Return the first and last needed pixel of each output pixel, by rows. sizes: height and width of the operand."""
+    """Return the first and last operand pixel that each output pixel needs.
+
+    sizes: height and width of the operand. rows, columns: needed ones for each row and column of the output.
+    """
     some = (rows[0] <= rows[1])[:, None] & (columns[0] <= columns[1])
     first, last = (
         np.where(some, y[:, None] * sizes[1] + x, at) for y, x, at in zip(rows, columns, (0, NONE), strict=True)

@@ -27,8 +27,8 @@ SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
 """Time steps of an iteration, in order.
 
 At SCRATCH and SUMS, scratch and sums are written; at SCRATCH_READ and SUMS_READ they are read. The output is written at
-EARLY, and the input is read at LATE. An operator in place reads first. At LAST, the last byte of the output is written
-if it is late.
+EARLY, and the input is read at LATE. An operator that works in place reads before it writes. At LAST, the last byte of
+the output is written if the kernel writes it after all reads.
 """
 
 
@@ -198,7 +198,8 @@ def _stripes(stage: Stage, of_group: int) -> int:
 
 
 def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[StageNest]:
-    """Yield the operators of a group in the order of its loops. An iteration is done at the next request.
+    """Yield the operators of a group in the order of its loops. The replay of an iteration must end before the next one
+    is requested.
 
     The bytes' tags show whether operands exist. Raises PlanError for units that do not exist and for missing rows.
     """

@@ -3,8 +3,8 @@
 The replay of states shows that each row that is read was kept. This module shows once for each operator that these are
 the rows that the model's operator means. A window on kept and new rows ends at the newest row and has the height of
 TFLM's window. The kept rows are the last ones of the tensor that the window reads. An LSTM takes one step after the
-other. A message carries each row in its place. states.py covers running sums. Windows of a model whose input slides
-are left out, since its tensors hold some of their rows.
+other. A message carries each row in its place. states.py covers running sums. If the model's input slides, windows are
+not checked here, since tensors then hold only some of the model's rows.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import Buffer, Role
 
 
 class Cells(NamedTuple):
-    """Addresses and tags of all pixels of a tensor. `there`: the rows that exist."""
+    """Addresses and tags of all pixels of a tensor. `there` is the range of rows that exist."""
 
     there: range
     at: Ints
@@ -58,7 +58,9 @@ class Place:
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels, -1 for pixels not kept. stripe: of the pixels, if stripes recompute rows."""
+        """Return the addresses of pixels, or -1 for those that are not kept. stripe: the stripe of the pixels, if
+        stripes recompute rows.
+        """
         maker, seen = self.maker, self.seen
         if maker is None or not self.inside:
             return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c

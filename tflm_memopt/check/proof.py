@@ -48,7 +48,7 @@ class Executed:
 
 
 def proved(running: RunningGroup) -> bool:
-    """Return whether a group loses no byte. If so, arena and source change as in the group's run, else not at all."""
+    """Return whether a group is proved to lose no byte. Only then, arena and source change as when the group runs."""
     try:
         _Proof(running).run()
     except (Unproved, PlanError):
@@ -184,7 +184,9 @@ class _Proof:
 
 
 class _Pixels:
-    """Times of the write and last read of a tensor's pixels. By stripe and channel group, if they differ."""
+    """Times at which a tensor's pixels are written and last read, separately for each stripe and channel group if these
+    have pixels of their own.
+    """
 
     def __init__(self, place: Place) -> None:
         maker, seen = place.maker, place.seen

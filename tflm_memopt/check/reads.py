@@ -69,7 +69,7 @@ def _fixed(graph: Graph, op: Op) -> list[int]:
 
 
 def _is_defined(op: RowOp, of: Op, graph: Graph) -> bool:
-    """Return whether the model's operator defines all that the row operator reads and makes, except its channels."""
+    """Return whether a row operator has the inputs and the output of the model's operator, except folded channels."""
     given = _operands(graph, of)
     views = [*zip(op.reads, (of.inputs[k] for k in given), strict=False), (op.writes, of.outputs[0])]
     pixels = [(rows.h * rows.w, graph.tensors[t]) for rows, t in views]
@@ -125,7 +125,7 @@ def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
     who = f"operator {of.index} {op.name}"
     _check_bounds(op, who)
     _check_constants(model, of, op, who)
-    # operands that read the same tensor are alike
+    # operands that read the same tensor count as one
     alike = np.array([*map(op.inputs.index, op.inputs), len(op.inputs), PADDING])
     for first, operand, source in _gathered(op, who) if op.scatters else _copied(op):
         for i in range(0, len(source), CHUNK):

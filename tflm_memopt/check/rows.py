@@ -1,4 +1,4 @@
-"""The checker's replay of a row-wise group: each iteration reads whole rows and writes one row, or adds one to sums.
+"""The checker's replay of a row-wise group: each iteration reads whole rows, and writes a row or adds to sums.
 
 The code shares nothing with the planner.
 """
@@ -70,7 +70,7 @@ class RowReplay(GroupReplay):
         """Read what COPY moves. It may already have overwritten other bytes of the same rows."""
         op = step.op
         for operand, row, part in moved(op, step.done):
-            tensor = op.inputs[operand] if operand < len(op.inputs) else None  # the last one may be constant
+            tensor = op.inputs[operand] if operand < len(op.inputs) else None  # the last operand may be constant
             if tensor is not None and not self.states.is_state(tensor) and not self.source.is_source(tensor):
                 self.arena.read_part(tensor, row, op.reads[operand].row_bytes, part, step)
 
@@ -80,7 +80,7 @@ class RowReplay(GroupReplay):
         return len(taps) * step.op.reads[k].row_bytes
 
     def _in_order(self, step: StageNest) -> None:
-        """Check that no output starts inside an input row, nor touches a row that is read again for the next pixel."""
+        """Check that the output does not start inside an input row or overlap a row that the next pixel reads again."""
         op, row, nbytes = step.op, step.done, step.op.writes.row_bytes
         to = self.arena.span(op.output, row, nbytes)
         for tensor, seen in zip(op.inputs, op.reads, strict=True):

@@ -1,9 +1,10 @@
 """The checker's proof that windows over a sliding input are those that TFLM has at the end of its whole input.
 
 An inference computes new rows of each tensor. This module numbers them as in TFLM's whole tensor. TFLM's operator then
-defines the rows that depend on no rows or padding behind the input's new rows. A row operator must compute the last of
-them, from the same rows as TFLM. It reads kept rows only if its input's new rows follow those of the last inference.
-Operators that recompute rows that depend on padding are left out, as are those that follow a tensor of joined rows.
+defines which rows depend neither on rows after the input's new rows nor on padding at the end. A row operator must
+compute the last of them, from the same rows as TFLM. It reads kept rows only if its input's new rows follow those of
+the last inference. Operators that recompute rows that depend on padding are left out, as are those that follow a tensor
+of joined rows.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class _Held(NamedTuple):
     height: int
     """Number of rows of TFLM's tensor."""
     end: int
-    """Number of the row behind the last one that an inference computes."""
+    """Number of the last row that an inference computes, plus 1."""
     shift: int
     """Number of rows that leave the window in each inference."""
 
@@ -63,7 +64,9 @@ def check_sliding(graph: RowGraph) -> None:
 
 
 def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
-    """Return the rows of an operator that computes each row from the same row, None for others, or what is wrong."""
+    """Return the rows of an operator that computes row y from row y of its inputs, or None for others, or an error's
+    text.
+    """
     inputs = [held.get(t) for t in op.inputs]
     rows = [(y, y + 1) for y in range(op.writes.h)]
     if op.has_window or None in inputs or op.state_write or any(reads.h != op.writes.h for reads in op.reads):
@@ -74,7 +77,8 @@ def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
 
 
 def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorId, TensorId]) -> _Held | str | None:
-    """Return the output rows of a window operator, None if it makes whole tensors or is left out, or what is wrong.
+    """Return the output rows of a window operator, or None if it makes whole tensors or is not checked, or an error's
+    text.
 
     kept: the tensor whose rows each state keeps.
     """

@@ -128,7 +128,7 @@ class StateReplay:
         self._run(state, [FILL] * state.depth, LAPS * lap + 1)
 
     def _run(self, state: PlacedState, slots: list[int | None], steps: int) -> None:
-        """Replay some inferences after a start or a reset, and count rows from there."""
+        """Replay inferences after a start or a reset. Row 0 is the first row that is kept after it."""
         new = self.new[state.tensor]
         for step in range(steps):
             oldest = step * state.advance % state.depth

@@ -53,7 +53,7 @@ ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:
-    """Return the canonical form, without changes to operators that stay builtin, byte for byte.
+    """Return the model's canonical form. Operators that stay builtin are unchanged, byte for byte.
 
     whole: the reason why all operators stay builtin (left_whole()), or None. sliding: whether the input is a sliding
     window.
@@ -163,7 +163,9 @@ def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
 
 @lru_cache(maxsize=1)
 def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
-    """Return the row graph that is planned, or None without regions. Plan and report ask for it in a row."""
+    """Return the row graph that is planned, or None without regions. The last one is cached, since plan and report use
+    it.
+    """
     graph = partition(annotated.graph, annotated.support)
     if not graph.regions:
         return None

@@ -1,10 +1,10 @@
 """Compare the constants of a rewritten model with those of the original, without running a model.
 
 The numbers of each operator of a program are compared with those of the original's operators, in the same form. A
-program does not name the original's operators. So each of its operators must equal one of them, the writers of both
-operators' inputs must be equal, too, and each operator of the original must be found. Constants of builtin operators
-must be the same bytes. Programs store constants in several forms: without dead channels, in parts on several devices,
-or with rows counted from the last to the first.
+program does not name the original's operators. So each operator of a program must equal an operator of the original,
+the writers of both operators' inputs must be equal, too, and each operator of the original must be found. Constants of
+builtin operators must be the same bytes. Programs store constants in several forms: without dead channels, in parts on
+several devices, or with rows counted from the last to the first.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ class Originals:
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
     """Sets of operators by the digest of their numbers, for each form and target."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Ends of the parts that were found, by operator. The next device's part of the channels begins at one of them."""
+    """Channels at which the parts found so far end, by operator. The next device's part begins at one of these
+    channels.
+    """
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
@@ -126,9 +128,10 @@ class Originals:
     def _numbers(
         self, form: numbers.ConstantForm, target: int, channels: int = 0, begins: Mapping[int, set[int]] | None = None
     ) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield number, end and numbers of the operators in this form or, if `channels` is not 0, of their parts.
+        """Yield each operator in this form as its number in the model, its end and its numbers.
 
-        begins: first channels of the parts of each operator, besides 0, or None for all parts.
+        channels: number of channels of the parts that are yielded instead of whole operators, or 0. begins: by
+        operator, the channels besides 0 at which its parts may begin, or None for all channels.
         """
         for number, op in self.forms:
             if op.kind is not form.kind:
@@ -139,7 +142,9 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the operator that differs least, or whose part does, and how much it differs."""
+        """Return the original's operator that, whole or in part, differs least from a program's operator, and how much
+        it differs.
+        """
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         compared = (
             (self.ops[number], numbers.differences(found, expected))
@@ -164,7 +169,7 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
 
 def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator[tuple[int, RowOp]]:
     """Yield the parts of an operator with this number of adjacent output channels, or the whole operator for 0, each
-    with its end. begins: first channels of the parts, or None for all.
+    with its end. begins: channels at which parts may begin, or None for all.
     """
     if not channels:
         yield op.writes.c, op

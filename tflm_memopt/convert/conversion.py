@@ -39,7 +39,7 @@ from tflm_memopt.tflm.structs import Abi
 
 NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
-"""Sizes of fast memory to try, to name one that is enough."""
+"""Number of sizes of fast memory to try, so that an error can name one that is enough."""
 SPILL_TRIES = 4
 """Number of plans with tensors in slow memory to try, since their tails become known only afterwards."""
 LARGEST = 4
@@ -269,7 +269,7 @@ class Conversion:
         return max(self.plans.least_macs, min(self.plans.macs, most))
 
     def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
-        """Return the least budget above the first that fits, and add tried ones to `budgets`."""
+        """Return the least budget above budgets[0] whose plan fits, and add all tried budgets to `budgets`."""
         once, found = budgets[0], None
         head = (limits.ram or 0) - self.at(once).arena.tail
         for choice in self.plans.choices:
@@ -300,7 +300,8 @@ class Conversion:
     def state_variants(self) -> list[Conversion]:
         """Return this conversion and, for a sliding window, variants in which fewer and fewer layers keep rows.
 
-        Later layers compute their rows again. There is one of each number of multiply-accumulates, in order.
+        Later layers compute their rows again. The variants have different numbers of multiply-accumulates and are
+        sorted by them.
         """
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
@@ -312,7 +313,7 @@ class Conversion:
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
         """Return the bytes with a streamed or sliding input in the arena, if fewer than `chosen` takes, else None.
 
-        It is not tried if the input alone is as large as the head of `chosen`.
+        That conversion is not tried if the input alone is as large as the head of `chosen`.
         """
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
@@ -371,6 +372,6 @@ class Conversion:
 
 
 def _largest(graph: RowGraph) -> int:
-    """Return the bytes that the buffers of no plan exceed, with copied weights."""
+    """Return an upper bound of the bytes of a plan's buffers, including copied weights."""
     constants = sum(tensor.nbytes for tensor in graph.model.tensors.values() if tensor.constant)
     return LARGEST * (sum(tensor_sizes(graph).values()) + constants)

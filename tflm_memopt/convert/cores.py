@@ -15,15 +15,15 @@ from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Instructions of two cores in addition to those of the kernels: to reach an iteration, which each core does for all
-iterations; to begin a part of one; and to wake and wait.
+"""Additional instructions on two cores: to step to an iteration, which each core does for all iterations; to begin a
+core's part of an iteration; and to wait at a barrier.
 
 They were counted on Cortex-M33, those of the barrier by benchmarks/two_cores.py with the counters of tmo/spin.h.
 """
 STACKS = 1856, 1760
 """Stack of each core in bytes: the largest in docs/two-cores.md on Cortex-M33, for core 0 inside Invoke()."""
 LEAST_SHARE = 0.2
-"""Smallest useful share of a core's time. With less, the other core alone is faster."""
+"""Smallest useful share of a core's time. With a smaller share, the other core alone is faster."""
 
 
 def speeds(

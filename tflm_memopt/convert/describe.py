@@ -172,7 +172,9 @@ def _window(planned: Planned | None) -> WindowReport | None:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a point on the frontier, and the memory it leaves free on a board. clock: of the core of `costed`."""
+    """Describe a point on the frontier, and the memory it leaves free on a board. clock: clock of the core for which
+    `costed` was estimated.
+    """
     point = costed.converted
     plan = point.planned.plan
     return PointReport(

@@ -228,7 +228,7 @@ def binding(converted: Converted) -> str:
 
 def _content(graph: Graph, buffer: Buffer) -> str:
     what = ROLES[buffer.role]
-    if buffer.role is Role.SCRATCH:  # its key is the group
+    if buffer.role is Role.SCRATCH:  # the buffer's key is a step, not a tensor
         return what
     maker = graph.producer(buffer.key)
     if maker is None:

@@ -134,8 +134,8 @@ class Plans:
     def _at(self, macs: int) -> Plan:
         """Return the plan of least head with at most `macs` multiply-accumulates, or `least_macs` if that is more.
 
-        Large sets of rematerialisations promise most and are tried first. After two without a gain, only the empty set
-        is tried.
+        Large sets of rematerialisations promise most and are tried first. After two sets without a gain, only the empty
+        set is tried.
         """
         found: list[Plan] = []
         vain = 0
@@ -172,7 +172,9 @@ class Plans:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Multiply-accumulates at which the least head should change, rising, until two sets promise no gain."""
+        """Multiply-accumulates, in ascending order, at which the least head is expected to change. Sets of
+        rematerialisations are considered until two of them promise no gain.
+        """
         points, vain = _points(self._once), 0
         for choice in self.choices:
             least = min(nbytes for _, nbytes in points)

@@ -51,7 +51,10 @@ def inspection(
     *,
     int8_interface: bool = False,
 ) -> Inspection:
-    """Describe a model of `nbytes` bytes with the kernels of `whose`. int8_interface: of the rewritten model."""
+    """Describe a model.
+
+    nbytes: size of its file. whose: library of the kernels. int8_interface: whether the rewritten model has one.
+    """
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
     rows = {op.index: s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)}

@@ -32,7 +32,7 @@ CLIFF = 1.2
 TILED_COST = 1.5
 """Settings.tiled_cost where time counts. A tile of four pixels takes about 1.4 times the cycles of a whole row."""
 STEP = 1 / 32
-"""Share of the head by which plans differ that compute more and more pixels at once."""
+"""Fraction of the head by which plans grow that compute more and more pixels at once."""
 LESS = 0.9
 """Fast memory of each such plan as a fraction of the previous one's."""
 Planning = Callable[[int, int], None]
@@ -129,7 +129,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _roomier(each: Sequence[Conversion], plan: Plan, room: int, table: Table) -> Iterator[Costed]:
     """Yield plans with more and more pixels computed at once, in less than `room` additional bytes.
 
-    each: forms, of which one made the plan.
+    each: conversions with different tile widths, one of which made the plan.
     """
     parts = 1 + math.ceil(room / (STEP * plan.head))
     for part, form in itertools.product(range(1, parts + 1), each):
@@ -143,8 +143,8 @@ def _of_forms(
 ) -> list[Costed]:
     """Return known plans and those of each of these conversions at every budget of multiply-accumulates.
 
-    A form ends at a plan with recompute that another plan beats in price and bytes, since more recompute takes longer
-    still. Without known plans, the first form does not end early.
+    The budgets of a conversion end at a plan with recompute that another plan beats in price and bytes, since plans
+    with more recompute take even longer. Without known plans, all budgets of the first conversion are tried.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]
@@ -167,7 +167,9 @@ def _of_forms(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the least arena at every price, lowest price first, with any number of kept rows of a window."""
+    """Return the least arena at every price, lowest price first. For a sliding window, any number of layers may keep
+    rows.
+    """
     how = price(cost, clock)
     found = []
     if cost != "macs" and not (cost == "time" and clock and clock.esp):

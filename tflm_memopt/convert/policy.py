@@ -32,7 +32,8 @@ NO_GAIN = "the rewritten model would not need a smaller arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""Share of the arena. If a rewrite saves less, TFLM's kernels that it replaces do not count as saved flash."""
+"""If a rewrite saves less than this share of the arena, the TFLM kernels that it replaces do not count as saved flash.
+"""
 ROOM = 4_000
 """Bytes of arena above the least that a plan may take if packed kernels run faster in it."""
 SHARE = 1.2
@@ -190,8 +191,8 @@ def _on_board(
     """Return the plan without recompute that has the smallest product of arena and time, and a faster one.
 
     The plan must not be slower than the original, and must save at least half as much RAM as `least`. `least` and the
-    plan of whole rows are tried first. If neither is such a plan, all plans of explore() are tried. If there is none,
-    the plan must take at most SLOWER times the arena of the generic program, which is the least of all programs.
+    plan of whole rows are tried first. If neither meets both conditions, all plans of explore() are tried. If all are
+    slower than the original, the plan may take at most SLOWER times the arena of the generic program, the least of all.
     """
 
     def timed(plan: Costed) -> _Timed:
@@ -278,12 +279,12 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     """Return the conversion with the limits of tiled groups.
 
     Packed kernels are slow on single pixels. So without recompute, a packed model gets whole rows and all channels for
-    at most ROOM bytes more. For ESP-NN it may also take pixels, and SHARE of the arena more.
+    at most ROOM bytes more. For ESP-NN, single pixels are also allowed, and SHARE of the arena more.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # F counts the original's multiply-accumulates, a search only what is left
+    if limits.overhead is not None:  # F refers to the original, a search to the model without dead channels
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
@@ -317,9 +318,9 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
     """Return the balance of the RAM that a rewrite saves and the flash that it adds. arenas: bytes of the arena before
     and after. core: core for which the library's code is counted.
 
-    A rewrite is worthwhile when it saves as many bytes of RAM as model, library and new kernels add to flash. Kernels
-    that it no longer needs count only where it saves LITTLE of the arena: their sizes are estimates, and other models
-    or a resolver with more operators may keep them.
+    A rewrite is worthwhile when it saves as many bytes of RAM as model, library and new kernels add to flash. TFLM's
+    kernels that it no longer needs count as saved only if it saves the share LITTLE of the arena: their sizes are
+    estimates, and the firmware may keep them for other models or in a resolver with more operators.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

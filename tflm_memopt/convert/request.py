@@ -35,7 +35,7 @@ from tflm_memopt.tflm.structs import Abi
 TFLM_CORE = "cortex-m4"
 """Core for the estimates of models of builtin operators, unless the user names a board or core."""
 EXPLORING = 10
-"""Factor by which explore() multiplies the effort for groups and for each point."""
+"""Factor by which explore() multiplies the effort of finding groups and that of planning each point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     overhead, plan, effort = said["max_macs"], said["plan"], said["effort"]
     if said["cores"] > 1 and overhead is not None and overhead > 1:
         raise UsageError("--cores 2 cannot be combined with --max-macs above 1", hint="omit one of them")
-    useless = ("tiles",) if said["cores"] > 1 else ()  # tiles are single pixels, which have no halves
+    useless = ("tiles",) if said["cores"] > 1 else ()  # a tile of one pixel cannot be split between cores
     without = _without((*said["without"], *useless), overhead)
     ops = said["op_per"] or said["ops"]
     under_tflm = ops == BUILTIN and core is None and said["target"] is None and on_board is None

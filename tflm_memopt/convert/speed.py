@@ -47,7 +47,9 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return the limits without the time that builtin operators take. Raises UsageError if that time is unknown."""
+    """Return the limits, with the time of builtin operators subtracted from the time limit. Raises UsageError if that
+    time is unknown.
+    """
     if limits.time is None:
         return limits
     builtins, graph = _builtin_ops(conversion), conversion.rows.model if conversion.rows else conversion.source.graph

@@ -51,7 +51,8 @@ class Tilings:
     def least(self, macs: int, start: Plan) -> Plan:
         """Return the plan of least arena within `macs`. start: the plan without parts.
 
-        Stripes and channel groups together may end above one of the two, so each is also tried alone.
+        A search with both stripes and channel groups may end at a larger arena than with one kind, so each is also
+        tried alone.
         """
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
@@ -131,7 +132,9 @@ class _Weight:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of tiling: functions for the longest chain from an operator, and for a chain in each number of parts."""
+    """A kind of tiling. chain: returns the longest chain from an operator. in_parts: yields the chain in each number of
+    parts.
+    """
 
     chain: Callable[[Graph, Op], Sequence[Op]]
     in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]

@@ -35,8 +35,8 @@ class Layer:
 
 
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
-    """Return a plan with copies of the weights for which they save time on a chip with these waits. Without them, all
-    weights that are read more than once are copied. most: limit of the arena in bytes.
+    """Return a plan with copies of the weights for which they save time on a chip with these waits. If `waits` is None,
+    all weights that are read more than once are copied. most: limit of the arena in bytes.
     """
     if conversion.options.ops == BUILTIN:
         return chosen

@@ -243,7 +243,7 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _in_state(self, tensor: TensorId, rows: Rows) -> int:
-        """Return the record of a tensor in the state. If a run updates all rows, they stay in place."""
+        """Return the record of a tensor in the state. If each run replaces all rows, row y is always in slot y."""
         number, state = self.states[tensor]
         layout = RowLayout.STATE + number if state.advance % state.depth else RowLayout.HWC
         base = 1 + len(self.inputs) + len(self.custom.outputs)

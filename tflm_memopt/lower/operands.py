@@ -29,7 +29,7 @@ def constant(op: RowOp) -> ProgramTensor | None:
 
 def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
     """Return the fields of a ProgramOp that depend on the order of operands. demanded: numbers of the inputs in this
-    order. packed: whether the operator is packed and has no scales.
+    order. packed: whether the operator is packed, so that its scales are not stored here.
     """
     order = _order(op, demanded)
     scales = dict.fromkeys(("multipliers", "shifts")) if packed else scales_in_order(op, demanded)

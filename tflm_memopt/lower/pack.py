@@ -202,7 +202,7 @@ def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts, with `more` channels added whose outputs are not used."""
+    """Return biases, multipliers and shifts, followed by `more` channels whose outputs are not used."""
     scales = np.pad(_mve_scales(op), ((0, more), (0, 0)))
     scales[len(scales) - more :, 2] = -1
     return _int32(scales.T)

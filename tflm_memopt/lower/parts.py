@@ -17,14 +17,14 @@ from tflm_memopt.ops.packing import QUAD, Packing, is_direct, packed_pixels, pac
 
 PAIRS = (Part.DSP_PAIRS_1, Part.DSP_PAIRS_2, Part.DSP_PAIRS_3, Part.DSP_PAIRS_4, Part.DSP_PAIRS_5)
 KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
-"""Parts that depend on the sizes of operators, which two cores divide."""
+"""Parts whose need depends on the sizes of operators, which change when two cores share an operator."""
 
 
 def parts(program: Program) -> int:
     """Return a bit for each part that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     for op in program.ops:
-        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # programs with other records are rejected
+        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # all others make the program invalid
             found.update(_of_operator(op, program.tensors))
     return sum(1 << part for part in found)
 
@@ -87,7 +87,7 @@ def _two_rows(op: ProgramOp) -> bool:
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs the operator. Its code is not worthwhile for one packed iteration."""
+    """Return whether tmo_iterate_pixel() runs the operator. A packed operator of a single iteration runs without it."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
     return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)

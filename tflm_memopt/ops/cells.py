@@ -1,9 +1,9 @@
 """Parses operators with their own variables into rows; one time step is one row.
 
 SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs. It
-becomes a CONV, and a DEPTHWISE that reads a state of rows. With filters of rank r, each output is the sum
-of r filters, and the DEPTHWISE's window is r pixels wide. An LSTM
-(micro/kernels/lstm_eval.h) is one operator, whose iterations rewrite its two states.
+becomes a CONV, and a DEPTHWISE that reads a state of rows. With filters of rank r, each output is the sum of r filters,
+and the DEPTHWISE's window is r pixels wide. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose iterations
+rewrite its two states.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Weights are [out][gate][input, then hidden]. `bias` begins with the table
-    of the sigmoid.
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Weights are [out][gate][input, then hidden]. `bias` begins with the table of
+    the sigmoid.
     """
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     steps, units = _steps(context), hidden.elements

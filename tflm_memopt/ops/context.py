@@ -35,7 +35,7 @@ VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUEN
 """Operands that are the operator's own variables, which it reads and writes."""
 
 ONE_PIXEL = 1024
-"""Size of one pixel in the positions of RESIZE_BILINEAR."""
+"""Units per pixel in which RESIZE_BILINEAR counts positions."""
 
 AXES = "axes"
 """Key that we add to Op.options of MEAN: the axes of its input, which replace the second operand."""
@@ -140,8 +140,8 @@ class OperatorContext:
     @property
     def read(self) -> tuple[int, ...]:
         """Numbers of the operands that are read at run time, usually only 0. CONCATENATION, PACK, ADD and similar
-        operators read all that are not constant, GATHER its indices and its table unless they are constant, and custom
-        operators those in their description.
+        operators read all operands that are not constant, GATHER its indices and its table unless one is constant, and
+        custom operators the operands of their description.
         """
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind == "GATHER" and self.input(0).constant:

@@ -41,7 +41,7 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""TFLM's conversions by CAST (micro/kernels/cast.cc). Except for CURVE_F32, they need scale 1 and zero point 0."""
+"""TFLM's conversions by CAST (micro/kernels/cast.cc). All but those of kind CURVE_F32 need scale 1 and zero point 0."""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
 """Conversions of CAST that drop the upper bytes of each element or keep all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}

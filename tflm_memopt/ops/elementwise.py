@@ -192,7 +192,7 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
 
 
 def _beside(context: OperatorContext, k: int) -> Rows | None:
-    """Return the rows of the other operand if operand k has the rows that its producer writes, or None."""
+    """Return the other operand's rows that fit if operand k keeps its producer's rows, or None if there are none."""
     own, other, out = context.input(k).shape, context.input(1 - k), context.output.shape
     rows, item = context.producer_rows(k), ITEM_BYTES[other.dtype]
     if own == out and other.shape == out:

@@ -78,7 +78,7 @@ def _anything(channels: int) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class _Int32:
-    """Bounds of int32 values. If `exact` is False, a value may have wrapped, and the bounds are 0."""
+    """Bounds of int32 values. If `exact` is False, the value may have wrapped, and both bounds are 0."""
 
     low: Ints
     high: Ints
@@ -92,7 +92,7 @@ def _int32(low: Ints, high: Ints, exact: Bools | None = None) -> _Int32:
 
 
 def _rescaled(x: _Int32, multipliers: NDArray[np.int32] | np.int32, shifts: NDArray[np.int8] | np.int8) -> _Int32:
-    """Return the range after MultiplyByQuantizedMultiplier. Its left shift may wrap; the steps after it cannot."""
+    """Return the range after MultiplyByQuantizedMultiplier. Only its left shift may wrap."""
     left = np.maximum(np.asarray(shifts, np.int64), 0)
     exact = _int32(x.low << left, x.high << left, x.exact).exact
     low, high = (fixed.rescale(np.where(exact, end, 0), multipliers, shifts) for end in (x.low, x.high))

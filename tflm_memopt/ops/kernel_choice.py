@@ -58,7 +58,7 @@ def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) 
 
 
 def gathers_everywhere(window: Window, in_channels: int) -> bool:
-    """Return whether such a convolution gathers the bytes of a window on all cores."""
+    """Return whether an unpacked convolution gathers the bytes of a window on all cores."""
     return window.kernel_h * window.kernel_w * in_channels <= FEW_BYTES
 
 
@@ -82,8 +82,8 @@ def makes_two_rows(packing: Packing, window: Window, values: int, width: int) ->
 
 
 def pads_rows(window: Window, in_channels: int) -> bool:
-    """Return whether a convolution on whole rows, packed for the DSP extension, widens the rows of a window with their
-    padding in words (gather_short() of tmo_conv_dsp.c).
+    """Return whether a convolution on whole rows, packed for the DSP extension, converts a window's rows to int16 word
+    by word, including padding (gather_short() of tmo_conv_dsp.c).
     """
     return window.dilation_w == 1 and -(-window.kernel_w * in_channels // QUAD) * QUAD <= SHORT_ROW
 

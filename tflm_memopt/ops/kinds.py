@@ -158,7 +158,7 @@ class Channels(enum.Enum):
     SUMMED = enum.auto()
     """Each channel is a weighted sum of all channels."""
     ANY = enum.auto()
-    """Any other rule, which no code needs."""
+    """Any other rule. No code depends on it."""
 
 
 @dataclass(frozen=True, slots=True)

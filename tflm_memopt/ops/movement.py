@@ -72,8 +72,8 @@ _Form = tuple[Rows, tuple[Access, ...], Moves]
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return the form with one output row per iteration, or the next best one with few rows at once. Raises
-    Irregular.
+    """Return the form with one output row per iteration or, if that reads too many rows or is irregular, another form.
+    Raises Irregular if there is none.
     """
     try:
         access, moves = by_rows(index, reads, writes, fill)
@@ -89,7 +89,7 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
     """Return the form in which each run of adjacent rows of the only input is an operand, or None without such a form.
 
-    A TRANSPOSE behind attention joins rows of all heads in this way.
+    A TRANSPOSE after attention joins rows of all heads in this way.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     row = index[0] // reads[0].row_bytes

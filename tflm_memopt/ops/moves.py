@@ -161,7 +161,9 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield accesses that may give these first rows. They advance by whole rows, or one step every few iterations."""
+    """Yield candidates for accesses whose first rows are these. The first row advances in each iteration by whole rows,
+    or in every few iterations by one step.
+    """
     (known,) = np.nonzero(some)
     a = known[0]
     if len(known) == 1:
@@ -219,7 +221,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # all rows are within one period, or within one whose first rows are not read
+    if not len(back):  # all rows are in one period, of which the first rows may not be read
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}

@@ -411,7 +411,7 @@ INTEGERS: Mapping[str, Row] = {
 COMPUTED_TABLE = _row(parse.gather_nd, *_TWO, moving.selected, *_PLAIN, moving.leading_axis)
 """Constraints of GATHER from a tensor that is computed at run time."""
 PICKED = _moving(movement.gather, common.options("axis"), moving.constant_operands(1), least=2, most=2)
-"""Constraints of GATHER from such a tensor by constant indices."""
+"""Constraints of GATHER from a computed tensor by constant indices."""
 OWN = _row(parse.own, common.own_operands, *_ELEMENTWISE)
 """Constraints of all custom operators (custom.OPERATORS)."""
 

@@ -179,7 +179,9 @@ def esp_channels(kernel: tuple[int, int], channels: int) -> int:
 
 
 def esp_depthwise_bytes(kernel: tuple[int, int], stride_w: int, channels: int, columns: int) -> int:
-    """Return ESP-NN's scratch of a depthwise convolution, and a call's input and output, for `columns` columns."""
+    """Return the bytes of ESP-NN's scratch and of one call's input and output, in a depthwise convolution of `columns`
+    columns.
+    """
     padded = esp_channels(kernel, channels)
     taps = kernel[0] * kernel[1] * padded
     image, wider = (kernel[1] - 1) * kernel[0] * padded, stride_w * kernel[0] * padded

@@ -59,7 +59,9 @@ def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS. operands, made: bytes of a sum of each; made is 0 for rescaled values."""
+    """Return the custom options of ADD_SUMS. operands: bytes of a sum of each operand. made: bytes of a sum of the
+    output, or 0 if the output is rescaled.
+    """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
     return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
 

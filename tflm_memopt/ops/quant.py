@@ -157,8 +157,8 @@ def log2(scale: float) -> tuple[int, float]:
 
 def curve(scale_in: float, exact: Iterable[int]) -> Multiplier:
     """Return the factor and right shift that convert an int16 input of LOGISTIC and TANH to units of 1 / 12288
-    (micro/kernels/logistic_common.cc and tanh.cc). exact: powers of two of the scale, from 2^-12 up, for which no
-    factor is needed.
+    (micro/kernels/logistic_common.cc and tanh.cc). exact: numbers n for which a scale of 2^(n - 12) needs no rounded
+    factor.
     """
     power, distance = log2(scale_in)
     if distance < POWER_TOLERANCE and power + 12 in exact:
@@ -170,7 +170,9 @@ def curve(scale_in: float, exact: Iterable[int]) -> Multiplier:
 
 
 def log_softmax(scale_in: float) -> tuple[Multiplier, Multiplier, int]:
-    """Return LOG_SOFTMAX's input multiplier, its inverse's, and diff_min (PreprocessLogSoftmaxScalingExp)."""
+    """Return LOG_SOFTMAX's input multiplier, the multiplier that reverses it, and diff_min
+    (PreprocessLogSoftmaxScalingExp).
+    """
     multiplier, diff_min = softmax(1.0, scale_in)
     return multiplier, quantize_multiplier(log_softmax_inverse(scale_in)), diff_min
 
@@ -214,8 +216,8 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 by fused activation (CalculateActivationRange, kernels/kernel_util.h). UNLIMITED is
-that of operators that a rule adds.
+"""Output limits of float32 by fused activation (CalculateActivationRange, kernels/kernel_util.h). UNLIMITED is our own
+name, for operators that a rewrite rule adds.
 """
 
 

@@ -58,7 +58,7 @@ STRIDE_W = {
     "scale_w": "RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel.",
     "rows_out": "RESIZE_BILINEAR_F32: rows of the output.",
 }
-"""A field that replaces the stride for kinds without a stride."""
+"""Meanings of the stride's field in kinds that have no stride."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class RowOp:
     nibbles: bool = False
     """Whether the weights are int4 in the model. In the program they are int4, too, unless they are packed."""
     packing: Packing = Packing.NONE
-    """Packing of the constants. It applies where the operator runs whole windows of all channels."""
+    """Packing of the constants. Stages that add up their input or run by channel groups use them unpacked."""
     macs: int = 0
     """Multiply-accumulates of the whole operator, including padding, as the original model executes them."""
     older: TensorId | None = None

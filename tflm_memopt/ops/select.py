@@ -49,7 +49,7 @@ def select(context: OperatorContext) -> RowOp:
 
 
 def in_order(form: int, first: Sequence[int]) -> int:
-    """Return the form for operands in another order. first: new number of each row."""
+    """Return the form for operands in another order. first: new number of the row for each old number."""
     for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
         row = form >> shift & ROW
         form += first[row] - row << shift

@@ -67,7 +67,7 @@ def _exp_small(x: Ints) -> Ints:
 
 
 def _reciprocal(x: Ints, left: int, less: int = 0) -> Ints:
-    """Return 2 / (1 + x) - less in Q2, shifted left, for x in [0, 1) in Q0, by three Newton-Raphson steps."""
+    """Return (2 / (1 + x) - less) << left in Q2, for x in [0, 1) in Q0, by three Newton-Raphson steps."""
     half = (x + ONE_Q0 + 1) // 2
     y = _48_OVER_17 + high_mul(half, _MINUS_32_OVER_17)
     for _ in range(3):

@@ -20,7 +20,7 @@ CONVERTIBLE = ("FLOAT32", "UINT8")
 
 @dataclass(frozen=True, slots=True)
 class Int8Interface:
-    """The graph with int8 inputs and outputs, the changes, and the reasons why others stayed unchanged."""
+    """The graph with int8 inputs and outputs, the changes, and why the remaining inputs and outputs did not change."""
 
     graph: Graph
     changes: Changes
@@ -69,7 +69,9 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
 ) -> tuple[list[_Border], list[LeftAlone]]:
-    """Return the borders at these inputs or outputs. others: earlier borders, whose tensors are taken."""
+    """Return the borders at these inputs or outputs. others: borders that were already found and whose tensors must not
+    be replaced again.
+    """
     found: list[_Border] = []
     refusals = []
     for index, tensor in enumerate(tensors):

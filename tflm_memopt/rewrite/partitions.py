@@ -13,7 +13,7 @@ from tflm_memopt.model.reader import Model
 from tflm_memopt.model.writer import drop_unused, edit, write
 
 NEAREST = 3
-"""Number of possible cuts that are suggested instead of an impossible one."""
+"""Number of possible cuts that an error suggests if a cut is impossible."""
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:

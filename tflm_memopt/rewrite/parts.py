@@ -40,11 +40,11 @@ class Parts:
         self._last = max(self.tensors, default=-1)
 
     def slice_of(self, x: TensorId, axis: int, first: int, end: int) -> TensorId:
-        """Return elements [first, end) of a tensor along an axis. For all elements, return the tensor itself."""
+        """Return elements [first, end) of a tensor along an axis, or the tensor itself if these are all elements."""
         return self.cut_of(x, {axis: (first, end)})
 
     def cut_of(self, x: TensorId, ranges: Mapping[int, Range]) -> TensorId:
-        """Return the elements of a tensor in a range along some axes. For all elements, return the tensor itself."""
+        """Return the elements of a tensor in ranges along some axes, or the tensor itself for all elements."""
         whole = self.tensors[x]
         bounds = [ranges.get(axis, (0, size)) for axis, size in enumerate(whole.shape)]
         shape = tuple(end - first for first, end in bounds)
@@ -70,7 +70,7 @@ class Parts:
         return self.add("CONCATENATION", pieces, output, {"axis": axis, "fusedActivationFunction": "NONE"})
 
     def _total(self, pieces: Sequence[TensorId], axis: int) -> TensorId:
-        """Return a new tensor for concatenated pieces."""
+        """Return a new tensor with room for the concatenated pieces."""
         whole = self.tensors[pieces[0]]
         size = sum(self.tensors[t].shape[axis] for t in pieces)
         return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))

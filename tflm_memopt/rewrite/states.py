@@ -50,7 +50,7 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
     """Return, by operator index, why operators on variables that are not states stay builtin. A variable that could be
-    a state also stays builtin if its subgraph fills other variables or does more than fill them.
+    a state also stays builtin if the subgraph that fills it also fills other variables or does something else.
     """
     handles, uses = _handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}

@@ -186,7 +186,7 @@ class Tiles(Parts):
     """Builder of a graph whose feature maps are computed in tiles."""
 
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None, *, padded: bool = False) -> TensorId:
-        """Return some rows and columns of an operator's output, by default all columns.
+        """Return these rows and columns, by default all columns, of an operator's output.
 
         padded: the input already contains the padding.
         """
@@ -264,7 +264,7 @@ class _Tiler(Tiles):
         return x
 
     def _padded_source(self) -> _ChainInput:
-        """Return the chain's input. For stripes, whose slices need no copy, it includes the padding."""
+        """Return the chain's input. For stripes it includes the padding, since slices of whole rows need no copy."""
         first = self.chain[0]
         down, across = along(self.graph, first)
         margins = (down.before, down.after), (across.before, across.after)

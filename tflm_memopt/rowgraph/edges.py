@@ -180,7 +180,9 @@ class Edges(GraphWork):
         return self._aligned[op.output]
 
     def _with_edges(self, tensor: TensorId, edges: tuple[int, int], before: int) -> TensorId:
-        """Return a tensor in which more rows count as edges, so that its new rows are further up."""
+        """Return the tensor with larger edges. More of its last rows count as edge rows, so its new rows are further
+        up.
+        """
         slid = self.slid[tensor]
         if slid.edges == edges:
             return tensor

@@ -124,7 +124,7 @@ def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
 
 
 def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.int32] | None) -> RowOp:
-    """Return the operator on some channels of its inputs and output. `bias` has the biases of all outputs."""
+    """Return the operator on some channels of its inputs and output. `bias` has all biases of the original operator."""
     cut = replace(
         op,
         constant=_without(op.constant, written),

@@ -126,7 +126,9 @@ class BuiltinNode:
     scratch: int = 0
     """Scratch bytes that the kernel requests from TFLM's planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """Access order of the kernel for each input that the output may overwrite. Empty with several outputs."""
+    """Access order of the kernel for each input that the output may overwrite. It is empty if the kernel has several
+    outputs.
+    """
     copies: bool = False
     """Whether the kernel only copies bytes, and leaves bytes alone that are already in place."""
 

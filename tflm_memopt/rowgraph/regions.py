@@ -27,7 +27,7 @@ STATEFUL = (HANDLE, *ACCESSES, "CALL_ONCE")
 Variable = tuple[bytes, bytes]
 """Container and name of a resource variable."""
 ANY: Variable = (b"*", b"*")
-"""Stands for all variables whose handle is not in this graph."""
+"""Stands for all variables that have no handle in this graph."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
@@ -126,7 +126,7 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the views that stay operators, and by tensor the one that stores it in the rewritten model."""
+    """Return the views that stay operators and, for each tensor that is needed only as a view, the view's output."""
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}

@@ -151,7 +151,9 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
-        """Return the tensors that are complete and needed when a late reader starts, except one that only it reads."""
+        """Return the tensors that are complete and still needed when a late reader starts, except `without`, which only
+        it reads.
+        """
         wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
         wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
         made = self.of([reader.output])

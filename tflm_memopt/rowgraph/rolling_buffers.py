@@ -100,8 +100,8 @@ class GraphWork:
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
-        """For (rows, first channel, number of channels): the tensor of these channels of the new rows, and its
-        state."""
+        """For (rows, first channel, number of channels): the tensor of these channels of the new rows, and its state.
+        """
         self.wanted = wanted(annotated)
         """Tensors that must exist as a whole."""
 
@@ -193,7 +193,9 @@ class GraphWork:
         return _Joined(maker, whole, state, join.inputs[1], new, depth)
 
     def slice(self, key: int) -> _Slice | None:
-        """Return the slice that a COPY takes of its input: the last rows, or channels of pixels; None for others."""
+        """Return the slice that a COPY takes of its input: the last rows, or some channels. Return None for other
+        operators.
+        """
         op = self.row_op(key)
         if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.state_write is not None:
             return None

@@ -15,7 +15,7 @@ SOFTMAX_TOLERANCE = 0.00099
 BORDER = 1e-5
 """Error of float32 logarithms. For a scale that is closer to a limit, the result depends on the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
-"""Limits of the scaling of LOGISTIC and TANH of int16 within which products and halves fit an int32."""
+"""Largest factor and shift of int16 LOGISTIC and TANH for which the product and the rounding term fit an int32."""
 SELECTED = ("INT8", "INT16", "INT32", "FLOAT32")
 """Element types that SELECT_V2 supports."""
 MAX_INT16_FACTOR = 1 << 15

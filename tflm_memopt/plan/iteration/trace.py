@@ -276,8 +276,8 @@ class Trace:
         return found
 
     def core_1_scratch(self, member: Member) -> int:
-        """Return the offset of the second core's scratch while this operator runs, or 0 with one core. The scratch of
-        a depthwise operator follows the largest one of the group, so that no core waits. Core 1 never runs operators of
+        """Return the offset of the second core's scratch while this operator runs, or 0 with one core. The scratch of a
+        depthwise operator follows the largest one of the group, so that no core waits. Core 1 never runs operators of
         ON_CORE_0.
         """
         if not member.op.second or not member.scratch_bytes or member.op.packing in ON_CORE_0:

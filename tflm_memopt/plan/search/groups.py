@@ -293,9 +293,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 def _grown(
     chain: Chain, groups: Sequence[Growing], first: int, last: int, ways: Mapping[bool, Budget]
 ) -> list[Growing]:
-    """Return groups with the operator at `first` added to their front. ways: budget for each value of
-    Growing.in_turn.
-    """
+    """Return groups with the operator at `first` added to their front. ways: a budget for either in_turn."""
     is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
     found = [g for old in groups for g in grow(old, forms, is_sink=is_sink)]
     for g in found:

@@ -1,7 +1,8 @@
 """Exchanges rows and columns where a network reduces whole columns and combines the results with them, as BC-ResNet.
 
-Such a reduction reads all rows of a map before its readers make their first row, so that whole maps wait for it. If
-columns become rows, a single row waits. Sums of integers do not depend on their order, so that the bytes stay the same.
+Such a reduction reads all rows of a map before its readers make their first row, so that whole maps must be kept until
+then. If columns become rows, only a single row must be kept. Sums of integers do not depend on their order, so that the
+bytes stay the same.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
 """Operators that can include the exchange of rows and columns."""
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""Minimum number of bytes that need not wait, for each byte that is transposed as a whole."""
+"""The exchange must save this number of kept bytes for each byte of a map that is transposed as a whole."""
 Constants = dict[int, NDArray[Any]]
 
 
@@ -61,7 +62,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
-    """Yield, for each operator that combines a map with one that was reduced along the axis, the map's bytes."""
+    """Yield the bytes of each map that an operator combines with a map that was reduced along the axis."""
     for op in part:
         maps = [graph.tensors[t] for t in _maps(graph, op)]
         if op.type in ELEMENTWISE and len({t.shape[axis] for t in maps}) > 1:
@@ -193,7 +194,7 @@ def _bits(mask: int, order: Sequence[int]) -> int:
 
 
 def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
-    """Return the graph with new tensors, and for each operator's index those that replace it."""
+    """Return the graph with new tensors and, by an operator's index, the operators that replace it."""
     inside = {op.index for op in ops}
     made, new, maps = NewOps(graph, ops[0]), {}, {}
 

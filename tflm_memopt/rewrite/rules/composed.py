@@ -55,7 +55,9 @@ def _normalized(made: NewOps) -> None:
 
 
 def _summed(made: NewOps) -> None:
-    """Add to 0 one operand after the other, as TFLM does (reference/add_n.h): the sum of negative zeros is 0."""
+    """Add the operands to 0 one after the other, as TFLM does (reference/add_n.h), so that the sum of negative zeros is
+    0.
+    """
     x = made.tensors[made.op.outputs[0]]
     total = made.put(x, (1,), data=np.zeros(1, np.float32))
     for n, operand in enumerate(made.op.inputs, 1):

@@ -1,7 +1,8 @@
-"""Moves operators from between transpositions, as PyTorch's layout (channels first) leaves them around convolutions.
+"""Gives operators between transpositions the layout of the convolutions, for models from PyTorch (channels first).
 
-Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, and operators that pad,
-join, cut or reduce, also run in the layout of the convolutions. This removes the transpositions before and after them.
+Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, and operators that pad, join,
+cut or reduce, also run in the layout of the convolutions. In that layout, they need no transpositions before and after
+them.
 """
 
 from __future__ import annotations

@@ -190,9 +190,7 @@ def _in_rows(graph: Graph, made: NewOps, long: LongWindow, form: _Form, rows: in
     if graph.tensors[x].shape[1] != long.samples:
         x = made.shaped(x, 1, long.samples, 1, c)
     if missing < 0 or not (before or missing or made.op.inputs[0] in graph.inputs):
-        x = made.first(
-            x, 1, long.samples + missing, 1, c
-        )  # copying samples that are made one at a time lets them be streamed
+        x = made.first(x, 1, long.samples + missing, 1, c)  # a copy lets the producer make the samples one at a time
     if before or missing > 0:
         amounts = made.integers([[0, 0], [before, max(0, missing)], [0, 0], [0, 0]])
         x = made.add("PAD", [x, amounts], made.put(graph.tensors[made.op.inputs[0]], (1, rows * step, 1, c)))

@@ -76,7 +76,7 @@ class NewOps:
 
 
 def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
-    """Return why one of these new operators would stay builtin, or None. who: how the reason calls it."""
+    """Return why one of these new operators would stay builtin, or None. who: name of the operator in this reason."""
     reasons = (refusal(OperatorContext(graph, op)) for op in ops)
     return next((f"{who} stays builtin: {reason}" for reason in reasons if reason is not None), None)
 
