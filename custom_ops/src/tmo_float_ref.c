@@ -95,7 +95,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
   }
 }
 
-enum { COPIED = 32 }; /* number of elements that are copied at once */
+enum { COPIED = 12 }; /* number of elements that are copied at once; more would take more stack than other kernels */
 
 /* The elements of an operand in a row of pixels. */
 typedef struct {
