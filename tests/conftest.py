@@ -63,7 +63,7 @@ compiling.install()
 
 @functools.cache
 def outside_models() -> list[Path]:
-    """Return the public models that are present, as parameters. A test that needs one by name uses `outside`."""
+    """Return the public models that are present, as parameters. A test that needs a certain model uses `outside`."""
     return sorted(OUTSIDE.resolve().glob("*.tflite"))
 
 
@@ -164,7 +164,9 @@ def example() -> bytes:
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skip into a failure with the skip's reason. Expected failures and skips because of hidden files stay."""
+    """Turn a skip into a failure with the skip's reason. Expected failures, and skips because a file is hidden, are not
+    changed.
+    """
     if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if HIDDEN and OUTSIDE_MISSING in reason:

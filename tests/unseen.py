@@ -343,7 +343,7 @@ NETWORKS: Mapping[str, Callable[[Net], bytes]] = {
         rows_lstm, two_heads, machine, sensors, interpolated,
     )
 }  # fmt: skip
-"""Networks by name. Each adds its operators to a new Net."""
+"""Networks by name. Each function adds its operators to a new Net."""
 
 
 def network(name: str) -> bytes:

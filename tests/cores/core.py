@@ -212,7 +212,7 @@ def runner(core: Core, tree: Path = ROOT) -> Path:
     image = Path(tempfile.gettempdir()) / f"tmo_cores_{digest.hexdigest()[:16]}" / f"{core.name}.elf"
     if not image.exists():
         given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{here}", *(["-DCORE_PAIR"] if core.pair else [])]
-        if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for it lacks float32
+        if core.prefix == "xtensa-lx106-elf-":  # Debian's libgcc for the lx106 lacks float32
             all_kinds = sum(1 << kind for kind in Kind if kind is not Kind.OWN)
             given.append(f"-DTMO_KINDS(KIND)={kind_list(all_kinds & ~FLOAT_KINDS)}")
         apart = core.blob != core.rom + IMAGE_BYTES  # whether the cases do not follow the runner

@@ -1,4 +1,4 @@
-"""Count the instructions of the C library around ESP-NN's kernels, from which analysis/esp.json has their ranges.
+"""Count the instructions of the C library around ESP-NN's kernels, for the ranges in analysis/esp.json.
 
 RV32 code stands for all of Espressif's chips. ESP-NN's functions do nothing here.
 """

@@ -69,7 +69,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("command", dict.fromkeys(commands()))
 def test_shell_commands_exist(command: str) -> None:
-    """The parser accepts every command of ours. test_keras.py runs those for a Keras model."""
+    """The parser accepts each tflm-memopt command on the pages. test_keras.py runs those for a Keras model."""
     program, *arguments = shlex.split(command)
     if program == cli.PROGRAM:
         assert isinstance(cli.parser().parse_args(arguments), argparse.Namespace)

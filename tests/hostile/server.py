@@ -91,9 +91,8 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
-    """Run each function in a child process with limits.
-
-    Yield its JSON result, or None and the failure. After a failure, a new child continues.
+    """Run each function in a child process with limits. Yield the function's JSON result, or None and the failure.
+    After a failure, a new child continues.
     """
     done = 0
     while done < len(work):

@@ -79,7 +79,7 @@ def deep(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 
 def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
-    """Draw a depthwise convolution with a window that has its own core."""
+    """Draw a depthwise convolution with a window for which kernels have a separate inner loop."""
     rng = np.random.default_rng(seed)
     network = networks.draw_depthwise(rng)
     return one_group(network, rng, family)

@@ -224,7 +224,7 @@ def test_each_kind_has_its_functions(kind: Kind, function: FloatFunction, status
 
 
 def test_an_access_is_checked_before_it_is_read() -> None:
-    """This includes pixels of an external input, which the access converts to int8."""
+    """Accesses are also checked for pixels of an external input, which the access converts to int8."""
     lookup = ProgramOp(Kind.LOOKUP, (0,), 1, (0,), 0, weights=np.zeros(256, np.int8))
     tensors = (ProgramTensor(16, 8, 6, 2, 0, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
     program = Program(

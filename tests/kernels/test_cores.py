@@ -68,7 +68,7 @@ def damaged(change: Callable[[Program, ProgramCores], Program]) -> Status:
 
 
 def one_share(program: Program, how: int, cut: int, accumulator: int | None = None) -> Program:
-    """Return the program with another share of its first operator that both cores compute."""
+    """Return the program with another sharding of the first operator that both cores compute."""
     assert program.cores
     shares = [*program.cores.shares]
     i = next(i for i, share in enumerate(shares) if share.how > Sharding.CORE_1)
@@ -152,7 +152,7 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [Sharding.CORE_1, Sharding.COLUMNS])
 def test_esp_nn_has_one_scratch_for_depthwise_convolutions(how: Sharding) -> None:
-    """Only core 0 may run such an operator; any other sharding is refused."""
+    """Only core 0 may run a depthwise convolution of ESP-NN; any other sharding is refused."""
     program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
     assert program.cores
     shares = [*program.cores.shares]

@@ -170,7 +170,9 @@ def float_networks() -> Iterator[tuple[bytes, ConversionOptions]]:
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
-    """Yield networks of operators without windows, int16, broadcast and constants, several inputs and outputs."""
+    """Yield networks with operators without windows, int16, broadcast and constant operands, and several inputs and
+    outputs.
+    """
 
     def joined(net: Net, x: int) -> list[int]:
         y = net.conv2d(x, 4, kernel=(3, 3))

@@ -61,7 +61,9 @@ def in_place() -> bytes:
 
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55"])
 def test_tiles_of_a_row_are_the_same_one_by_one(target: str) -> None:
-    """A run computes all tiles of a row up to the next pause at once. Computing them singly gives the same bytes."""
+    """A run computes all tiles of a row up to the next pause at once. Tiles that are computed one by one give the same
+    bytes.
+    """
     model = optimize(in_place(), target=target, max_macs=1.0, effort=0.01, seconds=0.1).model
     (program,) = programs(read(model).graph)
     inputs = [np.random.default_rng(SEED).integers(-128, 128, (1, 24, 24, 3), dtype=np.int8)]

@@ -111,7 +111,9 @@ def by_two_cores(planned: Planned) -> Touches:
 
 
 def by_one_core(planned: Planned) -> Touches:
-    """Return the bytes that the checker's replay expects of each iteration. Each may access its group's counters."""
+    """Return the bytes that the checker's replay expects of each iteration. Each iteration may access its group's
+    counters.
+    """
     plan = planned.plan
     touches: dict[Key, Touched] = {}
     with _recorded(plan.head) as iterations:

@@ -55,7 +55,7 @@ def test_arduino_would_take_every_file() -> None:
     reason="not installed: arduino-builder arduino-core-avr gcc-avr",
 )
 def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
-    """Build only the C part, because AVR has no C++ standard library; Arduino finds and compiles all of it."""
+    """Build only the C part, because AVR has no C++ standard library; Arduino finds and compiles all C files."""
     libraries, build = tmp_path / "libraries", tmp_path / "build"
     shutil.copytree(arduino_library(), libraries / "tflm_memopt")
     build.mkdir()

@@ -115,7 +115,7 @@ _kind_sets = (
 def recipes(draw: st.DrawFn, *, most: int = 9, sets: Sequence[tuple[str, ...]] = _kind_sets) -> Recipe:
     """Draw networks of up to `most` layers, all of kinds from one of `sets`.
 
-    By default, some have only supported operators, some are mixed, and some resemble image classifiers.
+    By default, some networks have only supported operators, some are mixed, and some resemble image classifiers.
     """
     kinds = draw(st.sampled_from(sets))
     inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))

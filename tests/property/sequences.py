@@ -90,7 +90,7 @@ class _Drawn:
         return net.conv2d(rows, channels, **where, dilation=(dilation, 1))
 
     def _halves(self, x: int) -> int:
-        """Two readers of halves of the channels, which look back by different numbers of rows."""
+        """Two layers that each read half of the channels, and look back by different numbers of rows."""
         rng, net = self.rng, self.net
         _, h, w, c = net.shape(x)
         old = rng.randint(2, 6)

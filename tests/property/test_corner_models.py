@@ -65,7 +65,7 @@ def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
 def test_models_of_every_sort(name: str, kernels: Kernels) -> None:
     """A model shrinks and stays bit-exact, or stays unchanged with a reason.
 
-    It never takes more memory than before, including the scratch of builtin operators.
+    The rewritten model never takes more memory than the original, including the scratch of builtin operators.
     """
     data = ZOO[name]()
     done = tflm_memopt.optimize(data, seconds=0.1, kernels=kernels)
@@ -119,7 +119,7 @@ def test_left_whole(build: Build, why: LeftWhole) -> None:
 
 @corner
 def two_layers_with_the_same_weights(net: Net) -> bytes:
-    """Two operators read one filter and one bias. A third one reads a copy of the filter in the same buffer."""
+    """Two operators read one filter and one bias. A third operator reads a copy of the filter in the same buffer."""
     x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3), out=DEFAULT)
     first = net.graph.operators[-1]
     options = schema.Conv2DOptionsT(strideH=1, strideW=1)

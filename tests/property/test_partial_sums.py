@@ -40,7 +40,7 @@ def test_random_networks(recipe: Recipe) -> None:
 
 @pytest.mark.slow
 def test_layers_of_every_window() -> None:
-    """These have strides, dilations and padding, dense layers after a mean, and two or five parts."""
+    """The networks have strides, dilations and padding, dense layers after a mean, and two or five parts."""
     for seed in (0, 3):
         net, odd = Net(seed), seed % 2
         x = net.conv2d(net.input((1, 9 + odd, 7, 3 + seed % 4)), 12, kernel=(3, 2), stride=(1 + odd, 1))

@@ -24,7 +24,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 TYPES = ("FLOAT32", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL", "UINT32")
 CONTROL = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE"})
-"""Operators that cannot run alone. Models of the zoo contain them."""
+"""Operators that cannot run alone, but only in models of the zoo."""
 UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
 """Operators whose kernels do not check types."""
 
@@ -147,7 +147,7 @@ def test_all_operators_that_tflm_refuses_are_named() -> None:
 
 
 def test_an_operator_that_tflm_lacks_may_run_in_ours() -> None:
-    """The answer states that TFLM lacks it. If the operator stays builtin, the model is refused."""
+    """The answer states that TFLM lacks the operator. If the operator stays builtin, the model is refused."""
     net = Net()
     data = net.model(net.conv2d(tile(net, net.conv2d(net.input((1, 8, 8, 3)), 4), (1, 2, 1, 1)), 4))
     done = tflm_memopt.optimize(data, seconds=0)

@@ -1,4 +1,4 @@
-"""Networks on several devices under TFLM. Each is a process with its own file, linked over loopback."""
+"""Networks on several devices under TFLM. Each device is a process with its own file, linked over loopback."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_transpose(shape: Shape, order: list[int], streamed: bool, dtype: str) -
 @EXAMPLES
 @given(data=st.data(), rank=st.integers(5, 6), transposed=st.booleans(), dtype=st.sampled_from(["INT8", "FLOAT32"]))
 def test_more_dimensions_than_tflm_takes(data: st.DataObject, rank: int, *, transposed: bool, dtype: str) -> None:
-    """STRIDED_SLICE of more than four and TRANSPOSE of more than five, which only run as a part of our operator."""
+    """STRIDED_SLICE of more than four dimensions and TRANSPOSE of more than five, which run only in our operator."""
     shape = (1, *(data.draw(st.integers(1, 4)) for _ in range(rank - 1)))
     net = Net()
     x = net.input(shape, (0.05, 0) if dtype == "INT8" else None, dtype=dtype)

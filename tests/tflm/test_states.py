@@ -121,8 +121,8 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 
 def test_another_programs_state_is_refused() -> None:
-    """A state of the right size may belong to a model with other weights, whose rows must not be read. It can be used
-    after a reset.
+    """A state of the right size may belong to a model with other weights, whose rows must not be read. The state can be
+    used after a reset.
     """
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)

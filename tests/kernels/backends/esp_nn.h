@@ -1,5 +1,5 @@
 /* The functions of ESP-NN that the library calls, reimplemented for the tests with its interface (esp_nn_ansi_headers.h) and TFLM's
- * arithmetic. Like the vector kernels they need aligned data, and they destroy their scratch. */
+ * arithmetic. Like the vector kernels, these functions need aligned data and destroy their scratch. */
 #ifndef TESTS_ESP_NN_H_
 #define TESTS_ESP_NN_H_
 

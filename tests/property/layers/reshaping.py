@@ -60,7 +60,7 @@ def stacked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def transposed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """TRANSPOSE of an image, ShuffleNet's of groups of channels, or PyTorch's of channels to pixels."""
+    """Transpose an image, shuffle channels as ShuffleNet does, or turn channels into pixels as PyTorch does."""
     if layer.other == 6 and net.shape(x)[-1] % 4 == 0:
         return [pixels_of_channels(net, image(net, x))]
     groups = math.gcd(layer.channels, net.shape(x)[-1])

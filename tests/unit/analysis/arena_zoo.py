@@ -34,7 +34,9 @@ def ints(*values: Any) -> T:
 def _one(
     kind: str, operands: Sequence[T], results: Sequence[T], options: Any = None, *, custom_code: str | None = None
 ) -> Callable[[], bytes]:
-    """Return a model of one operator. Activations are its inputs; int8 tensors have a scale."""
+    """Return a model of one operator. The model's inputs are the activations among `operands`; int8 tensors have a
+    scale.
+    """
 
     def affine(t: T) -> Affine | None:
         return t.affine or (DEFAULT if t.dtype == "INT8" else None)
@@ -203,7 +205,9 @@ def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: in
 
 
 def resource_variables() -> bytes:
-    """Return a model with two variables. CALL_ONCE initialises the first, and the second has two handles."""
+    """Return a model with two variables. CALL_ONCE initialises the first variable, and the second variable has two
+    handles.
+    """
     net = Net()
     x = net.input((1, 20))
 

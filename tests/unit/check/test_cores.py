@@ -47,7 +47,7 @@ def test_the_plan_is_right_and_most_operators_are_shared() -> None:
 
 
 def test_each_barrier_is_needed() -> None:
-    """Without any single barrier two cores race, so none is superfluous."""
+    """Two cores race if any single barrier is missing, so no barrier is superfluous."""
     barriers = max((s.barriers for s in planned().plan.sharing), key=len)
     assert len(barriers) > 20
     for missing in barriers[1 :: len(barriers) // 7]:

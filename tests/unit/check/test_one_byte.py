@@ -97,7 +97,7 @@ def test_a_repeated_pixel_that_the_output_overwrites() -> None:
 
 
 def test_sums_that_are_overwritten_between_two_iterations() -> None:
-    """The second slot of a rolling buffer overwrites them; the first iteration does not touch it."""
+    """The second slot of a rolling buffer overwrites the sums. The first iteration does not touch this slot."""
     s = Sketch()
     y = s.mean(s.conv(s.input(80, 4, 4), 32, kernel=1))
     found, inner = plan(s.row_graph(y), Options(seconds=0.2, tiles=None)), s.ops[0].output

@@ -133,8 +133,8 @@ def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
 def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
     """If the last layer is split by inputs, its sums reach the first device in one message of 24 + 3 * 20 bytes.
 
-    If it is split by channels, there are three messages, of 72 + 20 + 10 bytes. A sum takes three bytes, so a layer
-    needs fewer sums than a third of its inputs.
+    If the last layer is split by channels, there are three messages, of 72 + 20 + 10 bytes. A sum takes three bytes, so
+    an inner layer is split by inputs only if it has more than three inputs for each sum.
     """
     assert layers_in_sums(8, 60, 20, 20) == [2]
     assert layers_in_sums(8, 62, 20, 20) == [1, 2]

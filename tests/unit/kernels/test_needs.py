@@ -100,7 +100,7 @@ def test_nothing_else_changes_an_element(described: KernelProgram) -> None:
     "described", [*WEIGHTED, *ELEMENTWISE, dense, rows.arg_max, rows.batch_matmul], ids=lambda k: k.name
 )
 def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> None:
-    """This covers kernels whose loads have no gaps and precede the store of their only output element."""
+    """The comparison covers kernels whose loads have no gaps and precede the store of their only output element."""
     for seed in range(4):
         values, _ = drawn(described, np.random.default_rng(seed))
         values |= {name: 1 for name in values if name.startswith("dilation_")}

@@ -98,7 +98,7 @@ def collides(pixels: list[tuple[int, Life]], depth: int) -> bool:
 
 
 def bottlenecks() -> Chain:
-    """Return two bottlenecks of expand, depthwise and project. The second one halves the map."""
+    """Return two bottlenecks of expand, depthwise and project. The second bottleneck halves the map."""
     ops: list[RowOp] = []
 
     def append(kind: Kind, seen: Rows, made: Rows, window: Window = UNIT) -> Rows:
