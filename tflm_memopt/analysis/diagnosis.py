@@ -10,8 +10,8 @@ from tflm_memopt.model.formats import PAGE
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM, Model
+from tflm_memopt.model.variables import variables
 from tflm_memopt.rewrite.int8_io import int8_io
-from tflm_memopt.tflm.lifetimes import VAR_HANDLE, variable
 from tflm_memopt.tflm.refused import WEIGHTS
 from tflm_memopt.tflm.shapes import undefined
 
@@ -138,7 +138,7 @@ def _stored(graph: Graph, op: Op) -> Iterator[str]:
 
 def _state(graphs: Sequence[Graph]) -> str:
     """Describe where a model keeps its state."""
-    resources = len({variable(op) for graph in graphs for op in graph.ops if op.type == VAR_HANDLE})
+    resources = len(variables(graphs))
     tensors = sum(t.variable for graph in graphs for t in graph.tensors.values())
     parts = ((resources, "resource variable"), (tensors, "variable tensor"))
     return " and ".join(f"{n} {name}{'s' * (n > 1)}" for n, name in parts if n)

@@ -35,12 +35,11 @@ from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.variables import STATEFUL
 from tflm_memopt.plan.plan import Builtin, Group, Plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
 ARENA_ALIGN = 16
-VARIABLE_OPS = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
-"""Operators that share resource variables, a dependency that no tensor shows."""
 
 
 class Others(NamedTuple):
@@ -174,7 +173,7 @@ def _check_variables(done: list[int], graph: Graph) -> None:
     named = {t: op.options for op in graph.ops if op.type == "VAR_HANDLE" for t in op.outputs}
     touched: list[tuple[int, object]] = []
     for op in graph.ops:
-        if op.type in VARIABLE_OPS and op.index in position:
+        if op.type in STATEFUL and op.index in position:
             tensors = [t for t in (*op.inputs, *op.outputs) if t in named]
             names = [named[tensors[0]].get(n) or b"" for n in ("container", "sharedName")] if tensors else None
             for before, others in touched:

@@ -10,6 +10,7 @@ from tflm_memopt.model import recurrent
 from tflm_memopt.model.calls import called_from_main
 from tflm_memopt.model.graph import ABSENT, VIEW, Graph, TensorId
 from tflm_memopt.model.reader import Model
+from tflm_memopt.model.variables import handles
 from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT
 from tflm_memopt.ops.context import PIECE
 from tflm_memopt.ops.opset import Unsupported
@@ -17,7 +18,7 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.choices import BUILTIN, Ops
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.cells import with_cells
-from tflm_memopt.rewrite.states import HANDLE, builtin_variables, is_setup, reads_unassigned, with_states
+from tflm_memopt.rewrite.states import builtin_variables, is_setup, reads_unassigned, with_states
 from tflm_memopt.rowgraph import rematerialisation, rolling_buffers
 from tflm_memopt.rowgraph.fold import without_dead_channels
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
@@ -147,8 +148,7 @@ def _looped(model: Model) -> LeftWhole | None:
 
 def _reads_unwritten(graph: Graph) -> bool:
     """Return whether a tensor that has neither writer nor value is read; VAR_HANDLE writes no value."""
-    handles = {t for op in graph.ops if op.type == HANDLE for t in op.outputs}
-    values = {t for t in handles if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
+    values = {t for t in handles(graph) if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
     written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)} - values
     read = {*graph.outputs, *(t for op in graph.ops for t in op.inputs)} - written
     return any(t.elements and not (t.constant or t.variable) for t in map(graph.tensors.__getitem__, read))

@@ -39,6 +39,7 @@ from tflm_memopt.devices.switch import SplitLayer, least_memory
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.graph import Graph, Op, Tensor, without_dead
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.model.variables import HANDLE
 from tflm_memopt.ops.message import MOST_ROW_BYTES, rows_of
 from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.choices import PER_REGION
@@ -56,7 +57,6 @@ from tflm_memopt.rewrite.known import with_known
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import builtin_with_devices
 from tflm_memopt.tflm.arena import predict
-from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 from tflm_memopt.tflm.refused import refuse
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
@@ -124,7 +124,7 @@ class Network:
         source = read(self.data)
         refuse(refused(source, annotate(source.graph, left_whole(source))))
         tensors, ops = source.graph.tensors.values(), source.graph.ops
-        if any(t.variable for t in tensors) or any(op.type == VAR_HANDLE for op in ops):
+        if any(t.variable for t in tensors) or any(op.type == HANDLE for op in ops):
             raise UsageError("a model with variables runs on one device", code="cannot_share", hint="no --devices")
         return source
 

@@ -17,10 +17,7 @@ import numpy as np
 
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import KEEP, STATE, Graph, Op, StateTensor, Tensor, TensorId
-
-HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
-Variable = tuple[bytes, bytes]
-"""Container and name of a variable."""
+from tflm_memopt.model.variables import ASSIGN, HANDLE, ONCE, READ, Variable, handles
 
 
 @dataclass(slots=True)
@@ -52,11 +49,11 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
     """Return, by operator index, why operators on variables that are not states stay builtin. A variable that could be
     a state also stays builtin if the subgraph that fills it also fills other variables or does something else.
     """
-    handles, uses = _handles(graph), _uses(graph)
+    names, uses = handles(graph), _uses(graph)
     why = {key: _state(graph, use, left_alone) for key, use in uses.items()}
     with_others = "its subgraph also fills variables that stay builtin"
     said = {key: f"{_named(key)}: {with_others if isinstance(found, Op) else found}" for key, found in why.items()}
-    of_op = ((op.index, handles.get(t)) for op in graph.ops for t in (*op.inputs[:1], *op.outputs[:1]))
+    of_op = ((op.index, names.get(t)) for op in graph.ops for t in (*op.inputs[:1], *op.outputs[:1]))
     return {index: said[key] for index, key in of_op if key in said}
 
 
@@ -79,27 +76,19 @@ def is_setup(graph: Graph) -> bool:
     return run == set(range(1, len(graph.subgraphs))) and not any(called(op) for op in left)
 
 
-def _key(op: Op) -> Variable:
-    return bytes(op.options.get("container") or b""), bytes(op.options.get("sharedName") or b"")
-
-
-def _handles(graph: Graph) -> Mapping[TensorId, Variable]:
-    return {t: _key(op) for op in graph.ops if op.type == HANDLE for t in op.outputs}
-
-
 def _uses(graph: Graph) -> Mapping[Variable, _Uses]:
     """Return the uses of every variable of which the first subgraph has a handle."""
-    handles = _handles(graph)
-    uses = {key: _Uses() for key in handles.values()}
+    names = handles(graph)
+    uses = {key: _Uses() for key in names.values()}
     for op in graph.ops:
-        for t in (t for t in op.inputs if t in handles):
-            use = uses[handles[t]]
+        for t in (t for t in op.inputs if t in names):
+            use = uses[names[t]]
             use.ops.append(op)
             use.elsewhere |= (
                 op.type not in (READ, ASSIGN) or op.inputs[0] != t or len(op.inputs) != 1 + (op.type == ASSIGN)
             )
-    for t in handles.keys() & {*graph.inputs, *graph.outputs}:
-        uses[handles[t]].elsewhere = True
+    for t in names.keys() & {*graph.inputs, *graph.outputs}:
+        uses[names[t]].elsewhere = True
     for other in graph.subgraphs[1:]:
         _look_into(other, uses)
     return uses
@@ -107,10 +96,10 @@ def _uses(graph: Graph) -> Mapping[Variable, _Uses]:
 
 def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
     """Record the uses of the first subgraph's variables in another subgraph."""
-    handles = _handles(other)
+    names = handles(other)
     for op in other.ops:
-        for t in (t for t in op.inputs if handles.get(t) in uses):
-            use = uses[handles[t]]
+        for t in (t for t in op.inputs if names.get(t) in uses):
+            use = uses[names[t]]
             if op.type == ASSIGN and len(op.inputs) == 2 and op.inputs[0] == t and op.inputs[1] >= 0:
                 use.assigned.append(other.tensors[op.inputs[1]])
             else:
@@ -169,7 +158,7 @@ def _run_by(graph: Graph, op: Op) -> Sequence[Graph]:
 def _filled(graph: Graph, once: int) -> Iterator[Variable]:
     (op,) = (op for op in graph.ops if op.index == once)
     for other in _run_by(graph, op):
-        yield from _handles(other).values()
+        yield from handles(other).values()
 
 
 def _with_tensors(
@@ -178,7 +167,8 @@ def _with_tensors(
     """Return the graph with these variables as states, and without CALL_ONCE operators that fill nothing else."""
     tensors, same = dict(graph.tensors), dict[TensorId, TensorId]()
     kept: dict[int, Op] = {}
-    gone = set(setup) | {op.index for op in graph.ops if op.type == HANDLE and _key(op) in states}
+    names = handles(graph)
+    gone = set(setup) | {op.index for op in graph.ops if any(names.get(t) in states for t in op.outputs)}
     found: list[StateTensor] = []
     for key, assign in states.items():
         reads = [op for op in uses[key].ops if op.type == READ]

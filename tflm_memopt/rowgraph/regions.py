@@ -16,16 +16,12 @@ from itertools import pairwise
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId, without_dead
+from tflm_memopt.model.variables import HANDLE, ONCE, STATEFUL, Variable, handles
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
-HANDLE, ACCESSES = "VAR_HANDLE", ("READ_VARIABLE", "ASSIGN_VARIABLE")
-STATEFUL = (HANDLE, *ACCESSES, "CALL_ONCE")
-"""Builtin operators that depend on each other without a tensor. Operators on one variable keep their order."""
-Variable = tuple[bytes, bytes]
-"""Container and name of a resource variable."""
 ANY: Variable = (b"*", b"*")
 """Stands for all variables that have no handle in this graph."""
 
@@ -153,8 +149,8 @@ def _assemble(
     position = {op.index: i for i, op in enumerate(graph.ops)}
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
-    handles = handles_of(graph).keys()
-    builtins = [_builtin(graph, op, handles) for op in graph.ops if op.index not in absorbed]
+    variables = handles(graph)
+    builtins = [_builtin(graph, op, variables) for op in graph.ops if op.index not in absorbed]
     states = {state.tensor for state in graph.states} | {op.inputs[0] for op in ops.values() if op.receives}
     use = tensor_use(graph, ops, builtins, states)
     nodes: list[Node] = [*builtins, *(region for group in groups for region in regions_of(group, ops, use))]
@@ -190,21 +186,15 @@ def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]
     An operator with one variable affects that variable; any other affects all.
     """
     ops = {op.index: op for op in graph.ops}
-    handles = handles_of(graph)
-    seen: dict[Variable, list[int]] = {key: [] for key in (*handles.values(), ANY)}
+    named = handles(graph)
+    seen: dict[Variable, list[int]] = {key: [] for key in (*named.values(), ANY)}
     for op in (ops[i] for i in order if ops[i].type in STATEFUL):
         tensor = (*op.outputs, ABSENT)[0] if op.type == HANDLE else (*op.inputs, ABSENT)[0]
-        known = handles.get(tensor) if op.type == HANDLE or op.type in ACCESSES else None
+        known = named.get(tensor) if op.type != ONCE else None
         for key in seen if known is None else (known,):
             seen[key].append(op.index)
     for numbers in seen.values():
         yield from pairwise(numbers)
-
-
-def handles_of(graph: Graph) -> Mapping[TensorId, Variable]:
-    """Return container and name of the variable that each VAR_HANDLE's output stands for."""
-    made = ((t, op.options) for op in graph.ops if op.type == HANDLE for t in op.outputs)
-    return {t: (bytes(o.get("container") or b""), bytes(o.get("sharedName") or b"")) for t, o in made}
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +255,11 @@ def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
     return replace(op, inputs=inputs, output=holder.get(op.output, op.output))
 
 
-def _builtin(graph: Graph, op: Op, handles: Collection[TensorId]) -> BuiltinNode:
-    """Return the node of a builtin operator. handles: tensors for which TFLM plans no bytes."""
+def _builtin(graph: Graph, op: Op, variables: Collection[TensorId]) -> BuiltinNode:
+    """Return the node of a builtin operator. variables: handles, for which TFLM plans no bytes."""
 
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
-        there = (t for t in tensors if t >= 0 and t not in handles)
+        there = (t for t in tensors if t >= 0 and t not in variables)
         return tuple(t for t in there if not graph.tensors[t].constant and not graph.tensors[t].variable)
 
     return BuiltinNode(op.index, activations(op.inputs), activations(op.outputs))

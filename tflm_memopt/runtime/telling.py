@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Graph, Tensor, TensorId
 from tflm_memopt.model.reader import CUSTOM, Model
+from tflm_memopt.model.variables import HANDLE
 from tflm_memopt.runtime.stimuli import Run, parts_of_range, stimuli
-from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 
 CANDIDATES = 12
 """Number of candidate inferences for a model with several inputs or outputs."""
@@ -52,7 +52,7 @@ def keeps_state(model: Model) -> bool:
     """
     graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())
-    return variable or any(op.type in (VAR_HANDLE, CUSTOM) for graph in graphs for op in graph.ops)
+    return variable or any(op.type in (HANDLE, CUSTOM) for graph in graphs for op in graph.ops)
 
 
 def _exchangeable(inputs: Sequence[Tensor]) -> list[tuple[int, int]]:

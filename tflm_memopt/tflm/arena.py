@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.model.variables import Variable, handles, variables
 from tflm_memopt.tflm import greedy_planner
 from tflm_memopt.tflm.builtin_memory import (
     UNKNOWN,
@@ -36,16 +37,13 @@ from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.lifetimes import (
     ALIGNMENT,
     ONLINE,
-    VAR_HANDLE,
     ScratchRequest,
-    Variable,
     Wanted,
     aligned,
     nbytes,
     offline_offsets,
     planned_at_tail,
     requests,
-    variable,
 )
 from tflm_memopt.tflm.structs import PLANNER_BYTES_PER_BUFFER, STRUCTS, Abi
 
@@ -237,7 +235,7 @@ def _create(replay: _Replay) -> None:
 
 def _create_variables(replay: _Replay) -> None:
     """Replay MicroResourceVariables::Create, which the application calls, for all of the model's variables."""
-    replay.variables = len({variable(op) for graph in replay.graphs for op in graph.ops if op.type == VAR_HANDLE})
+    replay.variables = len(variables(replay.graphs))
     if replay.variables:
         replay.add_variable(STRUCTS["MicroResourceVariables"].of(replay.abi).size)
         replay.add_variable(STRUCTS["MicroResourceVariable"].of(replay.abi).size * replay.variables)
@@ -277,7 +275,7 @@ def _parse_and_init(replay: _Replay) -> None:
 def _prepare(replay: _Replay) -> None:
     """Replay MicroInterpreterGraph::PrepareSubgraphs, which calls each Prepare, then frees its temporaries."""
     for number, graph in enumerate(replay.graphs):
-        handles = {op.outputs[0]: variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
+        named = handles(graph)
         for position, op in enumerate(graph.ops):
             for step in replay.kernel(op).prepare(node_of(graph, op), replay.abi):
                 match step:
@@ -286,7 +284,7 @@ def _prepare(replay: _Replay) -> None:
                     case TempTensor(tensor):
                         replay.add_tensor(_Where.TEMP, number, tensor.id)
                     case ResourceBuffer(handle, size):
-                        if (name := handles.get(handle.id)) and name not in replay.filled:
+                        if (name := named.get(handle.id)) and name not in replay.filled:
                             replay.filled.add(name)
                             replay.add_variable(size)
                     case Scratch(size):

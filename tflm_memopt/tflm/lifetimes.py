@@ -14,8 +14,9 @@ from typing import Any
 
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model.calls import called
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.model.graph import ABSENT, Graph, Tensor, TensorId
 from tflm_memopt.model.reader import text
+from tflm_memopt.model.variables import handles
 from tflm_memopt.tflm.greedy_planner import Need
 
 ALIGNMENT = 16
@@ -26,21 +27,8 @@ then an offset for each tensor of all subgraphs.
 """
 ONLINE = -1
 """Offset of a tensor that TFLM places itself."""
-VAR_HANDLE = "VAR_HANDLE"
-"""Operator that returns a handle. Its Prepare stores the handle in its own state, so TFLM plans no bytes for the output
-(kernels/var_handle.cc).
-"""
-
-Variable = tuple[bytes, bytes]
-"""A resource variable, given by its container and its name."""
-
 _UNUSED = (-1, -1)
 """Lifetime that TFLM gives to unused tensors, which it plans nevertheless."""
-
-
-def variable(handle: Op) -> Variable:
-    """Return the resource variable of a VAR_HANDLE."""
-    return bytes(handle.options.get("container") or b""), bytes(handle.options.get("sharedName") or b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +55,19 @@ class Wanted:
 
 
 def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets: Sequence[int] | None) -> Wanted:
-    """Return all buffers in TFLM's order: tensors of all subgraphs, then scratch. offsets: `offline_offsets()`."""
+    """Return all buffers in TFLM's order: tensors of all subgraphs, then scratch. offsets: `offline_offsets()`.
+
+    TFLM plans no bytes for the output of VAR_HANDLE, which stores the handle in its own state (kernels/var_handle.cc).
+    """
     lives = _Lifetimes(graphs, scratch)
     lives.walk(0)
     wanted: list[Need] = []
     whom: list[tuple[int, TensorId] | ScratchRequest] = []
-    makers = ((number, op) for number, graph in enumerate(graphs) for op in graph.ops if op.type == VAR_HANDLE)
-    handles = {(number, tensor) for number, op in makers for tensor in op.outputs}
+    named = {(number, tensor) for number, graph in enumerate(graphs) for tensor in handles(graph)}
     keys = ((number, tensor) for number, graph in enumerate(graphs) for tensor in graph.tensors.values())
     for flat, (number, tensor) in enumerate(keys):
         offset = ONLINE if offsets is None else offsets[flat]
-        if (number, tensor.id) not in handles and _needs_allocating(tensor, offset):
+        if (number, tensor.id) not in named and _needs_allocating(tensor, offset):
             first, last = lives.tensors.get((number, tensor.id), _UNUSED)
             wanted.append(Need(aligned(nbytes(tensor)), first, last, None if offset == ONLINE else offset))
             whom.append((number, tensor.id))
@@ -89,8 +79,8 @@ def plans_others(graphs: Sequence[Graph]) -> bool:
     """Return whether TFLM plans bytes for a tensor outside the first subgraph. An offline plan cannot place a tensor of
     another subgraph, since some versions of TFLM use the offset of the first subgraph's tensor with the same number.
     """
-    others = ((graph, {t for op in graph.ops if op.type == VAR_HANDLE for t in op.outputs}) for graph in graphs[1:])
-    return any(t.id not in made and _needs_allocating(t, ONLINE) for g, made in others for t in g.tensors.values())
+    others = ((graph, handles(graph)) for graph in graphs[1:])
+    return any(t.id not in named and _needs_allocating(t, ONLINE) for g, named in others for t in g.tensors.values())
 
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:

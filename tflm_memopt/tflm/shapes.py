@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import Model, describe
+from tflm_memopt.model.variables import handles
 from tflm_memopt.ops.constraints.base import RECONVERT
 from tflm_memopt.tflm import shape_rules as rules
 from tflm_memopt.tflm.builtin_memory import Node, node_of
-from tflm_memopt.tflm.lifetimes import VAR_HANDLE, variable
 from tflm_memopt.tflm.shape_rules import Diagnostics, Shape, Unknown
 
 FIX_BATCH = "fix the batch size to 1 and convert again: keras.Input(shape, batch_size=1)"
@@ -185,10 +185,10 @@ def _wrong_variable(graphs: Sequence[Graph]) -> str:
     """Return a description of a resource variable that is read or assigned with different sizes, or ""."""
     sizes: dict[object, int] = {}
     for graph in graphs:
-        handles = {op.outputs[0]: variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
+        named = handles(graph)
         for op in graph.ops:
             value = {"ASSIGN_VARIABLE": op.inputs[1:2], "READ_VARIABLE": op.outputs[:1]}.get(op.type, ())
-            handle = next((handles[t] for t in op.inputs[:1] if t in handles), None)
+            handle = next((named[t] for t in op.inputs[:1] if t in named), None)
             if value and value[0] >= 0 and handle:
                 nbytes = graph.tensors[value[0]].nbytes
                 known = sizes.setdefault(handle, nbytes)

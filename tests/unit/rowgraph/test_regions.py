@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from tflm_memopt.format.limits import MAX_IO
 from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, TensorId
+from tflm_memopt.model.variables import STATEFUL
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.rowgraph.graph import BuiltinNode, Region, RowGraph
-from tflm_memopt.rowgraph.regions import STATEFUL, partition
+from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.supported import Support, View
 
 REFUSED = Unsupported("test", "because", "", "")

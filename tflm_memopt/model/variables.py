@@ -1,0 +1,24 @@
+"""Resource variables, which operators use through handles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tflm_memopt.model.graph import Graph, TensorId
+
+HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
+STATEFUL = (HANDLE, READ, ASSIGN, ONCE)
+"""Operators that depend on each other through variables, which no tensor shows."""
+Variable = tuple[bytes, bytes]
+"""Container and name of a variable."""
+
+
+def handles(graph: Graph) -> Mapping[TensorId, Variable]:
+    """Return the variable that each VAR_HANDLE's output stands for."""
+    made = ((t, op.options) for op in graph.ops if op.type == HANDLE for t in op.outputs)
+    return {t: (bytes(o.get("container") or b""), bytes(o.get("sharedName") or b"")) for t, o in made}
+
+
+def variables(graphs: Iterable[Graph]) -> set[Variable]:
+    """Return the variables of which a subgraph has a handle."""
+    return {variable for graph in graphs for variable in handles(graph).values()}
