@@ -6,7 +6,6 @@ No plan is made.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
 
 from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.answers.inspection import Inspection, OperatorReport, TensorReport
@@ -134,10 +133,6 @@ def _live_bytes(graph: Graph) -> list[int]:
         for t in (*op.inputs, *op.outputs):
             last[t] = i
     last.update(dict.fromkeys(graph.outputs, len(graph.ops) - 1))
-    planned = [t for t in first if t in last and not graph.tensors[t].constant and not graph.tensors[t].variable]
-    change = [0] * (len(graph.ops) + 1)
-    for t in planned:
-        if first[t] <= last[t]:
-            change[first[t]] += graph.tensors[t].nbytes
-            change[last[t] + 1] -= graph.tensors[t].nbytes
-    return [*accumulate(change[: len(graph.ops)])]
+    planned = (graph.tensors[t] for t in first if t in last and first[t] <= last[t])
+    lives = ((first[t.id], last[t.id] + 1, t.nbytes) for t in planned if not t.constant and not t.variable)
+    return memory_map.live_bytes(lives, len(graph.ops))

@@ -6,7 +6,7 @@ several. Addresses are bytes from the start of the arena.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -88,17 +88,17 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
     opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
     phases = tuple(Phase(f"{op.index} {op.kind}", (op.index,), (op.kind,), 1) for op in opened)
     buffers = tuple(_tflm_buffers(graphs, head, len(phases)))
-    live = _live(buffers, len(phases))
+    live = live_bytes(((b.first, b.last, b.nbytes) for b in buffers), len(phases))
     title, bound = titled("TFLM today", arena), max(live, default=0)
     return MemoryMap(title, phases, buffers, tuple(live), arena.head, arena.tail, bound)
 
 
-def _live(buffers: Sequence[MappedBuffer], moments: int) -> list[int]:
-    """Return the bytes reserved at each moment, for buffers whose bytes are live while they are reserved."""
+def live_bytes(lives: Iterable[tuple[int, int, int]], moments: int) -> list[int]:
+    """Return the live bytes at each moment. lives: moments [first, last) and bytes of each buffer."""
     change = [0] * (moments + 1)
-    for b in buffers:
-        change[b.first] += b.nbytes
-        change[b.last] -= b.nbytes
+    for first, last, nbytes in lives:
+        change[first] += nbytes
+        change[last] -= nbytes
     return [*itertools.accumulate(change[:moments])]
 
 

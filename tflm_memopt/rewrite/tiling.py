@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
-from tflm_memopt.ops.context import span
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.rewrite.parts import Parts, Range, data_of
 from tflm_memopt.rewrite.rules.rule import sole_readers
 
@@ -126,19 +126,10 @@ def along(graph: Graph, op: Op) -> tuple[Along, Along]:
         return Along(before=margins[1][0], after=margins[1][1]), Along(before=margins[2][0], after=margins[2][1])
     if op.type in POINTWISE:
         return Along(), Along()
-    options, source = op.options, graph.tensors[op.inputs[0]]
-    pool = op.type in POOLS
-    kernels = (options["filterHeight"], options["filterWidth"]) if pool else graph.tensors[op.inputs[1]].shape[1:3]
-    dilations = (1, 1) if pool else (options["dilationHFactor"], options["dilationWFactor"])
-    strides = options["strideH"], options["strideW"]
-    each = zip(source.shape[1:3], kernels, strides, dilations, strict=True)
-    first, second = (_along(*numbers, str(options["padding"])) for numbers in each)
+    context = OperatorContext(graph, op)
+    each = zip(context.kernel(), context.strides(), context.dilations(), context.spans(), strict=True)
+    first, second = (Along(size, stride, dilation, span.before, span.after) for size, stride, dilation, span in each)
     return first, second
-
-
-def _along(size: int, kernel: int, stride: int, dilation: int, padding: str) -> Along:
-    found = span(size, kernel, stride, dilation, padding)
-    return Along(kernel, stride, dilation, found.before, found.after)
 
 
 def can_tile(graph: Graph, op: Op) -> bool:

@@ -20,6 +20,7 @@ from tflm_memopt.model.graph import ITEM_BYTES, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
+from tflm_memopt.rowgraph.graph import with_rows
 from tflm_memopt.rowgraph.rolling_buffers import GraphWork
 from tflm_memopt.rowgraph.supported import AnnotatedGraph
 
@@ -205,7 +206,8 @@ class Edges(GraphWork):
         """Record that only new rows of a tensor are computed."""
         self.slid[tensor] = slid
         old = self.tensors[tensor]
-        self.tensors[tensor] = replace(old, shape=_shape(slid.rows, old.shape, slid.whole, ITEM_BYTES[old.dtype]))
+        pixels = (1, slid.new, slid.whole.w, slid.whole.c // ITEM_BYTES[old.dtype])
+        self.tensors[tensor] = replace(old, shape=with_rows(old.shape, slid.whole.h, slid.new) or pixels)
 
     def _again(
         self, op: RowOp, inputs: tuple[TensorId, ...], pad_top: int, count: int, older: TensorId | None, before: int
@@ -226,13 +228,3 @@ class Edges(GraphWork):
             raise Impossible
         self._insert(again, before)
         return again.output
-
-
-def _shape(rows: Rows, shape: tuple[int, ...], whole: Rows, item: int) -> tuple[int, ...]:
-    """Return a tensor's shape with fewer rows, or (rows, pixels, channels) if no axis equals the number of rows."""
-    for axis, size in enumerate(shape):
-        if size == whole.h:
-            return (*shape[:axis], rows.h, *shape[axis + 1 :])
-        if size != 1:
-            break
-    return (1, rows.h, rows.w, rows.c // item)

@@ -188,3 +188,17 @@ def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
     sizes = {t: tensor.nbytes for t, tensor in graph.model.tensors.items() if not tensor.constant}
     made = {op.output: op.writes.nbytes for op in graph.ops.values()}
     return sizes | made | dict.fromkeys(graph.outside, 0)
+
+
+def with_rows(shape: tuple[int, ...], height: int, rows: int) -> tuple[int, ...] | None:
+    """Return the shape of a tensor of `height` rows with other `rows`, or None if its first axis is another one.
+
+    >>> with_rows((1, 8, 6, 3), 8, 2), with_rows((1, 48, 3), 8, 2)
+    ((1, 2, 6, 3), None)
+    """
+    for axis, size in enumerate(shape):
+        if size == height:
+            return (*shape[:axis], rows, *shape[axis + 1 :])
+        if size != 1:
+            break
+    return None

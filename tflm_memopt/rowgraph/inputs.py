@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.rewrite.int8_io import int8_io
-from tflm_memopt.rowgraph.graph import BuiltinNode, InputSource, Region, RowGraph, Space
+from tflm_memopt.rowgraph.graph import BuiltinNode, InputSource, Region, RowGraph, Space, with_rows
 
 ARENA, STREAM, EXTERNAL, SLIDING = "arena", "stream", "external", "sliding"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
@@ -82,7 +82,8 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     source = InputSource(tensor.id, height, row_bytes, mode.rows, tensor.shape)
     graph = replace(graph, source=source)
     if mode.where == STREAM:
-        pushed = replace(tensor, shape=_pushed_shape(tensor, source))
+        flat = (mode.rows, row_bytes // ITEM_BYTES[tensor.dtype])
+        pushed = replace(tensor, shape=with_rows(tensor.shape, height, mode.rows) or flat)
         return replace(graph, model=replace(graph.model, tensors={**graph.model.tensors, tensor.id: pushed}))
     nodes = tuple(replace(n, inputs=tuple(t for t in n.inputs if t != tensor.id)) for n in graph.nodes)
     return replace(graph, model=replace(graph.model, inputs=()), nodes=nodes)
@@ -124,13 +125,3 @@ def _impossible(word: str, why: str, hint: str = "") -> UsageError:
         code="unsupported_input",
         hint=f"{hint}, or --input arena" if hint else "--input arena",
     )
-
-
-def _pushed_shape(tensor: Tensor, source: InputSource) -> tuple[int, ...]:
-    """Return the input's shape with the rows of one push in place of all rows."""
-    for axis, size in enumerate(tensor.shape):
-        if size == source.height:
-            return (*tensor.shape[:axis], source.pushed, *tensor.shape[axis + 1 :])
-        if size != 1:
-            break
-    return (source.pushed, source.row_bytes // ITEM_BYTES[tensor.dtype])

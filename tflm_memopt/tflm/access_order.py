@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops import movement
-from tflm_memopt.ops.context import OperatorContext, span
+from tflm_memopt.ops.context import OperatorContext
 from tflm_memopt.ops.moves import Indices, numbered
 from tflm_memopt.rowgraph.graph import AccessOrder, StoredIn
 from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape, node_of
@@ -61,7 +61,7 @@ def whole_windows(node: Node, k: int) -> tuple[Ints, Ints]:
 
 def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
     """Order of kernels that compute each output channel from one channel of the window."""
-    w = conv_shape(node) if "depthMultiplier" in node.options else _pool_shape(node)
+    w = conv_shape(node)
     last = _last_pixel(w)[:, None]
     read = (np.arange(w.channels) + 1) * w.multiplier - 1
     return np.where(last < 0, -1, last * w.out_channels + read).ravel(), _written(node)
@@ -84,21 +84,6 @@ def padded(node: Node, k: int) -> tuple[Ints, Ints]:
 
 def _written(node: Node) -> Ints:
     return np.arange(node.elements("o0"))
-
-
-def _pool_shape(node: Node) -> ConvShape:
-    def along(axis: int, name: str) -> tuple[int, int, int]:
-        size, kernel, stride = (
-            node.dim("i0", axis), int(node.options[f"filter{name}"]), int(node.options[f"stride{name[0]}"]),
-        )  # fmt: skip
-        return kernel, stride, span(size, kernel, stride, 1, str(node.options["padding"])).before
-
-    (kernel_h, stride_h, pad_h), (kernel_w, stride_w, pad_w) = along(1, "Height"), along(2, "Width")
-    channels = node.dim("i0", 3)
-    return ConvShape(
-        kernel_h, kernel_w, channels, node.dim("i0", 0), node.dim("i0", 1), node.dim("i0", 2), node.dim("o0", 1),
-        node.dim("o0", 2), channels, 1, stride_h, stride_w, 1, 1, pad_h, pad_w,
-    )  # fmt: skip
 
 
 def _last_pixel(w: ConvShape) -> Ints:

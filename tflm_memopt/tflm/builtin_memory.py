@@ -160,11 +160,13 @@ class ConvShape:
 
 
 def conv_shape(node: Node) -> ConvShape:
-    """Return the sizes of a CONV_2D or DEPTHWISE_CONV_2D."""
+    """Return the sizes of a CONV_2D, a DEPTHWISE_CONV_2D or a pool."""
     stride_h, stride_w, dilation_h, dilation_w = (
         max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
     )
     kernel_h, kernel_w, in_h, in_w = (node.dim(name, axis) for name in ("i1", "i0") for axis in (1, 2))
+    if "filterHeight" in node.options:
+        kernel_h, kernel_w = node.options["filterHeight"], node.options["filterWidth"]
     padding = str(node.options.get("padding", "VALID"))
     return ConvShape(
         kernel_h=kernel_h,
