@@ -51,7 +51,7 @@ class Firmware:
     parts: tuple[str, ...] = ()
     """Parts of the C library by their names in flash.json: kernels, packings and parts of the executor."""
     rewritten: bool = False
-    """Whether it needs the C library."""
+    """Whether the model needs the C library."""
     packed: frozenset[Family] = frozenset()
     """Core families that its programs are packed for. A board must support all of them."""
     interpreter: bool = True

@@ -147,7 +147,7 @@ def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
             continue
         shape = graph.tensors[tensor].shape[:-1]
         pixels = math.prod(shape)
-        alike = pixels == math.prod(out)  # shapes that differ only by dimensions of 1 are equal
+        alike = pixels == math.prod(out)  # pixels correspond, even if one shape has more dimensions of 1
         at = np.arange(pixels) if alike else np.broadcast_to(np.arange(pixels).reshape(shape), out).ravel()
         yield Corners(k, pixels, at, at)
 

@@ -164,7 +164,7 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # reversed coordinates
+        if self.is_reversed:  # rows and columns count from the end
             return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return UnitWindows(top, bottom, left, right)
 

@@ -267,7 +267,7 @@ class _Pixels:
         written, marks = self._written[index], self.place.marks(y, x, at, first)
         if not step.ends_late:
             return [LiveRanges(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
-        late = written - EARLY + LAST  # an iteration ends at LAST
+        late = written - EARLY + LAST  # the last byte is written at LAST
         read, end = np.maximum(late, self._read[index]), at + nbytes
         ends = self._ends
         return [

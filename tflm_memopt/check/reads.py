@@ -27,14 +27,14 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands. The row operator has all constant ones together as its last operand."""
+"""Operators that copy all their operands. A row operator has all constant operands together as its last operand."""
 CHUNK = 1 << 18
 """Bytes of a movement that are compared at once. A larger row is compared whole."""
 
 
 def check_reads(graph: RowGraph) -> None:
     """Raise PlanError if an operator does not read what TFLM's kernel needs."""
-    if graph.window:  # such a graph's tensors hold only some of their rows
+    if graph.window:  # the tensors of a sliding window hold only some of their rows
         check_sliding(graph)
         return
     model = _whole(graph)

@@ -64,7 +64,7 @@ class StateReplay:
             self._events[rolling_buffer.tensor] += [_Event(str(who), y - 1), _Event(str(who), y, slot=y)]
 
     def enter(self, group: Group, ops: Mapping[int, RowOp]) -> None:
-        """Raise PlanError unless the executor supports states in such a group."""
+        """Raise PlanError unless the executor supports states in this kind of group."""
         for op in (ops[stage.op] for stage in group.stages):
             states = op.older is not None or op.rolling_buffers or self.rolling_buffers.keys() & set(op.inputs)
             does = "uses a state" if states else "exchanges rows with another device" if op.message else ""

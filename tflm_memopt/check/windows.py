@@ -59,6 +59,6 @@ def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> UnitWindows:
     bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
     left = x0 * w.stride_w - w.pad_left
     right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
-    if op.is_binary:  # an operand with one column is broadcast
+    if op.is_binary:  # an operand of one column is broadcast, so column 0 is read
         left = np.minimum(left, seen.w - 1)
     return UnitWindows(np.maximum(0, top), np.minimum(seen.h, bottom), np.maximum(0, left), np.minimum(seen.w, right))

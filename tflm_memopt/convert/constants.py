@@ -255,7 +255,7 @@ def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
             if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
         ]
         if any(kept.shape != new.shape for kept, new in pairs):
-            continue  # a part of an operator of the original
+            continue  # the operator is a part of one of the original
         wrong = [new for kept, new in pairs if _constant(kept) != _constant(new)]
         different += [f"builtin {describe(op)}: constant '{new.label}' differs" for new in wrong]
         equal += bool(pairs) and not wrong

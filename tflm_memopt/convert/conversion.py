@@ -224,9 +224,9 @@ class Conversion:
         """Return the plan of least compute within a RAM limit, or None, and that of least RAM of all tried."""
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
-        if limits.admit(first.arena):  # it fits without recompute, so no search is needed
+        if limits.admit(first.arena):  # the plan without recompute fits, so no search is needed
             return first, first
-        if self.plans.inputs + first.arena.tail > room:  # recompute cannot help
+        if self.plans.inputs + first.arena.tail > room:  # inputs and tail alone exceed the limit
             return None, first
         most = None if limits.overhead is None else self.macs(limits.overhead)
         budgets = [self._first(limits)]

@@ -34,7 +34,7 @@ TILED_COST = 1.5
 STEP = 1 / 32
 """Fraction of the head by which plans grow that compute more and more pixels at once."""
 LESS = 0.9
-"""Fast memory of each such plan as a fraction of the previous one's."""
+"""Fast memory of each plan with slow tensors, as a fraction of the previous plan's."""
 Planning = Callable[[int, int], None]
 """Callback for progress with the number of finished plans and of all plans."""
 

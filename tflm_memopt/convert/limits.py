@@ -26,7 +26,7 @@ class SlowMemory:
     nbytes: int
     cost: SlowCost
     asked: bool = True
-    """Whether the user requested it. Otherwise it is the board's."""
+    """Whether the user requested slow memory. Otherwise it is the board's."""
     clock: Clock | None = None
     """Clock that times plans and their slow bytes, or None if it is unknown."""
 

@@ -218,7 +218,9 @@ def _only_builtin(target: str, where: str, weights: Weights) -> None:
 
 
 def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, Abi]:
-    """Return the board and its settings, which explicit options override. Raises UsageError for another's target."""
+    """Return the board and its settings, which explicit options override. Raises UsageError for the target of another
+    board.
+    """
     target, core = said["target"], said["core"]
     if said["board"] is None:
         return None, target or GENERIC, core, said["abi"]

@@ -27,11 +27,11 @@ class Layer:
     """An operator whose weights can be copied."""
 
     tensor: int
-    """Its output."""
+    """Output of the operator."""
     nbytes: int
     """Bytes of the weights."""
     times: int
-    """Number of iterations that read all of them."""
+    """Number of iterations that read all weights."""
 
 
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:

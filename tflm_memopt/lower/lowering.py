@@ -108,7 +108,7 @@ class _Lowering:
             if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
-        """For each tensor of the state, its rolling buffer and that buffer's number among them."""
+        """For each tensor in the state, its rolling buffer's number and the buffer."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []

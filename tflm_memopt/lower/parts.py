@@ -24,7 +24,7 @@ def parts(program: Program) -> int:
     """Return a bit for each part that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     for op in program.ops:
-        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # all others make the program invalid
+        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # otherwise the program is invalid
             found.update(_of_operator(op, program.tensors))
     return sum(1 << part for part in found)
 

@@ -81,7 +81,9 @@ def _cores(program: Program, constants: ConstantPool) -> int:
 
 
 def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
-    """Add the state's rolling buffers, ended by an empty one, and return their offset. identity: for their keys."""
+    """Add the state's rolling buffers, ended by an empty one, and return their offset. identity: number from which the
+    buffers' keys are derived.
+    """
     rolling_buffers = [
         replace(rolling_buffer, key=1 + identity % (KEYS - rolling_buffer.depth))
         for rolling_buffer in program.rolling_buffers

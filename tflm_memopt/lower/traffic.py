@@ -57,7 +57,7 @@ def traffic(planned: Planned) -> BytesMoved:
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
     """Return the bytes of constants that these iterations read from flash. copied: bytes of weights that are copied."""
     op, nest = member.op, member.nest
-    if op.traits.constants is Constants.ROWS:  # each iteration reads a single row of a table
+    if op.traits.constants is Constants.ROWS:  # each iteration reads a single row of the constant table
         return len(iterations) * op.writes.row_bytes
     arrays, groups = constants_of(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
     nbytes = sum(array.nbytes for array in arrays if array is not None) - copied

@@ -17,7 +17,7 @@ class OwnOperator(NamedTuple):
     identify: Callable[[Mapping[str, int]], int]
     """Function that returns the identity of the kernel for given numbers of channels and parameters."""
     operands: int
-    """Number of operands that it reads: the first one, or the first two."""
+    """Number of operands that the operator reads: the first one, or the first two."""
 
 
 CUSTOM_OPERATORS: dict[str, OwnOperator] = {}

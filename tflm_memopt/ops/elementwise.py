@@ -133,7 +133,7 @@ WANTED: Mapping[str, int] = {"LESS": 1, "EQUAL": 2, "LESS_EQUAL": 3, "GREATER": 
 def _scaled_comparison(context: OperatorContext) -> RowOp:
     """Parse a comparison of int8, whose operands TFLM scales first (ComparisonWithScaling, reference/comparisons.h)."""
     scales = [quantization(context.input(k)) for k in range(2)]
-    factors = (*(quant.quantize_multiplier(q.scale[0]) for q in scales), Multiplier(0, 0))  # no scale for the output
+    factors = (*(quant.quantize_multiplier(q.scale[0]) for q in scales), Multiplier(0, 0))  # the output has no scale
     zero_points = tuple(q.zero_point[0] for q in scales)
     op = _function(context, Kind.COMPARE, WANTED[context.op.type])
     return replace(op, input_zero_points=zero_points, **quant.scaling(factors))

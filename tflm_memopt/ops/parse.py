@@ -399,7 +399,7 @@ def _reduction(context: OperatorContext) -> Geometry:
     if h == 1 and made != Rows(h, w, c):
         if not over_w and (made.h * made.w, made.c) == (w, c):
             h, w = made.h, made.w
-        else:  # rows of one pixel
+        else:  # columns become rows of one pixel
             h, w, over_h, over_w = w, 1, over_w, False
     kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
     reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)

@@ -11,7 +11,7 @@ OPS: tuple[Ops, ...] = get_args(Ops)
 PER_REGION, PER_GROUP, BUILTIN = OPS
 
 MOVES = ("PAD", "SLICE", "CONCATENATION")
-"""Operators that `--ops builtin` may add when it divides others into parts (`--allow-ops`)."""
+"""Operators that `--ops builtin` may add when it divides operators into parts (`--allow-ops`)."""
 
 SWITCHES: Mapping[str, str] = {
     "stripes": "stripes of more than one row",

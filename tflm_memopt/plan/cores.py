@@ -223,7 +223,7 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """Return roughly the fraction of work per pixel that both cores repeat when they split its channels."""
+    """Return roughly the fraction of a pixel's work that both cores must do if they share its channels."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)

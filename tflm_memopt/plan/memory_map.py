@@ -27,7 +27,7 @@ class Phase:
 
     name: str
     ops: tuple[int, ...]
-    """Numbers of the original model's operators that it replaces."""
+    """Numbers of the original model's operators that this step replaces."""
     operators: tuple[str, ...]
     moments: int
     group: bool = False
@@ -50,7 +50,7 @@ class MappedBuffer:
     name: str
     role: str
     maker: str
-    """The operator that writes it."""
+    """The operator that writes the buffer."""
     nbytes: int
     offset: int
     first: int

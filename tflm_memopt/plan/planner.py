@@ -182,7 +182,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # try another cut with less room
+            room = min(room - (plan.head - limit), worst - 1)  # try a cut whose groups need fewer bytes
         return None
 
     def _plan_without(

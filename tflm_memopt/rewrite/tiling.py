@@ -25,11 +25,11 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators with separate constants for each output channel: operands with them, and the channels' axis."""
+"""Operators with separate constants for each output channel: for each constant operand, the axis of the channels."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators of one input channel per output channel: operands with their constants, and the channels' axis."""
+"""Operators whose output channels each read one input channel: for each constant operand, the axis of the channels."""
 
 
 @dataclass(frozen=True, slots=True)

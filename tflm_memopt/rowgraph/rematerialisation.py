@@ -49,7 +49,7 @@ class _Choice:
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return the sets worth planning by rising compute, beginning with the empty one. sizes: of whole tensors."""
+    """Return the sets worth planning by rising compute, beginning with the empty one. sizes: bytes of whole tensors."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -64,7 +64,9 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 
 
 def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
-    """Return the graph with each pass' operators repeated before its late reader. Raises PlanError if impossible."""
+    """Return the graph with each rematerialisation's operators repeated before its late reader. Raises PlanError if
+    impossible.
+    """
     for second in passes:
         graph = _with_pass(graph, second)
     return replace(graph, passes=tuple(passes))
@@ -186,7 +188,7 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
         if any(seen.graph.spaces.get(t) is Space.STREAM for t in border):
-            return  # the rows of the tensor no longer exist
+            return  # rows of the streamed input no longer exist
         if any(op.stateful for op in ops):
             return  # rows of a state may no longer exist
         bound = seen.nbytes(others | seen.of(border))

@@ -80,7 +80,7 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
         return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
-    except _Strides:  # another number of rows would be possible
+    except _Strides:  # the error suggests another number of rows
         if found.macs >= annotated.macs:
             raise
         return found, window

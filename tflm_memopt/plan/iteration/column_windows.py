@@ -73,7 +73,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
 
 
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
-    """Return the slot where each iteration writes its first pixel, in pixels over all column windows."""
+    """Return the slot to which each iteration writes its first pixel, counted in pixels through all column windows."""
     lap, residue, _ = _laps(producer, life)
     result, first, start = np.zeros(len(life.unit), dtype=np.int64), 0, 0
     for column_window in column_windows:

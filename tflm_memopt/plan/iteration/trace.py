@@ -54,7 +54,7 @@ class Member:
 
     @cached_property
     def units(self) -> Units:
-        """The iterations that it runs, in order."""
+        """The operator's iterations in order."""
         iterated = self.op.reads[0] if self.iterative else self.op.writes
         return units(self.nest, self.stripes or iterated.h, iterated.h, iterated.w)
 

@@ -111,7 +111,7 @@ def _by_access(m: Member, executed: Ints) -> Work:
         singles, runs, at_once = (op.moves.fill is not None) * n * op.writes.row_bytes, n * len(moved), 0
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
-    elif op.is_product:  # four columns at once
+    elif op.is_product:  # four output columns at once
         fours, alone = n * (op.writes.c // 4), n * (op.writes.c % 4)
         loops, quads, singles = fours + alone, fours * op.reads[0].c, alone * op.reads[0].c
     elif op.updates:  # LSTM

@@ -47,7 +47,7 @@ class Windows:
     calls: int
     """Number of calls of a kernel that computes several iterations at once, or 0."""
     backwards: bool
-    """Whether the input comes from outside a reversed group, which starts at its last pixel."""
+    """Whether the input comes from outside a reversed group, which reads it from its last pixel on."""
 
     @property
     def reads_rows(self) -> bool:
@@ -120,7 +120,7 @@ def stripes(channels: int) -> int:
 
 
 def iterations(w: Windows) -> Iterator[tuple[tuple[int, int, int], int]]:
-    """Yield each distinct iteration, by its columns and window rows inside the input, with its count."""
+    """Yield columns and number of window rows inside the input of each distinct iteration, and how often it occurs."""
     found, counts = np.unique(np.stack((w.x0, w.x1, w.high), axis=1), axis=0, return_counts=True)
     yield from zip(map(tuple, found.tolist()), counts.tolist(), strict=True)
 

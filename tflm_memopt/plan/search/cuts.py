@@ -80,11 +80,11 @@ class RowGroups:
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
         self._turns = Budget(TURNS * given, budget.log)
         ends = range(1, count + 1)
-        # no partition that is better than single operators contains a group that needs more bytes
+        # a partition with a group that needs more bytes than `limit` is worse than that of single operators
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
         needs = {last: group.nbytes if group else 0 for last, group in shortest.items()}
         limit = max(needs.values(), default=0)
-        if budget.left < FUSING * given:  # single operators took too much
+        if budget.left < FUSING * given:  # groups of single operators took too much of the budget
             self._budget = Budget(FUSING * given, budget.log)
         found = {
             last: self._candidates(last, limit, 1, count - n, SHORT)

@@ -283,7 +283,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
-            return  # the reader sees other rows, so the tensor must be whole
+            return  # a reader divides the tensor into other rows, so it must be whole
     for member in forms:
         trace = prepend(group.trace, member)
         rolling_buffer = None if is_sink else rolling_buffer_of(trace, member)
@@ -293,7 +293,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 def _grown(
     chain: Chain, groups: Sequence[Growing], first: int, last: int, ways: Mapping[bool, Budget]
 ) -> list[Growing]:
-    """Return groups with the operator at `first` added to their front. ways: a budget for either in_turn."""
+    """Return groups with the operator at `first` added to their front. ways: budgets for both values of in_turn."""
     is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
     found = [g for old in groups for g in grow(old, forms, is_sink=is_sink)]
     for g in found:
@@ -382,7 +382,7 @@ def candidates(
         inputs = read.intersection(at_border.dying + at_border.through)
         from_outside = chain.source is not None and chain.source.tensor in read
         if len(inputs) + len(at_border.born) + from_outside > MAX_IO:
-            continue  # the group may have to become a separate custom operator
+            continue  # a custom operator of this group would have too many tensors
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
@@ -415,7 +415,7 @@ def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
     trace = traced(members, sinks, chain.source, in_turn=candidate.in_turn)
     inner = [m for m in members if m.key not in sinks]
-    in_order = inner if candidate.stripes else reversed(inner)  # the order of buffers in a plan
+    in_order = inner if candidate.stripes else reversed(inner)  # in the order of buffers in a plan
     kept = {m.op.output: rolling_buffer_of(trace, m) for m in in_order}
     return trace, {t: buffer for t, buffer in kept.items() if buffer.nbytes}
 

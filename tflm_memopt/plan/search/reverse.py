@@ -68,7 +68,7 @@ def _best(found: Sequence[Candidate], group: Candidate) -> Candidate | None:
 
 
 def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
-    """Return the reversed chain, with operators that have no such form unchanged."""
+    """Return the reversed chain. Operators without a reversed form stay unchanged."""
     ops = [reversed_op(op, pixels=pixels) for op in chain.ops]
     other = replace(chain, ops=tuple(new or old for new, old in zip(ops, chain.ops, strict=True)))
     return Reversed(other, frozenset(i for i, op in enumerate(ops) if op), links(other))

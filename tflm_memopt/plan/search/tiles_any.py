@@ -90,7 +90,7 @@ def _stages(
     paces: list[_Rows] = []
     for i in range(driver, -1, -1):
         pace = rows if i == driver else wanted.get(ops[i].output)
-        if pace is None:  # the tensor is read only after the driver
+        if pace is None:  # no operator up to the driver reads the output
             return None
         paces.append(pace)
         read = pace if stages[i].iterative else pace.read(ops[i])

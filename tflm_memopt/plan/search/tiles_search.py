@@ -304,7 +304,7 @@ class Search:
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
-        """Return the demand of expand and its reader at a position, the first of `length` operators."""
+        """Return the demand of `length` operators in channel groups. The second of them is at this position."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
         w, stripes, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
@@ -327,7 +327,7 @@ class Search:
     # Supply of demands
 
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """Yield the bytes of the main input inside the group, with its producer's loop nest, for each possible way."""
+        """Yield, for each way to make the main input inside the group, its bytes and its producer's loop nest."""
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return

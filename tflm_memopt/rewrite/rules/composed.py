@@ -22,7 +22,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def is_plain_select(graph: Graph, op: Op) -> bool:
-    """Return whether the operator is a SELECT whose tensors all have one shape, like SELECT_V2."""
+    """Return whether SELECT_V2 can replace the operator: a SELECT whose tensors all have one shape."""
     tensors = [graph.tensors.get(t) for t in (*op.inputs, *op.outputs)]
     shapes = {None if t is None else t.shape for t in tensors}
     return op.type == "SELECT" and (len(tensors), len(shapes)) == (4, 1) and None not in shapes
@@ -37,7 +37,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph:
 
 
 def _chosen(made: NewOps) -> None:
-    """Add SELECT_V2, which differs only for other shapes."""
+    """Add SELECT_V2, which equals SELECT for tensors of one shape."""
     made.add("SELECT_V2", made.op.inputs, made.op.outputs[0])
 
 
@@ -66,5 +66,5 @@ def _summed(made: NewOps) -> None:
 
 
 FLOATS: Mapping[str, Callable[[NewOps], None]] = {"ADD_N": _summed, "L2_NORMALIZATION": _normalized}
-"""Functions that add the operators in place of a float32 operator, by its name."""
+"""For each float32 operator's name, the function that adds the operators in its place."""
 RULE = Rule("composed", match, rewrite)
