@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import known
 import memories
 import numpy as np
 import pytest
@@ -47,7 +48,6 @@ from tflm_memopt.emit.kernels import Needs
 from tflm_memopt.format.codes import Part
 from tflm_memopt.format.limits import MAGIC
 from tflm_memopt.lower.program import HEADER
-from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -110,14 +110,17 @@ def write_pools(folder: Path) -> list[Path]:
         ("keywords", KEYWORDS.read_bytes(), 2_400, "cortex-m4"),
         ("copies", residual(), 1_500, "generic"),
         ("copies_packed", residual(), 1_500, "cortex-m4"),
+        ("external", known.heads(Net(3)), 2_800, "generic"),
     ):
         options = {"memory": {"fast": fast, "slow": 1_000_000}, "weights": "ram" if "copies" in name else "flash"}
-        graph = read(tflm_memopt.optimize(model, target=target, effort=QUICKLY, **options).model).graph
-        (data,) = programs(graph)
-        sizes = [[graph.tensors[t].nbytes for t in tensors] for tensors in (graph.inputs, graph.outputs)]
-        inputs = [np.random.default_rng(1).integers(-128, 128, n, np.int8) for n in sizes[0]]
+        options["input"] = "external" if name == "external" else "arena"
+        new = read(tflm_memopt.optimize(model, target=target, effort=QUICKLY, **options).model)
+        (region,) = regions(new)
+        data, (image,) = region.program, read(model).graph.inputs
+        inputs = [np.random.default_rng(1).integers(-128, 128, read(model).graph.tensors[image].nbytes, np.int8)]
+        outputs = host.run(data, inputs, [new.graph.tensors[t].nbytes for t in region.outputs])
         paths.append(folder / f"pools_{name}.bin")
-        paths[-1].write_bytes(sample(data, inputs, host.run(data, inputs, sizes[1])))
+        paths[-1].write_bytes(sample(data, inputs, outputs))
     return paths
 
 
