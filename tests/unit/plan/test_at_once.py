@@ -77,10 +77,14 @@ def test_pixels_are_joined_only_where_this_takes_no_byte() -> None:
     assert joined >= 4
 
 
+WHOLE_ROW = 1000
+"""A number of pixels above those of any row."""
+
+
 def wide(plan: Plan) -> list[int]:
-    """Return the number of pixels that each stage in a tiled group computes at once."""
+    """Return the number of pixels that each stage in a tiled group computes at once, WHOLE_ROW if it runs by row."""
     groups = (step for step in plan.steps if isinstance(step, Group) and step.stripes)
-    return [stage.nest.tile * stage.at_once for group in groups for stage in group.stages]
+    return [(stage.nest.tile or WHOLE_ROW) * stage.at_once for group in groups for stage in group.stages]
 
 
 def plans_of(model: bytes) -> tuple[Plans, RowGraph]:
@@ -121,6 +125,30 @@ def test_tiles_are_widened_where_pixels_are_small() -> None:
         source = read(model)
         rewritten = lowered(source, Planned(graph, more), OPTIONS)
         assert tflm_memopt.verify(model, rewritten, runs=2).bit_exact
+
+
+def test_first_operators_run_row_by_row_in_a_tiled_group() -> None:
+    """They keep whole rows, exactly as many as needed, and compute the same bytes as all others."""
+    net = Net(3)
+    y = net.conv2d(net.input((1, 32, 32, 1)), 8, kernel=(3, 3))
+    for channels in (8, 16, 32):
+        y = net.conv2d(net.depthwise_conv2d(y, kernel=(3, 3), stride=(2, 2)), channels, kernel=(1, 1))
+    model = net.model(y)
+    plans, graph = plans_of(model)
+    plan = plans.at(plans.macs)
+    found = [plans.roomier(plan, plan.head + room) for room in (512, 1024, 2048)]
+    mixed = [more for more in found if {WHOLE_ROW, 4} <= set(wide(more))]
+    assert mixed
+    for more in mixed:
+        check(more, graph)
+        rewritten = lowered(read(model), Planned(graph, more), OPTIONS)
+        assert tflm_memopt.verify(model, rewritten, runs=2).bit_exact
+        kept = next(i for i, b in enumerate(more.buffers) if b.role is Role.ROLLING_BUFFER and b.depth)
+        buffer = more.buffers[kept]
+        fewer = replace(buffer, depth=buffer.depth - 1, nbytes=buffer.nbytes // buffer.depth * (buffer.depth - 1))
+        buffers = (*more.buffers[:kept], fewer, *more.buffers[kept + 1 :])
+        with pytest.raises(PlanError):
+            check(replace(more, buffers=buffers), graph)
 
 
 def five_wide() -> bytes:
