@@ -102,7 +102,9 @@ def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorI
 
 
 def _window(op: RowOp, of: Op, model: Graph, height: int) -> _Window | None:
-    """Return TFLM's window along the time axis, or None for an operator that is left out. height: TFLM's input rows."""
+    """Return TFLM's window along the time axis, or None for an operator that is left out. height: number of TFLM's
+    input rows.
+    """
     if of.type == "FULLY_CONNECTED":
         kernel = model.tensors[of.inputs[1]].shape[1] // op.reads[0].row_bytes
         return _Window(kernel, 1, 1, 0, height - kernel + 1)

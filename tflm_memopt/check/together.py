@@ -52,7 +52,9 @@ class Traffic:
 
 
 def check_devices(devices: Sequence[Sequence[RowCrosses]]) -> Traffic:
-    """Raise PlanError unless the devices' messages match. devices: in the order of their numbers."""
+    """Raise PlanError unless the devices' messages match. devices: the rows of each device, in the order of the
+    devices' numbers.
+    """
     for number, rows in enumerate(devices):
         for row in rows:
             own = row.message.sender if row.sends else row.message.receiver

@@ -73,8 +73,8 @@ class Plans:
         better: Callable[[int, Plan], Plan] | None = None,
         like: Plans | None = None,
     ) -> None:
-        """Prepare the plans of a row graph. better: improves a plan by parts of operators, within multiply-accumulates.
-        like: plans with other tiled groups, whose orders and row groups are reused.
+        """Prepare the plans of a row graph. better: function that improves a plan by running operators in parts, within
+        a number of multiply-accumulates. like: plans with other tiled groups, whose orders and row groups are reused.
         """
         self._better, self._like = better, like
         self._graph, self._options, self._log = graph, options, log or Log()

@@ -301,7 +301,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
 
 
 def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
-    """Return why a plan is not used, or "". wanted: the rewritten model is required.
+    """Return why a plan is not used, or "". wanted: whether the rewritten model is required.
 
     Raises TooLarge if too little flash is left for the plan.
     """

@@ -30,7 +30,8 @@ def files(
 ) -> dict[str, bytes]:
     """Return the files by name. The model itself comes first and the report's page last.
 
-    labels: of the first output's values. inputs: arrays for the stored inference. original, folder: paths for the page.
+    labels: names of the first output's values. inputs: arrays for the stored inference. original, folder: paths for the
+    page.
     """
     name = stem(result.report.model)
     stored = partial(sample, result.original, result.model, inputs=inputs)

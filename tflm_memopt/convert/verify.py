@@ -33,8 +33,8 @@ def verify(
 ) -> Verification:
     """Run both models and compare every output byte, and the weights, biases and scales of all operators.
 
-    runs: number of random inputs. By default, these are as many as take about two seconds, at least ten. If there is
-    time for 256 more inputs, each input byte takes every value in them. seed: for random inputs. inputs: one array for
+    runs: number of random inputs. By default, as many as run in about two seconds, at least ten. If there is time for
+    256 more inputs, each input byte takes every value in them. seed: seed of the random inputs. inputs: one array for
     each model input and inference; several inferences may be stacked along the first axis. steps: number of additional
     consecutive inferences, with resets, for models with state. how: the official wheel (default where it exists) or
     this package's kernels. c: the folder, or NAME.c, of a C module of the rewritten model, to compare as well.

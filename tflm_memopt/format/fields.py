@@ -31,7 +31,7 @@ class Number:
     code: str
     count: int = 1
     name: str = ""
-    """Name in C, if it differs."""
+    """Name of the field in C, if it differs from its Python name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Stored:
     also: Mapping[str, str] = field(default_factory=dict)
     """Additional names in C, with their meanings."""
     name_in_c: str = ""
-    """Name in C, if it differs."""
+    """Name of the field in C, if it differs from its Python name."""
 
 
 @dataclass(frozen=True, slots=True)

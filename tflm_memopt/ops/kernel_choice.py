@@ -43,7 +43,7 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
     """Return the result of tmo_makes_fours(): whether a call completes the outputs of at least four channels. complete:
-    iterations compute outputs instead of sums.
+    whether iterations compute outputs instead of sums.
     """
     return complete and biased and out_channels >= LEAST_DEPTH
 

@@ -334,7 +334,7 @@ class Planner:
         return True
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
-        """Return the plan of these drafts. reversibles: by step, an alternative to its draft."""
+        """Return the plan of these drafts. reversibles: reversed drafts by the number of their step."""
         _, problem = self._placer.problem(drafts, reversibles)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         placed = layout.place(problem, seconds=self._options.seconds, budget=budget, part=SearchPart.LAYOUT)

@@ -179,7 +179,7 @@ class Tiles(Parts):
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None, *, padded: bool = False) -> TensorId:
         """Return these rows and columns, by default all columns, of an operator's output.
 
-        padded: the input already contains the padding.
+        padded: whether the input already contains the padding.
         """
         whole, source = self.tensors[op.outputs[0]], self.graph.tensors[op.inputs[0]]
         ranges = rows, columns or (0, whole.shape[2])

@@ -101,7 +101,9 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return index, write and last read of all pixels of a column window. base: index of column 0 by iteration."""
+    """Return index, write and last read of all pixels of a column window. base: for each iteration, the index of column
+    0 in its row.
+    """
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
     length = x1 - x0

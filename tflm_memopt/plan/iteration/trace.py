@@ -313,8 +313,9 @@ def _entry(op: int, slot: int) -> int:
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
-    """Return the trace of an empty group that requests these tensors in order. sinks: tensor, producer's iterations.
-    in_turn: request equal shares of them in turn, so that rows that several branches read are freed early.
+    """Return the trace of an empty group that requests these tensors in order. sinks: tensors, each with the number of
+    its producer's iterations. in_turn: whether to request equal shares of the tensors in turn, so that rows that
+    several branches read are freed early.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])

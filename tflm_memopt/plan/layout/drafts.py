@@ -96,7 +96,9 @@ class Placer:
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of these steps and the constraints on offsets. reversibles: other forms of some steps."""
+        """Return the buffers of these steps and the constraints on offsets. reversibles: reversed drafts by the number
+        of their step.
+        """
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
         distances: dict[tuple[int, int], int] = {}

@@ -145,9 +145,9 @@ class Cuts:
         low: bool = False,
         like: Cuts | None = None,
     ) -> None:
-        """settings: of tiled groups, or None for row-wise groups only. budget: budget for finding groups. low: prefer
-        few bytes in every group to few groups, if the largest group leaves a choice. like: known cuts of the same
-        chain. If they recompute nothing and are optimal, no further tiled groups are searched.
+        """settings: settings of tiled groups, or None for row-wise groups only. budget: budget for finding groups. low:
+        whether to prefer few bytes in every group to few groups, if the largest group leaves a choice. like: known cuts
+        of the same chain. If they recompute nothing and are optimal, no further tiled groups are searched.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
