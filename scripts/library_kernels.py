@@ -78,7 +78,7 @@ def _sign(negative: str) -> Expressions:
 
 
 def _operands(element: int) -> Expressions:
-    """Return the arguments for two operands with elements of a number of bytes, in the operator's order."""
+    """Return the arguments for two operands, in the operator's order. element: bytes of an element."""
     given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
     for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
         pixel = f"k->pixel_step[{at}]"
@@ -169,7 +169,7 @@ RUNS_OF_ELEMENTS = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t
 
 
 def _elements(element: int) -> Expressions:
-    """Return the arguments for one operand, converted to elements of a number of bytes."""
+    """Return the arguments for one operand, which is converted. element: bytes of an element of the output."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
     zero, scale = "k->op->input_zero_point[0]", "k->op->scale_bits"
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}

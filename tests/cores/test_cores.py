@@ -126,8 +126,8 @@ def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]
 
 @cache
 def wide_tiles() -> list[Case]:
-    """Convolutions with many values under a window whose kernel computes four pixels at once, at borders and inside,
-    with strides and dilation.
+    """Convolutions for a kernel that computes four pixels at once: many values per window, borders, strides and
+    dilation.
     """
     net = Net(6)
     y = net.conv2d(net.input((1, 9, 14, 28)), 28, kernel=(3, 3), dilation=(1, 2))

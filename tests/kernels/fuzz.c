@@ -35,7 +35,7 @@ typedef struct {
   uint32_t n_inputs, n_outputs;
   uint32_t io_bytes[MAX_IO + 2]; /* also the sizes of the state and slow memory, if the program has them */
   uint8_t *io[MAX_IO]; /* inputs, and expected outputs */
-  uint32_t frame_bytes, row_bytes; /* bytes of input 0 as a whole and of its rows; io_bytes[0] may be the size of a push */
+  uint32_t frame_bytes, row_bytes; /* bytes of the whole input 0, and of one of its rows; io_bytes[0] may be the size of a push */
   uint32_t workspace;
   uint8_t *program;
   size_t size;

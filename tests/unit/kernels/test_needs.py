@@ -1,4 +1,4 @@
-"""Compare the inputs of an output element by the access analysis with those that NumPy's interpreter reads."""
+"""For each output element, compare the inputs that the access analysis finds with those that the interpreter reads."""
 
 from __future__ import annotations
 
