@@ -45,3 +45,13 @@ def test_cmake_s_targets_build_an_emitted_module(tmp_path: Path) -> None:
     assert (Path(adapter), links) == (LIBRARY / "tflm/tmo_tflm.cpp", "tmo") and "-Werror" not in options
     subprocess.run(["cmake", "--build", build, "--parallel", "2"], capture_output=True, check=True)
     subprocess.run([build / "program"], check=True)
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+def test_one_file_can_hold_the_whole_library(tmp_path: Path) -> None:
+    """NAME_library.c includes the sources, whose static names must therefore differ."""
+    (tmp_path / "all.c").write_text('#include "tmo/embed.h"\nextern const tmo_library all;\n')
+    strict = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    folders = [f"-I{LIBRARY / folder}" for folder in ("include", "src")]
+    done = subprocess.run(["cc", *strict, *folders, tmp_path / "all.c"], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
