@@ -23,7 +23,7 @@ Counts = Mapping[str, float]
 ONCE = ("CALL_ONCE",)
 """Operators whose subgraph runs only in the first inference."""
 FREE = (VIEW, *ONCE)
-"""Operators that cost nothing: those that are not in the model's file, and those that ran before."""
+"""Operators that cost nothing: those that are not in the model's file, and those of the first inference."""
 OTHERS = 0.02
 """Largest share of an estimate that operators without counted instructions may have. Each counts as the slowest
 operator of its size.

@@ -36,14 +36,14 @@ class Work:
     read: float = 0
     """Bytes under the operator's windows. A byte counts as often as it is read."""
     written: float = 0
-    """Bytes of the output, or sums that are changed."""
+    """Bytes of the output, or number of sums that are changed."""
     pixels: float = 0
-    """Number of output pixels; for sums, of input pixels."""
+    """Number of output pixels or, if the operator adds up its input, of input pixels."""
     taps: float = 0
     """Number of pixels under the operator's windows."""
     iterations: float = 0
     rows: float = 0
-    """Number of row look-ups in all windows; for sums, number of outputs."""
+    """Number of row look-ups in all windows or, if the operator adds up its input, of outputs."""
     loops: float = 0
     """Number of inner loops that begin (plan/iteration/work_packed.py)."""
     pieces: float = 0

@@ -38,7 +38,8 @@ NONE = -1
 def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Corners:
     """Return the first and last operand pixel that each output pixel needs.
 
-    sizes: height and width of the operand. rows, columns: needed ones for each row and column of the output.
+    sizes: height and width of the operand. rows, columns: first and last needed ones for each row and column of the
+    output.
     """
     some = (rows[0] <= rows[1])[:, None] & (columns[0] <= columns[1])
     first, last = (

@@ -193,7 +193,7 @@ def steps_of(group: Group, ops: Mapping[int, RowOp]) -> dict[int, StageNest]:
 
 
 def _stripes(stage: Stage, of_group: int) -> int:
-    """Return the stripes of an operator: in a tiled group, operators may run row by row."""
+    """Return the operator's number of stripes, or 0 if it runs row by row, as it may also do in a tiled group."""
     return 0 if stage.nest.by_rows and not stage.iterative else of_group
 
 

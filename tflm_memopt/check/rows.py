@@ -67,7 +67,7 @@ class RowReplay(GroupReplay):
             self._read_moved(step)
 
     def _read_moved(self, step: StageNest) -> None:
-        """Read what COPY moves. It may already have overwritten other bytes of the same rows."""
+        """Read the bytes that COPY moves. It may already have overwritten other bytes of the same rows."""
         op = step.op
         for operand, row, part in moved(op, step.done):
             tensor = op.inputs[operand] if operand < len(op.inputs) else None  # the last operand may be constant

@@ -157,7 +157,7 @@ class Conversion:
         return replace(self, rows=graph, options=replace(self.options, wide=True), known=None)
 
     def in_two_rows(self) -> Conversion:
-        """Return this conversion with kernels that compute two rows at once. Reversed groups never do."""
+        """Return this conversion with kernels that compute two rows at once. Reversed groups compute single rows."""
         return replace(self, options=replace(self.options, two_rows=True, reverse=False), known=None)
 
     def low(self) -> Conversion:
@@ -221,7 +221,9 @@ class Conversion:
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return the plan of least compute within a RAM limit, or None, and that of least RAM of all tried."""
+        """Return the plan of least compute within a RAM limit, or None, and the plan of least RAM of all that were
+        tried.
+        """
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
         if limits.admit(first.arena):  # the plan without recompute fits, so no search is needed
@@ -311,7 +313,7 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the bytes with a streamed or sliding input in the arena, if fewer than `chosen` takes, else None.
+        """Return the arena's bytes if the streamed or sliding input were in it, or None if `chosen` takes no more.
 
         That conversion is not tried if the input alone is as large as the head of `chosen`.
         """

@@ -91,7 +91,7 @@ def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def by_time(clock: Clock) -> Price:
-    """Return a price function: a plan's most cycles on a core whose cycles are modelled."""
+    """Return a price function: the upper bound of a plan's cycles on a core whose cycles are modelled."""
 
     def cycles(costed: Costed) -> float:
         span = clock.cycles(costed.work, costed.converted.slow_moved)
@@ -277,7 +277,7 @@ def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ..
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the least arena within a limit of instructions or, with a RAM limit, the fewest instructions in both.
+    """Return the least arena within a limit of instructions or, with a RAM limit, the fewest instructions within both.
 
     Raises DoesNotFit when no plan keeps the limits.
     """

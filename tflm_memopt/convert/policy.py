@@ -147,7 +147,7 @@ def _chosen(
 def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
     """Return the plan with the copies of weights that `--weights` selects.
 
-    original: bytes of the original's arena. Copies that only save time take less than that.
+    original: bytes of the original's arena. Copies that only save time must keep the arena smaller.
     """
     waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
     if asked.weights == "flash" or not (in_ram or waits):

@@ -53,7 +53,9 @@ def _always(layer: Layer, _: int) -> bool:
 
 
 def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
-    """Return the plan with copies of weights below `head`, or None if there are none. It has no shares of two cores."""
+    """Return the plan with copies of weights below `head`, or None if there are none. The plan has no shares of two
+    cores.
+    """
     copies = [copy for group in planned.groups.values() for copy in _copies(group, head, pays)]
     if not copies:
         return None

@@ -36,4 +36,4 @@ class OwnKernel:
 
 
 MADE: dict[int, OwnKernel] = {}
-"""Custom kernels that the models read so far need, by identity."""
+"""Custom kernels, by identity, for all models that were read so far."""

@@ -21,7 +21,7 @@ def stored(graph: RowGraph) -> RowGraph:
         return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
 
     def fills(tensor: TensorId) -> TensorId | None:
-        """Return the tensor all of whose bytes this tensor contains, or None."""
+        """Return the tensor that stores this tensor's bytes if it has no other bytes, else None."""
         if tensor not in parts:
             return tensor
         whole = parts[tensor].storage

@@ -233,7 +233,7 @@ def _again(op: RowOp, taps: int) -> float:
 
 
 def _around(ideal: float, step: int, whole: int) -> list[int]:
-    """Return the multiples of `step` next to the ideal that leave work for both cores."""
+    """Return the multiples of `step` just below and above `ideal`, if they leave work for both cores."""
     below = int(ideal // step) * step
     return [cut for cut in dict.fromkeys((below, below + step)) if 0 < cut < whole]
 
@@ -257,7 +257,7 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the splits in which core 0 makes few iterations alone. If there are none, those on one core only."""
+    """Return the splits in which core 0 makes few iterations alone or, if there are none, those on one core."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -286,7 +286,8 @@ def _balanced(
     """Choose a split for each operator so that the later core finishes early. Returns the splits and both end times.
 
     before: the cores' start times. Rows of a group's operators alternate, so one operator can compensate for another's
-    imbalance. Of labels with similar times of core 0, one is kept. If end times are equal, core 1 gets the least work.
+    imbalance. Only one label is kept of those with similar times of core 0. If end times are equal, core 1 gets the
+    least work.
     """
     if len(candidates) > TOGETHER:
         chosen, times = _balanced(candidates[:TOGETHER], before)

@@ -105,7 +105,9 @@ class Budget:
         return Budget(min(seconds, self.left), self.log, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return a part for the next of `waiting` consumers: a multiple of a fair share, since most take less."""
+        """Return a part for the next of `waiting` consumers: a multiple of a fair share, since most consumers take
+        less.
+        """
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:

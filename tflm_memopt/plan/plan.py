@@ -64,7 +64,7 @@ class Buffer:
     """Column windows of a ROLLING BUFFER in a tiled group, in the order of their bytes."""
 
     def overlaps(self, other: Buffer) -> bool:
-        """Return whether both are live in some step."""
+        """Return whether both buffers are live in some step."""
         return self.first < other.last and other.first < self.last
 
 
@@ -123,7 +123,9 @@ class Stage:
     """Limit of the consecutive iterations, of one pixel or one row each, that a packed kernel computes at once."""
 
     def stripes(self, of_group: int) -> int:
-        """Return the stripes of the operator in a group with that many. 0: it runs row by row, as tiles demand rows."""
+        """Return the operator's number of stripes in a group of `of_group` stripes, or 0 if it runs row by row on
+        demand.
+        """
         return 0 if self.nest.by_rows and not self.iterative else of_group
 
     def runs_packed(self, op: RowOp) -> bool:
@@ -220,7 +222,7 @@ class Plan:
     tilings: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts. The parts are numbered in this order."""
     states: tuple[PlacedState, ...] = ()
-    """States. Their order is that of the indices at the start of the state."""
+    """States, in the order of the indices at the start of the state."""
     pauses: tuple[int, ...] = ()
     """Numbers of completed iterations at which the plan pauses for other models, in ascending order."""
     sharing: tuple[Sharing, ...] = ()

@@ -58,7 +58,7 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Return whether a variable is read that no subgraph assigns. It has no bytes, so TFLM copies nothing."""
+    """Return whether the graph reads a variable that no subgraph assigns. It has no bytes, so TFLM copies nothing."""
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
         for use in _uses(graph).values()

@@ -65,7 +65,7 @@ class Edges(GraphWork):
         self.input = tensor
         self.slid: dict[TensorId, Slid] = {}
         self.depth: dict[TensorId, int] = {}
-        """Number of rows before the new ones that operators read, by tensor."""
+        """Number of older rows that operators read, by tensor."""
         self.rolling_buffers: dict[TensorId, TensorId] = {}
         """States by the tensor whose rows they keep."""
         self._original = {op.output: op for op in self.rows()}

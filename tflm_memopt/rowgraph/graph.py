@@ -97,7 +97,9 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """The steps of a kernel that last read each input byte and first write each output byte. Steps read first."""
+    """The steps of a kernel that last read each input byte and first write each output byte. Each step reads before it
+    writes.
+    """
 
     last_read: NDArray[np.int64]
     """For each byte of the input, the step that reads it last, or -1 if it is never read."""
@@ -191,7 +193,7 @@ def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
 
 
 def with_rows(shape: tuple[int, ...], height: int, rows: int) -> tuple[int, ...] | None:
-    """Return the shape of a tensor of `height` rows with other `rows`, or None if its first axis is another one.
+    """Return a tensor's shape with `rows` instead of `height` rows, or None if its first axis does not count rows.
 
     >>> with_rows((1, 8, 6, 3), 8, 2), with_rows((1, 48, 3), 8, 2)
     ((1, 2, 6, 3), None)

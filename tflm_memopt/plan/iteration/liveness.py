@@ -214,8 +214,9 @@ def _ends_on(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]
 
 
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return the tensors that an operator may overwrite in place. The streamed input is never one, since it moves. In a
-    column window, an iteration's pixels may wrap around, so that the first one is not below the last one read.
+    """Return the tensors that an operator may overwrite in place. They do not include the streamed input, since it
+    moves. In a column window, an iteration's pixels may wrap around, so that the first one is not below the last one
+    read.
     """
     if not writer.op.in_place:
         return frozenset()

@@ -150,7 +150,7 @@ class Member:
 
     @cached_property
     def first_bytes(self) -> Sequence[Ints]:
-        """For each input, as a whole tensor, the first byte that each iteration reads."""
+        """For each input, the first byte that each iteration reads, counted in the whole tensor."""
         found = []
         for k, rows in enumerate(self.op.reads):
             pixel = self._rows[k][0] * rows.w
@@ -161,7 +161,7 @@ class Member:
         return found
 
     def _first_copied(self, k: int) -> Ints:
-        """Return the first byte of input k, as a whole tensor, that each iteration of COPY reads."""
+        """Return the first byte of input k that each iteration of COPY reads, counted in the whole tensor."""
         y, rows, access = self.units.row, self.op.reads[k], self.op.access[k]
         first = np.full(len(y), rows.nbytes, dtype=np.int64)
         for move in self.op.moves.moves if self.op.moves else ():
@@ -185,7 +185,7 @@ class Member:
         return end if self.nest.channel_groups == 1 else end * (u.channel_group == self.nest.channel_groups - 1)
 
     def unit_making(self, reader: Member, iteration: Ints, row: Ints, column: Ints) -> Ints:
-        """Return the iteration that makes an output pixel that these iterations of a reader in the same group read."""
+        """Return, for each iteration of a reader, the iteration that makes the pixel at this row and column."""
         if self.iterative:
             return np.full(len(iteration), self.iterations - 1, dtype=np.int64)
         u = self.units
@@ -205,7 +205,7 @@ class Lives:
 
 @dataclass(frozen=True)
 class Trace:
-    """The events of a group in order, with demands whose producer is not yet in the group. These cost nothing."""
+    """The events of a group in order, with demands whose producer is not yet in the group and which cost nothing."""
 
     members: tuple[Member, ...]
     """Operators in schedule order."""
@@ -234,7 +234,7 @@ class Trace:
 
     @property
     def slot(self) -> Ints:
-        """FIRE for an iteration, or the number of the demanded operand. For a demand from outside, it is the tensor."""
+        """EXECUTE for an iteration, the number of the demanded operand, or the tensor for a demand from outside."""
         return (self.entry & ((1 << _SLOTS) - 1)) + EXECUTE
 
     def __len__(self) -> int:

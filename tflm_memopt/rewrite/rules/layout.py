@@ -115,7 +115,7 @@ class _Turned:
         self.new[op.index] = tuple(made.ops)
 
     def _read(self, t: TensorId) -> Sequence[int]:
-        """Find or add the operand in the new layout. Return the transpositions that only led to the old one."""
+        """Find or add the operand in the new layout. Return the transpositions that only made the old operand."""
         graph, writer = self.graph, self.graph.producer(t)
         if writer is None or _order(graph, writer) != _inverse(self.order):
             self.added += graph.tensors[t].nbytes
