@@ -1,4 +1,4 @@
-"""Which of its kernels the C library selects for an operator, given only sizes.
+"""Determines from sizes which of its kernels the C library selects for an operator.
 
 The functions mirror custom_ops/src. Programs list the parts of the library that they need (lower/parts.py), and tests
 remove all other parts; estimates (plan/iteration/work_*.py) use the same functions.

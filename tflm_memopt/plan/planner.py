@@ -513,7 +513,7 @@ def cost(plan: Plan) -> tuple[int, int]:
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
-    """Return the settings of the search for tiled groups, in which the chain's input is counted correctly."""
+    """Return the settings of the search for tiled groups, with the place of the chain's input."""
     if tiles is None or chain.source is None:
         return tiles
     return replace(tiles, input=Input.STREAMED if chain.source.pushed else Input.FREE, pushed=chain.source.pushed)

@@ -76,7 +76,7 @@ class RowGroups:
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
-        """budget: budget for finding them."""
+        """budget: budget for finding the groups."""
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
         self._turns = Budget(TURNS * given, budget.log)
         ends = range(1, count + 1)

@@ -234,7 +234,9 @@ def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
 
 
 def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
-    """Return a row-wise group that computes two rows at once where kernels can. For depthwise ones, see joins()."""
+    """Return a row-wise group that computes two rows at once where kernels can. For depthwise convolutions, see
+    joins().
+    """
     stages = list(group.stages)
     for number, stage in enumerate(stages):
         op = chain.ops[group.first + number]
@@ -327,7 +329,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether sums should replace a whole input (msf-CNN, section 7): required, or smaller than its rows."""
+    """Return whether sums should replace a whole input (msf-CNN, section 7): if needed or if they take fewer bytes."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes

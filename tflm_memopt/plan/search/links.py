@@ -30,7 +30,9 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return the relations. In a chain with skips, operators read the one before and possibly an earlier tensor."""
+    """Return the relations. In a chain with skips, an operator reads the previous one's output and possibly an earlier
+    tensor.
+    """
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

@@ -15,7 +15,7 @@ class Skip(NamedTuple):
     rows: int
     end: int
     stop: int
-    """One more than the ADD's last stripe."""
+    """Number of the ADD's last stripe, plus 1."""
     lag: int
     """Number of columns by which the ADD is behind the operator whose input is being supplied."""
 
