@@ -17,15 +17,15 @@ SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A model's inputs and outputs in its own order. A streamed or external input is given as the whole tensor."""
+    """A model's inputs and outputs in its own order. For a streamed or external input, this is the whole tensor."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs. Without the original, these are the rewritten model's own tensors: an
-    external input is missing, and a streamed input is one push.
+    """Return a model's inputs and outputs. Without the original, they are the rewritten model's tensors, where an
+    external input is missing and a streamed input has the rows of one push.
     """
     graph = rewritten.graph
     if original is not None:
@@ -61,7 +61,7 @@ class Image:
     white: float
     """Real values of brightness 0 and 255."""
     why: str
-    """Source of `black` and `white`."""
+    """Where the values `black` and `white` come from, as text for a comment."""
 
 
 def image_of(of: Border, pixels: tuple[float, float] | None) -> Image | None:

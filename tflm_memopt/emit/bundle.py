@@ -44,13 +44,13 @@ class Extras:
     labels: tuple[str, ...] = ()
     """Labels of output 0 that replace those in the original's metadata."""
     library: str = ""
-    """Stem of an existing *_library.c, or "" if the model has its own."""
+    """Stem of the existing *_library.c that the model uses, or "" if one is written for the model."""
 
 
 Emitter = Callable[[str, Model, Optimized, Extras], Mapping[str, str]]
 NO_EXTRAS = Extras()
 NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
-"""The plan of a model that stays unchanged."""
+"""An empty plan, for a model that stays unchanged."""
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
@@ -114,7 +114,7 @@ def _border(model: Model, extras: Extras) -> Border:
 
 
 def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitter:
-    """Return the emitter of a project in its own folder."""
+    """Return an emitter that writes a project into a folder named after its kind."""
 
     def emit(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
         project = of_model(subject(stem, model, result, extras), cpp(stem, model, result, extras), result)

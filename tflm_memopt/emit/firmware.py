@@ -29,7 +29,9 @@ def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
 
 
 def together(each: Sequence[Firmware]) -> Firmware:
-    """Return the requirements of one firmware with all models. Shared operators and parts count once."""
+    """Return the requirements of one firmware with all models. Operators and library parts that several models need
+    count once.
+    """
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
     rewritten = any(one.rewritten for one in each)
@@ -57,7 +59,7 @@ def is_module(model: Model) -> bool:
 
 
 def module_firmware(model: Model) -> Firmware:
-    """Flash used by the C module of a model. Its stored sample is left out, as only its self-test needs it."""
+    """Flash used by the C module of a model, without the stored sample, which only the self-test needs."""
     from tflm_memopt.emit.module import module  # noqa: PLC0415 (slow to import, and only C modules need it)
 
     whole = module("model", model)

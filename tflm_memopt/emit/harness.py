@@ -11,7 +11,7 @@ from tflm_memopt.results import SourceReport
 OTHER_MODULE = "not a module of this model"
 """C code that does not compile if the module's ports differ."""
 GIVEN_UP = 2
-"""Number of the run before which half of another input is pushed and then abandoned."""
+"""Before the run with this number, the harness pushes half of another input and abandons it."""
 
 
 def harness(
@@ -23,8 +23,8 @@ def harness(
     file holds, for each run, the bytes of each output.
 
     header: the module's header. ports, source: ports that the module must have; other modules do not compile. stateful:
-    the module has a state. A run then begins with three uint32: whether to reset, whether the window is still filling
-    before the last inference, and the number of inferences. slow: the module needs slow memory.
+    the module has a state. If it has, the data of each run begin with three uint32: whether to reset, whether the
+    window is still filling before the last inference, and the number of inferences. slow: the module needs slow memory.
     """
     return rendered(
         "harness.c.jinja",

@@ -9,7 +9,7 @@ from tflm_memopt.errors import RuntimeUnavailable
 
 PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE, PACKAGE.parent)
-"""Folders that may contain custom_ops/ and arduino/: that of the installed package, or the checkout."""
+"""Folders that may contain custom_ops/ and arduino/: the installed package's folder, and the checkout."""
 FOLDERS = ("include", "src", "tflm")
 INCLUDED = ("include", "src")
 """Folders with headers."""

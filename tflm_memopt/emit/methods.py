@@ -1,4 +1,4 @@
-"""Methods of TFLM's MicroMutableOpResolver by the operator that each method adds.
+"""Methods of TFLM's MicroMutableOpResolver, by the name of the operator that each method adds.
 
 Source: tensorflow/lite/micro/micro_mutable_op_resolver.h.
 """

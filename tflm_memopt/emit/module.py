@@ -102,10 +102,9 @@ class Module:
 def module(
     name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
-    """Return the module of a rewritten model. Raises UsageError if it has operators that are not ours.
-
-    source: the streamed or external input. window: the sliding window. left: the builtin operators, or why all
-    operators are builtin, for the error message.
+    """Return the module of a rewritten model. Raises UsageError if the model has builtin operators. source: the
+    streamed or external input. window: the sliding window. left: the text for the error, which names the builtin
+    operators or says why all are builtin.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):

@@ -79,14 +79,14 @@ class _Region:
     """The C code of one region."""
 
     n: str
-    """Suffix of the names of its data."""
+    """Suffix of the C names that belong to the region."""
     places: list[str]
-    """Expressions for its io array, without an external input and slow memory."""
+    """C expressions for the elements of the region's io array, except an external input and slow memory."""
     sizes: list[int]
-    """Bytes of each element of io."""
+    """Bytes of the buffer of each element of io."""
     check: str
     run: str
-    """Calls that check its program and run it."""
+    """C calls that check the region's program and run it."""
 
 
 def _region(m: Module, k: int, region: CustomOperator) -> _Region:
@@ -124,6 +124,8 @@ def _until_wrong(calls: Sequence[str]) -> str:
 
 
 def _whole_steps(m: Module, window: bytes) -> bytes:
-    """Return a stored window as the input of whole steps; the first step may begin before the window."""
+    """Return a stored window as the rows of whole steps; zeros are put before it if the first step begins before the
+    window.
+    """
     (rows,) = m.ports.inputs
     return bytes(-len(window) % rows.nbytes) + window

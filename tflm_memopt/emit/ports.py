@@ -23,12 +23,14 @@ class Port:
     conversion: str
     """C function that converts between real and quantized values; "" if the tensor has no scale."""
     about: str
-    """Type, shape, scale and name for a comment."""
+    """Text for a comment: type, shape, scale and name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All ports of a model, in its order. An external input has no port, since the caller owns its memory."""
+    """All ports of a model, in the model's order of inputs and outputs. An external input has no port, since the caller
+    owns its memory.
+    """
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]

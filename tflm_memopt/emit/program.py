@@ -49,7 +49,7 @@ class Platform:
     team: str = ""
     """Definition of second_core(), which returns the second core's tmo_team or NULL; "" for one core."""
     slow: str = STATIC_MEMORY
-    """Definition of slow_memory(), which returns BYTES bytes at a 16-byte boundary or NULL."""
+    """C definition of slow_memory(), which returns a 16-byte aligned buffer of BYTES bytes, or NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Result:
     quantized: bool
     format: str
     name: str
-    """Expression for the first %-field of `format`."""
+    """C expression for the first conversion (%) in `format`."""
 
 
 def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:

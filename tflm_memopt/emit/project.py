@@ -155,7 +155,7 @@ phy_init, data, phy,     ,       0x1000,
 factory,  app,  factory, ,       {size}K,
 """
 _PROGRAM_BYTES = 512 << 10
-"""Flash for a program without its models."""
+"""Bytes of flash reserved for a program without its models."""
 _FLASH_MEGABYTES = (4, 8, 16, 32, 64, 128)
 _SDKCONFIG_SLOW = """\
 # PSRAM for the large tensors
@@ -197,7 +197,7 @@ class Project:
     library: bool
     """Whether the project needs the C library."""
     boards: Collection[str]
-    """Boards on which the project fits. If there are none, boards that can run it."""
+    """Boards on which the project fits or, if it fits on none, boards that could run it with more memory."""
     board: str = ""
     """Requested board."""
     camera: Texts = field(default_factory=dict)
@@ -246,7 +246,7 @@ def arduino(project: Project) -> Texts:
 
 
 def _without_esp_nn(project: Project) -> str:
-    """Return a remark on speed for programs for ESP-NN, in projects that are built without ESP-NN."""
+    """Return a remark that the project is slow without ESP-NN, if its programs are packed for ESP-NN."""
     if Family.ESP not in project.packed:
         return ""
     return (
@@ -351,7 +351,9 @@ def below(folder: str, files: Texts) -> Texts:
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return the ids of the boards on which a model fits, or else of those with its core and enough slow memory."""
+    """Return the ids of the boards on which a model fits or, if there are none, of boards with its core and enough slow
+    memory.
+    """
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)
 

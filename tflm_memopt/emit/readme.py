@@ -20,7 +20,7 @@ class About:
     arena: str
     """Size of the arena in bytes, as text."""
     real: bool
-    """Whether the stored inputs are the user's examples, not random."""
+    """True if the stored inputs are the user's examples, False if they are random."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     """Sentences about the inputs and outputs, with the functions that convert their values."""

@@ -58,7 +58,9 @@ def _needed(name: str, library: str, *, custom: bool, shared: bool) -> Needed:
 
 
 def arena_bytes(model: Model, report: Report) -> int:
-    """Return the arena bytes to declare: enough for any TFLM with this pointer width, in whole alignments."""
+    """Return the bytes of arena to declare, a multiple of its alignment: enough for every build of TFLM with the
+    report's pointer width.
+    """
     return _enough(builds(model, report))
 
 
@@ -84,8 +86,8 @@ def builds(model: Model, report: Report) -> Mapping[str, int]:
 
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None, library: str = "") -> str:
-    """Return the text of NAME_ops.h. ports: the model's inputs and outputs, if its own graph lacks some. library: stem
-    of the *_library.c with our operators' code, if it differs from NAME.
+    """Return the text of NAME_ops.h. ports: the inputs and outputs, if the model's graph does not contain all of them.
+    library: stem of the *_library.c with our operators' code, if it differs from NAME.
     """
     c, stem, shared = identifier(name), library or name, bool(report.cores)
     operators, arenas = needed(model, symbol(stem), shared=shared), builds(model, report)

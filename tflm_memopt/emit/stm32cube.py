@@ -71,7 +71,7 @@ CHIPS: Mapping[str, Chip] = {
     "nucleo_h743zi": Chip("STM32H743ZITx", M7_DOUBLE, AXI_SRAM),
     "nucleo_h7a3zi_q": Chip("STM32H7A3ZITxQ", M7_DOUBLE, AXI_SRAM),
 }
-"""Chips by board id. Only chips with a single core for programs are listed."""
+"""Chips by board id. Chips with two cores that run programs are not listed."""
 
 NATURES = (
     "com.st.stm32cube.ide.mcu.MCUProjectNature",
@@ -96,7 +96,9 @@ INCLUDES = (
     *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
 )
 SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
-"""Preprocessor symbols for all sources, including TFLM's. Arena sizes are computed for them."""
+"""Preprocessor symbols for all sources, including TFLM's. The emitted arena size holds for TFLM compiled with these
+symbols.
+"""
 
 _BARE = Platform(
     ('"bare.h"',),

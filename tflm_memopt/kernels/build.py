@@ -95,7 +95,9 @@ class Builder:
 
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
-        """Open a condition: the statements inside run if 0 <= at < extent. A register's may not guard RAM accesses."""
+        """Open a condition: the statements inside run if 0 <= at < extent. A condition on a register may not contain
+        accesses to RAM.
+        """
         self.open.append([])
         yield
         body = self.open.pop()

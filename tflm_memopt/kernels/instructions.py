@@ -50,7 +50,9 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class LaneUnit:
-    """Vectors of 32-bit lanes, whatever is loaded, in C variables whose registers the compiler chooses."""
+    """Vectors in C variables, whose registers the compiler chooses. Their lanes have 32 bits for elements of every
+    type.
+    """
 
     lanes: int
     type: str
@@ -60,13 +62,13 @@ class LaneUnit:
     last: str
     """Statement at the start of the last turn, which has `{left}` elements and masks the other lanes."""
     last_load: Mapping[Type, str]
-    """Expression like `load` for the last turn, in which masked lanes are 0."""
+    """Expression that replaces `load` in the last turn; masked lanes are then 0."""
     store: Mapping[Type, str]
     """Statement that stores `{v}` from `{p}` on."""
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
     """Start of a loop over `{n}` elements whose last turn masks missing lanes, and its end, which jumps to `{again}`
-    while `{left}` is not 0. The instruction is not used around other loops.
+    while `{left}` is not 0. Only innermost loops use this instruction.
     """
 
 
@@ -77,12 +79,12 @@ class InstructionTable:
     name: str
     instructions: tuple[Instruction, ...]
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
-    """For each op without a vector instruction, the function that expands it."""
+    """Function that expands each op for which the core has no vector instruction, by the op."""
     vectors: VectorUnit | None = None
     begins: str = ""
     """Statement at the start of every kernel."""
     lanes: LaneUnit | None = None
-    """Unit for loops with independent turns."""
+    """Lanes for vectorised loops whose turns are independent."""
     moves: bool = False
     """Whether loops over adjacent elements move pointers instead of computing addresses."""
     head: str = ""
@@ -169,7 +171,7 @@ SCALAR = (
 
 
 def _vector(op: str, name: str, *, width: int = 32) -> tuple[Instruction, Instruction]:
-    """Return two rows: for two vectors, and for a vector and a scalar."""
+    """Return the instruction of an op for two vectors, and the one for a vector and a scalar."""
     v = f"v{width}"
     return (
         Instruction(op, v, (v, v), f"{name}.vv {{d}}, {{a}}, {{b}}", width),
@@ -306,8 +308,8 @@ def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
 def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
     """Expand scale_right for cores that add the upper half of a product to a sum.
 
-    x * m / 2^31 is x + x * m2 / 2^32 with m2 = 2 * m - 2^32. Half of the highest bit that the shift drops, and the zero
-    point, are added to the sum first.
+    x * m / 2^31 is x + x * m2 / 2^32 with m2 = 2 * m - 2^32. The rounding constant of the right shift, and the zero
+    point, are added to x before the shift.
     """
     x, multiplier, zero, right = one.operands
     sign, total, moved, product = _temporaries(one, prefix, "sign", "total", "moved", "product")

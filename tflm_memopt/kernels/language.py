@@ -109,7 +109,9 @@ class Index:
         return total
 
     def slope(self, name: str) -> Index:
-        """Return the growth when `name` grows by one. Raises ValueError if the expression is not linear in it."""
+        """Return how much the expression grows when `name` grows by one. Raises ValueError if the expression is not
+        linear in it.
+        """
         slope = Index(())
         for factor, names in self.terms:
             if names.count(name) > 1:
@@ -185,7 +187,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """RegAlloc: a register. In a vectorised loop over `along`, a vector register holds one value for each turn."""
+    """RegAlloc: a register. A vector register holds one value for each turn of the vectorised loop over `along`."""
 
     name: str
     type: Type
@@ -210,7 +212,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """`to` = op(operands) modulo 2^32; meaning.py defines the ops. A dot adds to the value of `to`."""
+    """`to` = op(operands) modulo 2^32; meaning.py defines the ops. The op "dot" adds to the value of `to`."""
 
     op: str
     to: Reg
@@ -234,7 +236,7 @@ class Free:
     first: Index
     count: Index
     along: str = ""
-    """Variable of the vectorised loop. Each of its lanes frees `count` elements, one lane after the other."""
+    """Variable of the vectorised loop. Each lane of this loop frees `count` elements, one lane after the other."""
 
     def elements(self, values: Extents, lanes: int) -> range:
         """Return the element numbers."""
@@ -263,7 +265,7 @@ class For:
 class When:
     """A condition. The body runs if 0 <= `at` < `extent`, for example if a tap is inside its tensor.
 
-    If `at` is a register, the body only computes, so that no access depends on the register.
+    If `at` is a register, the body may only compute, so that no memory access depends on the register's value.
     """
 
     at: Operand

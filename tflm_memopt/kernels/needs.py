@@ -60,8 +60,8 @@ class AxisRange:
 
 
 class AxisSteps(NamedTuple):
-    """An AxisRange in numbers: for the output's index y, [y * step + begin, y * step + begin + extent), or all indices
-    whose product with `per` is in this range.
+    """An AxisRange for given parameters. The output's index y needs the indices whose product with `per` is in [y *
+    step + begin, y * step + begin + extent).
     """
 
     step: int
@@ -228,7 +228,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """Return the sources with the variables of finished loops replaced by all their turns."""
+    """Return the sources, where the variable of each loop that has ended stands for all turns of the loop."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources
@@ -267,7 +267,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 
 
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
-    """Return an index, the number of its values, and their factor.
+    """Return (first, n, factor): a source's index along an axis, times the factor, takes the values [first, first + n).
 
     For a loop index i that a condition limits, 0 <= a - s * i < n, these are the products s * i from a - n + 1 to a.
     """
@@ -281,7 +281,7 @@ def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, In
 
 
 def _joined(kernel: str, tensor: Array, axis: int, ranges: Sequence[AxisRange]) -> AxisRange:
-    """Join several ranges, which must be equal or include the whole axis."""
+    """Join ranges, which must all be equal unless one of them is the whole axis."""
     different, whole = set(ranges), _all(tensor, axis)
     if len(different) > 1 and whole not in different:
         raise _unclear(kernel, tensor, axis)

@@ -64,7 +64,9 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Return the position of each register's last use. A value from before a loop is live until the loop's end."""
+    """Return the position of each register's last use. A value that a loop reads, but that was set before the loop, is
+    live until the loop's end.
+    """
     uses: dict[str, list[int]] = {}
     for at, one in enumerate(order):
         for reg in _used(one):

@@ -190,7 +190,7 @@ def _listed(turns: Sequence[int]) -> str:
 
 
 def _at_once(loop: For, turns: Sequence[int], copies: Callable[[int], Sequence[Statement]]) -> For:
-    """Run the first of these numbers of turns at once, and the remaining turns by loops over the next numbers."""
+    """Run turns[0] turns at once; loops of turns[1], turns[2], ... turns at once run the turns that remain."""
     rest = loop.body
     for count in reversed(turns):
         loop = replace(loop, body=tuple(copies(count)), step=count, rest=rest)
@@ -224,7 +224,7 @@ def _alone(loop: For) -> For:
 
 
 def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
-    """Raise KernelError if registers shared by all turns get several values between two loops."""
+    """Raise KernelError if, between two loops, a register that all turns share is set more than once."""
     shared = [one.to.name for one in body if isinstance(one, (Load, Compute)) and not _varies(one, wide)]
     if twice := next((name for name in shared if shared.count(name) > 1), None):
         raise KernelError(
@@ -234,7 +234,7 @@ def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
 
 
 def _anew(body: Sequence[Statement]) -> set[str]:
-    """Return the registers that the body loads or computes, without those that it only adds to."""
+    """Return the registers that the body loads or computes, except those that it only updates, such as sums."""
     found: set[str] = set()
     for one in statements(body):
         if isinstance(one, Load) or (isinstance(one, Compute) and one.to not in reads(one)):
@@ -401,7 +401,7 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
 
 
 def _depending(loop: For) -> set[str]:
-    """Return the registers whose values differ from turn to turn."""
+    """Return the registers whose values differ between turns of the loop."""
     wide: set[str] = set()
     before = -1
     while before != len(wide):  # a sum differs as soon as a differing value is added to it

@@ -78,10 +78,10 @@ class Addresses:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Index, Index | None]] = {}
-        """First element and distance between lanes, by the statement's identity."""
+        """First element, and distance between the elements of adjacent lanes, by the identity of the load or store."""
 
     def of(self, one: Load | Store, values: Extents, count: int) -> Ints:
-        """Return the number of one element, or of one per lane along a loop's variable."""
+        """Return the number of the element that the statement accesses; for a vector, one number for each lane."""
         if id(one) not in self._known:
             along = one.to.along if isinstance(one, Load) else one.value.along
             first = one.tensor.offset(one.at)

@@ -45,7 +45,7 @@ def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
 
 
 def _words(one: Statement, *, inside: bool = False) -> Statement:
-    """Use 32-bit lanes for vectors of loops with independent turns."""
+    """Give all vectors of the kernel's loops with independent turns 32-bit lanes."""
 
     def wide(reg: Reg) -> Reg:
         return replace(reg, type=Type.INT32) if reg.along else reg
@@ -178,19 +178,19 @@ class Writer:
     last: bool = False
     """Whether the current turn may have masked lanes."""
     each: LaneUnit | None = None
-    """Unit of the enclosing loop with independent lanes."""
+    """Lane unit of the enclosing vectorised loop whose turns are independent, or None outside such a loop."""
     moving: dict[str, str] = field(default_factory=dict)
     """Names of the moving pointers of a loop, by their start."""
     moved_by: str = ""
     """Variable of the loop with moving pointers."""
     inner: frozenset[str] = frozenset()
-    """Variables of its inner loops."""
+    """Variables of the loops inside the loop with moving pointers."""
     parts: int = 1
-    """Number of registers per vector of that loop."""
+    """Number of registers per vector of the enclosing loop with independent turns."""
     pointers: int = 0
     """Number of shared pointers so far."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """For each base expression, a pointer to a place and the index of this place."""
+    """For each C expression of a base: the name of a pointer into it, and the index to which this pointer points."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -266,7 +266,7 @@ class Writer:
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """Return the element width that stays the same in all turns of a loop, or 0 if it changes."""
+        """Set and return the element width if the loop needs only one; otherwise return 0."""
         widths = self._widths(body)
         if len(widths) == 1:
             self.set_width(*widths)
@@ -300,7 +300,9 @@ class Writer:
         self.say("}")
 
     def each_loop(self, one: For, unit: LaneUnit) -> None:
-        """Write a loop with independent lanes, with `group` registers of them; the rest uses masked lanes."""
+        """Write a loop with independent turns: `group` registers of lanes at once, then the remaining turns with masked
+        lanes.
+        """
         if not self._may_move(one):
             raise KernelError(
                 f"{self.table.name} has no loop over '{one.var}' by lanes",
@@ -331,7 +333,7 @@ class Writer:
         self.lines.append("#endif")
 
     def _left_out(self, one: For, unit: LaneUnit, left: str) -> None:
-        """Write turns, any of which may have masked lanes."""
+        """Write a loop over `left` turns, which masks the lanes beyond the last turn."""
         self.last, self.parts, name = True, 1, f"{one.var}_left"
         fewer = f"{name} = {name} > {unit.lanes} ? {name} - {unit.lanes} : 0{self._step(unit.lanes)}"
         head = f"for (uint32_t {name} = {left}; {name} > 0; {fewer}) {{"
@@ -375,7 +377,9 @@ class Writer:
         return "".join(f", {name} += {step}" for name in self.moving.values())
 
     def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        """Return the start of a moving pointer, and an element's offset from it, including inner loops."""
+        """Return the C expression for the start of a moving pointer, and the element's offset from it, which depends on
+        inner loops.
+        """
         first = tensor.offset(at).put(self.moved_by, 0)
         further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
         return f"{tensor.name}[{first - further}]", further

@@ -41,7 +41,7 @@ def _conjuncts(unit: ParsedFile, condition: Cursor) -> Iterator[Cursor]:
 
 
 def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]]:
-    """Return the signs of the steps of each variable that is set; 0 is for any other change."""
+    """Return the directions in which each variable that is set changes: UP, DOWN, or 0 for any other change."""
     found: dict[str, set[int]] = {}
     for cursor in (inner for part in repeated for inner in part.walk_preorder()):
         children = list(cursor.get_children())
@@ -57,7 +57,7 @@ def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]
 
 
 def _step(unit: ParsedFile, cursor: Cursor, children: list[Cursor]) -> int | None:
-    """Return UP or DOWN for a step, 0 for another change, and None for no change."""
+    """Return the direction of a change: UP or DOWN for a step, 0 for any other change, None if nothing is changed."""
     if cursor.kind == CursorKind.UNARY_OPERATOR:
         first, operator = unit.token_from(unit.span(cursor)[0]), unit.token_from(unit.span(children[0])[1])
         word = first if first in ("++", "--", "&") else operator

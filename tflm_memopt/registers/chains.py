@@ -138,7 +138,9 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the names that an expression depends on. An empty name stands for anything but names and arithmetic."""
+    """Return the names that an expression depends on. The empty name stands for all parts of it other than names and
+    arithmetic, such as calls.
+    """
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):
         if inner.kind == CursorKind.DECL_REF_EXPR:

@@ -1,7 +1,7 @@
 """Finds accesses of a function that must not be combined: the bit field access conflict graph (6.4.2), and C's rules.
 
-The graph is the paper's. Its edges for control flow lead only to writes and to reads with effects. A read without
-effects may be executed although a branch would have skipped it. The dissertation combines Figure 6.5 (a) in this way.
+In the graph, edges for control flow lead only to writes and to reads with effects. A read without effects may be
+executed although a branch would have skipped it. The dissertation combines Figure 6.5 (a) in this way.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Colour accesses in source order. Each joins the first region that it fits into."""
+    """Colour accesses in source order: each access joins the first region that it fits into."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -71,14 +71,16 @@ class Combining:
     """Decides which accesses of a function can be combined: those without a conflict whose change of order cannot be
     observed.
 
-    Reads move to the first of them, and writes to the last. Nothing moves past an action, which is a side effect, a
-    call, an access to a volatile variable, or an access to something that an interrupt reaches.
+    The reads of a region move to its first read, and the writes to its last write. Nothing moves past an action, which
+    is a side effect, a call, an access to a volatile variable, or an access to something that an interrupt reaches.
     """
 
     function: Function
     acts: Callable[[FieldAccess], bool]
     together: Callable[[FieldAccess, FieldAccess], bool]
-    """Function that returns whether two accesses are to the same register, or can be placed in one."""
+    """Function that returns whether two accesses are to the same register, or to fields that can be placed in one
+    register.
+    """
 
     @cached_property
     def edges(self) -> Edges:
@@ -141,7 +143,7 @@ class Combining:
         )
 
     def _begin(self, lead: FieldAccess) -> int:
-        """Return the first event of the statement before which the read is placed."""
+        """Return the number of the first event of the statement in front of which the region's read is placed."""
         order, events = lead.order, self.function.events
         while order > 0 and events[order - 1].host == lead.host:
             order -= 1

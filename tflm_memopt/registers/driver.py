@@ -10,7 +10,9 @@ from tflm_memopt.registers.description import Field, SubGroup
 Span = tuple[int, int]
 """First byte of a piece of source, and the byte after its last one."""
 Context = tuple[int, ...]
-"""The enclosing branches and loops, outermost first. Code with equal contexts is executed equally often, in order."""
+"""The enclosing branches and loops, outermost first. Pieces of code with equal contexts are executed equally often and
+in their order.
+"""
 
 
 class Happening(Enum):
@@ -32,7 +34,7 @@ class ChainLink:
     member: Field | SubGroup
     span: Span
     index: int | None = None
-    """The index, if it is constant."""
+    """The array index if it is constant, otherwise None."""
     index_span: Span | None = None
 
 
@@ -41,12 +43,14 @@ class FieldChain:
     """An expression that ends in a field, such as gpio->pads[i].dir."""
 
     root: Span
-    """The pointer, or the group itself."""
+    """The pointer, or the group itself, with which the expression begins."""
     root_group: str
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine the place. A call counts as an unnamed variable, whose places are never equal."""
+    """Variables that determine the place. A call counts as an unnamed variable; two places that depend on it are never
+    equal.
+    """
 
     @property
     def field(self) -> Field:
@@ -173,6 +177,6 @@ class Driver:
     indexed: frozenset[tuple[str, str]]
     """Arrays (group, member) with an unknown index."""
     words: tuple[tuple[Span, str], ...]
-    """The extension's words in the text, each with its form in plain C."""
+    """Words of the language extension in the text, each with its replacement in plain C."""
     reach: frozenset[tuple[str, str]]
     """Fields that interrupt handlers use."""

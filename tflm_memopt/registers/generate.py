@@ -149,7 +149,9 @@ class _Places:
         return sum(accessors.bus_accesses(self.rewritten(found, self.regions(found)).calls, found))
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """Return the combined accesses of each function in a layout. Without one, each group is one register."""
+        """Return the combined accesses of each function in a layout. Without a layout, each group counts as one
+        register.
+        """
 
         def acts(access: FieldAccess) -> bool:
             field = access.field

@@ -41,7 +41,9 @@ class Register:
     bits: int
     slots: tuple[Slot, ...]
     reset: int | None
-    """Value that is written to bits outside of fields, or None if they are written as they were read."""
+    """Value after a reset, which writes keep in the bits outside of fields. None: they write these bits as they were
+    read.
+    """
 
     @property
     def count(self) -> int:
@@ -62,7 +64,7 @@ class Register:
 
     @property
     def reads(self) -> int:
-        """Bits that may be read as 1."""
+        """Mask of the bits that can be 1 when the register is read."""
         return self.full if self.reset is None else self.used | self.reset
 
     @property
@@ -77,13 +79,17 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Bits that must be written as 0, and bits as 1, so that a write of other fields has no effect on them."""
+        """Return two masks for a write of other fields: bits that it must write as 0, and bits that it must write as 1,
+        to have no effect on their fields.
+        """
         zeros = sum(slot.all_bits for slot in self.slots if slot.field.field.access in _ZEROS)
         ones = sum(slot.all_bits for slot in self.slots if slot.field.field.access is AccessType.ZERO_CLEARS)
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return the bits that a write of `written` must keep as they were read. If there are none, nothing is read."""
+        """Return the bits that a write of `written` must keep as they were read. If the mask is 0, the write needs no
+        read.
+        """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(slot.all_bits for slot in self.slots if not slot.field.field.is_writable)
@@ -150,7 +156,7 @@ def place(flat: Flat, regions: Iterable[Combination]) -> Layout:
 
 
 def combinations(regions: Iterable[Combination]) -> list[Combination]:
-    """Return the list C of 6.4.4, sorted."""
+    """Return the combinations of fields that are accessed together (list C of 6.4.4), the most frequent first."""
     uses = Counter(region for region in regions if len(region) > 1)
     return sorted(uses, key=lambda fields: (-uses[fields], -len(fields), sorted(fields)))
 

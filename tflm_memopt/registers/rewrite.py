@@ -52,12 +52,12 @@ def _included(text: str, description: str, header: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """New text for a span. For an empty span, it is inserted there. parts: spans that the new text contains."""
+    """New text for a span; it is inserted if the span is empty. parts: spans that the new text contains."""
 
     span: Span
     text: str
     parts: tuple[Span, ...] = ()
-    """Spans of {0}, {1}, ... in the text."""
+    """Spans of the source whose text replaces {0}, {1}, ... in the new text."""
 
 
 class _Writer:

@@ -83,7 +83,7 @@ def read(path: Path, text: str) -> Description:
 
 @dataclass
 class _Lines:
-    """Line numbers, which the parser drops, and elements that it ignores."""
+    """An SVD file as an XML tree, for what the SVD parser does not return: line numbers and vendorExtensions."""
 
     file: str
     tree: Any
@@ -195,7 +195,9 @@ def _said(node: Any, register: Any, name: str) -> str:
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Return the group with the file's side effects, or all possible ones if it has none for the peripheral."""
+    """Return the group with the side effects that the file states for its peripheral or, if it states none, with all
+    possible ones.
+    """
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )

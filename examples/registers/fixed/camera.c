@@ -55,7 +55,7 @@ camera_status camera_wait_row(int *row) {
   for (polls = 0; polls < CAMERA_POLLS && !dma->ISR.TCIF; ++polls) {
   }
   if (polls == CAMERA_POLLS) return CAMERA_TIMEOUT;
-  *row = !dma->CR.CT; /* the DMA has gone on to the other */
+  *row = !dma->CR.CT; /* the DMA already fills the other buffer */
   dma->IFCR.TCIF = 1;
   if (dma->ISR.TEIF) return CAMERA_OVERRUN;
   if (camera->RIS.OVR) return CAMERA_OVERRUN;

@@ -52,7 +52,7 @@ camera_status camera_wait_row(int *row) {
   for (polls = 0; polls < CAMERA_POLLS && !hal_dma_complete(); ++polls) {
   }
   if (polls == CAMERA_POLLS) return CAMERA_TIMEOUT;
-  *row = !hal_dma_get_current_target(); /* the DMA has gone on to the other */
+  *row = !hal_dma_get_current_target(); /* the DMA already fills the other buffer */
   hal_dma_clear_complete();
   if (hal_dma_error()) return CAMERA_OVERRUN;
   if (hal_camera_overrun()) return CAMERA_OVERRUN;

@@ -151,7 +151,7 @@ def _log_of(b: Builder, total: Reg) -> Reg:
         return b.compute("sub", INT32, b.compute("zeros_above", INT32, value), Index.of(1))
 
     def power(highest: int, left: Reg, further: int) -> Reg:
-        """Return `highest` minus `left`, the bits above 1, in Q6.25, plus an offset."""
+        """Return highest - left, the number of bits above 1, plus an offset, in Q6.25."""
         whole = b.compute("sub", INT32, Index.of(highest), left)
         return _sum(b, b.compute("mul", INT32, whole, Index.of(1 << 25)), Index.of(further))
 

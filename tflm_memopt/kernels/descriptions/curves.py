@@ -33,7 +33,8 @@ def interpolation_table(
     scale: float, zero_point: int, function: Callable[[NDArray[np.float32]], NDArray[Any]]
 ) -> tuple[int, ...]:
     """Return LUTPopulate's table in float32: `function` at STEPS + 1 points of an int16 input of this scale, for an
-    output of scale 2 / 65535. An entry is lowered by half of the interpolation error in the middle of its interval.
+    output of scale 2 / 65535. As in TFLM, half of the interpolation error in the middle of an entry's interval is
+    subtracted from the entry.
     """
     one = np.float32
     low, high = (one(scale) * one(end - zero_point) for end in (-32768, 32767))
@@ -63,7 +64,7 @@ RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x:
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Operand) -> tuple[Reg, Reg]:
-    """Return the entry below x, and the slope times the distance from it; x counts entries in units of 2^-bits."""
+    """Interpolate in a table at x / 2^bits: return the entry below, and the slope times the low `bits` bits of x."""
     index = b.compute("shift_right", INT32, x, bits)
     one = b.compute("shift_left", INT32, Index.of(1), bits)
     rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, Index.of(1)))
@@ -73,7 +74,7 @@ def _interpolated(b: Builder, table: Array, x: Reg, bits: Operand) -> tuple[Reg,
 
 @kernel("y = 1 / (1 + e^-x), or tanh(x) if `bits` is 8")
 def curve_s16(b: Builder) -> None:
-    """The table holds the half of the sigmoid for arguments from 0, minus 1/2."""
+    """The table holds sigmoid(x) - 1/2 for x >= 0, because the curve is symmetric."""
     (n,) = b.extents("n")
     multiplier, shift, bits, centre, right = b.parameters("multiplier", "shift", "bits", "centre", "right")
     x, y = b.ram("x", Type.INT16, n), b.output("y", Type.INT16, n)
@@ -107,7 +108,7 @@ def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
 
 @kernel("y[m, k] = 32768 * e^(x[m, k] - max) / sum over k of e^(x[m, k] - max)")
 def softmax_s16(b: Builder) -> None:
-    """The library keeps `powers` where `y` is."""
+    """The library stores the workspace `powers` in the memory of `y`."""
     rows, channels = b.extents("rows", "channels")
     multiplier, shift = b.parameters("multiplier", "shift")
     x, y = (make(name, Type.INT16, rows, channels) for make, name in ((b.ram, "x"), (b.output, "y")))

@@ -125,7 +125,7 @@ def _raised(b: Builder, x: Reg, other: Reg) -> tuple[Reg, Reg]:
 
 
 def _signed(b: Builder, value: Reg) -> Reg:
-    """Return value or -value. The choice lets two operators share one kernel."""
+    """Return the value times the parameter `sign`, 1 or -1, so that two operators share one kernel."""
     return b.compute("mul", INT32, value, *b.parameters("sign"))
 
 

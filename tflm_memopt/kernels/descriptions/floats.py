@@ -212,7 +212,7 @@ hard_swish = _mapped("hard_swish_f32", "y = x * min(6, max(0, x + 3)) / 6", _har
 
 @kernel("y[m, k] = e^(beta * (x[m, k] - max)) / sum over k of e^(beta * (x[m, k] - max))", "softmax_f32")
 def softmax(b: Builder) -> None:
-    """`powers` is the output's own memory."""
+    """The workspace `powers` shares the memory of the output."""
     rows, channels = b.extents("rows", "channels")
     beta = b.compute("as_float", FLOAT, *b.parameters("beta"))
     x, y = b.ram("x", FLOAT, rows, channels), b.output("y", FLOAT, rows, channels)
@@ -251,7 +251,7 @@ def log_softmax(b: Builder) -> None:
 
 @kernel("y[m, n] = sum over i of left[m, i] * right[i, n]", "batch_matmul_f32")
 def batch_matmul(b: Builder) -> None:
-    """down, across: 1 and 0, or 0 and 1 for a transposed right matrix."""
+    """Multiply two matrices. down, across: parameters 1 and 0, or 0 and 1 if the right matrix is transposed."""
     rows, depth, columns = b.extents("rows", "depth", "columns")
     down, across = b.parameters("down", "across")
     left = b.ram("left", FLOAT, rows, depth)

@@ -51,8 +51,8 @@ def move(b: Builder) -> None:
 
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
-    """Multiply two matrices. down, across: 1 and 0; for a transposed right matrix 0 and 1. Sums of int16 have 64 bits,
-    and int16 has no zero points.
+    """Multiply two matrices. The parameters down and across are 1 and 0, or 0 and 1 if the right matrix is transposed.
+    Sums of int16 have 64 bits, and int16 has no zero points.
     """
     wide = kind is Type.INT16
 

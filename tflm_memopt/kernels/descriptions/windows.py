@@ -85,7 +85,9 @@ def depthwise(b: Builder) -> None:
 def _pool(
     b: Builder, kind: Type, initial: Sequence[int], take: Callable[..., None], output: Callable[..., Reg]
 ) -> None:
-    """Describe a pool. `take` updates registers, which begin as `initial`, by the values; `output` clamps them."""
+    """Describe a pool. Its registers begin as `initial`, `take` updates them with a value, and `output` clamps the
+    result.
+    """
     height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
     low, high = b.parameters("low", "high")
     x, y = b.ram("x", kind, height, width, channels), b.output("y", kind, out_h, out_w, channels)
