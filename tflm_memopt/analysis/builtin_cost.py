@@ -6,15 +6,13 @@ fitted to counts of single operators (benchmarks/builtin_costs.py).
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from tflm_memopt.analysis.builtin_work import kernel_work
-from tflm_memopt.analysis.costs import LIKE, by_kernel
+from tflm_memopt.analysis.costs import LIKE, by_kernel, measured
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
@@ -110,8 +108,7 @@ def _values(graph: Graph, op: Op) -> int:
 @cache
 def builtins(core: str) -> Builtins | None:
     """Return the costs on a core, or None if nothing was counted there."""
-    text = resources.files("tflm_memopt.analysis").joinpath("builtin_costs.json").read_text(encoding="utf-8")
-    found = json.loads(text)["cores"].get(LIKE.get(core, core))
+    found = measured("builtin_costs.json")["cores"].get(LIKE.get(core, core))
     if not found:
         return None
     return Builtins(**found | {"kernels": by_kernel(found["kernels"])}, dsp=core not in WITHOUT_DSP)

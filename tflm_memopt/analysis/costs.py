@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.packing import family
@@ -144,11 +144,18 @@ def counted(kernels: Costs, work: Iterable[Work]) -> bool:
 
 
 @cache
+def measured(name: str) -> dict[str, Any]:
+    """Return the content of a JSON file of this package."""
+    text = resources.files("tflm_memopt.analysis").joinpath(name).read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+@cache
 def tables() -> Mapping[str, Table]:
     """Return the tables by core."""
-    text = resources.files("tflm_memopt.analysis").joinpath("costs.json").read_text(encoding="utf-8")
     found = {}
-    for core, values in json.loads(text)["cores"].items():
+    for core, values in measured("costs.json")["cores"].items():
         kernels = by_kernel(values["kernels"])
         found[core] = Table(core=core, **values | {"kernels": {**kernels, **_messages(core), **_own(kernels)}})
     return found

@@ -8,16 +8,13 @@ these chips is not available. The upper bounds include reading weights from flas
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
 
 from tflm_memopt.analysis import builtin_cost
-from tflm_memopt.analysis.costs import Work, counted, estimate, tables
+from tflm_memopt.analysis.costs import Work, counted, estimate, measured, tables
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 
@@ -159,7 +156,7 @@ def around(work: Work) -> Span:
     depthwise convolution makes whole rows, columns under several windows are gathered only once.
     """
     kernel = work.kernel.split()[0]
-    costs = _spans(data()["around"][kernel])
+    costs = _spans(measured("esp.json")["around"][kernel])
     by_row, direct = work.kernel.endswith("rows"), _in_place(work)
     window = work.taps / max(1.0, work.pixels)
     nbytes = 0.0 if direct else work.read / math.sqrt(window) if by_row and kernel == "ESP_DEPTHWISE" else work.read
@@ -196,14 +193,14 @@ def chip(name: str) -> EspChip | None:
     >>> chip("ESP32-S3").library, chip("nRF52840")
     ('S3', None)
     """
-    values = data()["chips"].get(name)
+    values = measured("esp.json")["chips"].get(name)
     if values is None:
         return None
     return EspChip(
         name,
         library=values["kernels"],
         cycles_per_instruction=_span(values["cycles_per_instruction"]),
-        kernels={kernel: _spans(costs) for kernel, costs in data()["kernels"][values["kernels"]].items()},
+        kernels={kernel: _spans(costs) for kernel, costs in measured("esp.json")["kernels"][values["kernels"]].items()},
         cache=values["cache"],
         flash_cycles_per_byte=values["flash_cycles_per_byte"],
     )
@@ -212,11 +209,3 @@ def chip(name: str) -> EspChip | None:
 def _span(ends: list[float]) -> Span:
     low, high = ends
     return low, high
-
-
-@cache
-def data() -> dict[str, Any]:
-    """Return the content of esp.json."""
-    text = resources.files("tflm_memopt.analysis").joinpath("esp.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found

@@ -6,14 +6,11 @@ are exact. The other figures are estimates, which add up parts that were measure
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
 
-from tflm_memopt.analysis.costs import LIKE
+from tflm_memopt.analysis.costs import LIKE, measured
 from tflm_memopt.ops.packing import Family
 
 OTHERS = "rv32"
@@ -65,19 +62,20 @@ class Firmware:
         if not self.rewritten:
             return 0
         known = _library(core)
-        around = int(_measured()["tflm"]["adapter"]) if self.interpreter else MODULE_CODE
+        around = int(measured("flash.json")["tflm"]["adapter"]) if self.interpreter else MODULE_CODE
         middle = sorted(known.each.values())[len(known.each) // 2]
         return known.base + around + sum(known.each.get(name, middle) for name in self.parts)
 
 
 def tflm(operators: Iterable[str]) -> int:
     """Return the bytes of TFLM's interpreter and kernels. Code that kernels share counts once."""
-    return int(_measured()["tflm"]["interpreter"] + kernels(operators))
+    return int(measured("flash.json")["tflm"]["interpreter"] + kernels(operators))
 
 
 def kernels(operators: Iterable[str]) -> int:
     """Return the bytes of TFLM's kernels. A kernel that was not measured counts as the median of the others."""
-    known, shared, wanted = _measured()["tflm"]["kernels"], int(_measured()["tflm"]["shared"]), list(operators)
+    tflm = measured("flash.json")["tflm"]
+    known, shared, wanted = tflm["kernels"], int(tflm["shared"]), list(operators)
     middle = sorted(known.values())[len(known) // 2]
     own = sum(max(0, known.get(name, middle) - shared) for name in wanted)
     return own + shared if wanted else 0
@@ -85,7 +83,7 @@ def kernels(operators: Iterable[str]) -> int:
 
 def source() -> str:
     """Return a description of the measured TFLM and its build."""
-    return str(_measured()["tflm"]["source"])
+    return str(measured("flash.json")["tflm"]["source"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +97,6 @@ class _Library:
 
 @cache
 def _library(core: str) -> _Library:
-    libraries, core = _measured()["library"], LIKE.get(core, core)
+    libraries, core = measured("flash.json")["library"], LIKE.get(core, core)
     found = libraries[core if core in libraries else OTHERS]
     return _Library(found["base"], {**found["kinds"], **found["packings"], **found["parts"]})
-
-
-@cache
-def _measured() -> Mapping[str, Any]:
-    text = resources.files("tflm_memopt.analysis").joinpath("flash.json").read_text(encoding="utf-8")
-    found: Mapping[str, Any] = json.loads(text)
-    return found

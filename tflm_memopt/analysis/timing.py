@@ -7,15 +7,13 @@ ranges for Espressif's chips. For other cores only instructions are known.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tflm_memopt.analysis.costs import Work, by_kernel, counted, estimate, tables
+from tflm_memopt.analysis.costs import Work, by_kernel, counted, estimate, measured, tables
 from tflm_memopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -122,7 +120,7 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
     If the flash is not described, the range covers all described internal flashes, from the fastest to the slowest.
     With a unified cache it begins without waits, because small models stay in the cache.
     """
-    whole = _modelled()
+    whole = measured("cycles.json")
     found = whole["cores"].get(core)
     if found is None:
         return None
@@ -148,14 +146,7 @@ def rates(core: str, flash: FlashTiming | None) -> Rates | None:
 
 def timings(core: str) -> tuple[str, ...]:
     """Return the keys of the flash timings for which a core's cycles are modelled."""
-    return tuple(_modelled()["cores"].get(core, {"flashes": ()})["flashes"])
-
-
-@cache
-def _modelled() -> dict[str, Any]:
-    text = resources.files("tflm_memopt.analysis").joinpath("cycles.json").read_text(encoding="utf-8")
-    whole: dict[str, Any] = json.loads(text)
-    return whole
+    return tuple(measured("cycles.json")["cores"].get(core, {"flashes": ()})["flashes"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +273,7 @@ def _widened(span: Span, high: float, low: float) -> Span:
 
 def timed_cores() -> list[str]:
     """Return the cores with known cycles for any flash."""
-    return [core for core in _modelled()["cores"] if rates(core, None)]
+    return [core for core in measured("cycles.json")["cores"] if rates(core, None)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 from models import Net
 
 from tflm_memopt.analysis import esp
-from tflm_memopt.analysis.costs import Work
+from tflm_memopt.analysis.costs import Work, measured
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 
@@ -65,7 +65,7 @@ def named(row: dict[str, Any]) -> str:
 
 
 def test_costs_contain_the_published_cycles_of_every_kernel() -> None:
-    rows = esp.data()["published"]
+    rows = measured("esp.json")["published"]
     assert len(rows) == 28
     for row in rows:
         chip = esp.chip(row["chip"])
@@ -78,7 +78,7 @@ def test_costs_contain_the_published_cycles_of_every_kernel() -> None:
             assert low * row["counted"] <= row["plain"] <= high * row["counted"], row
 
 
-@pytest.mark.parametrize("row", [row for row in esp.data()["networks"] if "fast" not in row], ids=named)
+@pytest.mark.parametrize("row", [row for row in measured("esp.json")["networks"] if "fast" not in row], ids=named)
 def test_measured_networks_that_were_not_used_are_in_the_range(row: dict[str, Any]) -> None:
     chip = esp.chip(row["chip"])
     assert chip
