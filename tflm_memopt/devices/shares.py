@@ -31,20 +31,20 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import MAX_INPUTS, MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId, without_dead
 from tflm_memopt.ops.constraints.base import quantization
-from tflm_memopt.ops.context import OperatorContext, span
+from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext, span
 from tflm_memopt.ops.message import RECEIVE, SEND, options
 from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.partial import ADD_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
 from tflm_memopt.ops.rowop import Message, RowOp
 from tflm_memopt.rewrite.parts import data_of
-from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Tiles, along, can_tile, filter_axis
+from tflm_memopt.rewrite.tiling import POINTWISE, Tiles, along, can_tile, filter_axis
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
 """Types of activations that can be split; other tensors stay on the first device."""
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
 """Operators whose output channels have separate weights, and each read all input channels."""
-WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
+WINDOWS = (*CONVOLUTIONS, *POOLS)
 STRIDES, DILATIONS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor")
 LINK = Tensor(0, "link", (0,), "UINT8")
 ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})

@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
-from tflm_memopt.ops.context import OperatorContext
+from tflm_memopt.ops.context import CONVOLUTIONS, POOLS, OperatorContext
 from tflm_memopt.rewrite.parts import Parts, Range, data_of
 from tflm_memopt.rewrite.rules.rule import sole_readers
 
-CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
-POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 POINTWISE = ("RELU", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "QUANTIZE", "DEQUANTIZE")
 WEIGHTS = ("INT8", "INT32", "INT64", "FLOAT32")
 """Types of constants that can be cut along an axis."""

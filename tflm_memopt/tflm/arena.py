@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.model.names import ONLINE
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.model.variables import Variable, handles, variables
 from tflm_memopt.tflm import greedy_planner
@@ -36,7 +37,6 @@ from tflm_memopt.tflm.choices import Kernels
 from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.lifetimes import (
     ALIGNMENT,
-    ONLINE,
     ScratchRequest,
     Wanted,
     aligned,

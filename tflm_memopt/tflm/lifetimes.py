@@ -15,18 +15,13 @@ from typing import Any
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import ABSENT, Graph, Tensor, TensorId
+from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import text
 from tflm_memopt.model.variables import handles
 from tflm_memopt.tflm.greedy_planner import Need
 
 ALIGNMENT = 16
 """Value of MicroArenaBufferAlignment() (micro_arena_constants.h)."""
-OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Name of the metadata entry with the offline plan. The entry has the int32 numbers version, subgraphs and tensors,
-then an offset for each tensor of all subgraphs.
-"""
-ONLINE = -1
-"""Offset of a tensor that TFLM places itself."""
 _UNUSED = (-1, -1)
 """Lifetime that TFLM gives to unused tensors, which it plans nevertheless."""
 

@@ -14,6 +14,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import CUSTOM, Model, describe
 from tflm_memopt.model.recurrent import UNROLL
+from tflm_memopt.rewrite.parts import MOST_JOINED
 from tflm_memopt.tflm.accepted import FORMS, accepts
 from tflm_memopt.tflm.builtin_memory import Node, node_of
 
@@ -80,8 +81,6 @@ RANKS: Mapping[str, tuple[int, int]] = {
     "TRANSPOSE": (0, 5),
 }
 """Minimum and maximum number of dimensions of the first input."""
-MOST_JOINED = 10
-"""Maximum number of inputs of CONCATENATION: kMaxInputNum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.ops.context import AXES, OperatorContext
+from tflm_memopt.ops.context import AXES, REDUCTIONS, OperatorContext
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
-
-REDUCTIONS = frozenset({"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"})
 
 
 def match(graph: Graph, op: Op) -> Ops | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, without_dead
-from tflm_memopt.ops.context import COMPARISONS, PIECE, OperatorContext
+from tflm_memopt.ops.context import COMPARISONS, PIECE, REDUCTIONS, OperatorContext
 from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
 
@@ -19,7 +19,6 @@ MAX_IMAGES = 64
 """Limit of the number of images of a batch, since each has its own operator in the program."""
 MAX_OPERATORS = 2_048
 """Limit of the number of operators of a graph with batches."""
-REDUCTIONS = frozenset({"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"})
 JOINED = "CONCATENATION"
 ALONE = frozenset(
     {

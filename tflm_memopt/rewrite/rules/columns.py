@@ -8,22 +8,21 @@ bytes stay the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
-from tflm_memopt.ops.context import AXES, EXPLICIT_PADDING, OperatorContext
+from tflm_memopt.ops.context import AXES, CONVOLUTIONS, EXPLICIT_PADDING, POOLS, REDUCTIONS, OperatorContext
 from tflm_memopt.ops.opset import refusal
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
 
-REDUCTIONS = frozenset({"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"})
 INTEGERS = frozenset({"INT8", "INT16"})
 SIZED = frozenset({"RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"})
 """Operators whose operand 1 is a height and a width."""
-WINDOWS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
+WINDOWS = frozenset((*CONVOLUTIONS, *POOLS))
 ELEMENTWISE = frozenset(
     """
     ABS ADD CAST DEQUANTIZE ELU EQUAL GREATER GREATER_EQUAL HARD_SWISH LEAKY_RELU LESS LESS_EQUAL LOGICAL_AND
@@ -48,6 +47,7 @@ EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
 """The exchange must save this number of kept bytes for each byte of a map that is transposed as a whole."""
 Constants = dict[int, NDArray[Any]]
+Maps = Callable[[Graph, Op], list[TensorId]]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -99,17 +99,29 @@ def _rewrite(graph: Graph, ops: Ops, worth: float) -> Graph | str:
 
 def _part(graph: Graph, anchor: Op) -> Ops:
     """Return the operators that are connected with `anchor` by maps and can be exchanged."""
-    found, waiting, seen = {anchor.index}, [anchor], {anchor.index}
-    for op in waiting:
-        for t in _maps(graph, op):
-            for near in (graph.producer(t), *graph.consumers(t)):
-                if near is None or near.index in seen:
-                    continue
-                seen.add(near.index)
-                if rearranged(graph, near) is not None and refusal(OperatorContext(graph, near)) is None:
-                    found.add(near.index)
-                    waiting.append(near)
+    found = {op.index for op in connected(graph, anchor, _maps, EXCHANGED)}
     return anchor, *(op for op in graph.ops if op.index in found and op is not anchor)
+
+
+def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list[Op]:
+    """Return an operator, and those that are connected with it by maps and can be rearranged."""
+    found, seen = [start], {start.index}
+    for op in found:
+        for near in neighbours(graph, maps(graph, op)):
+            if near.index not in seen and can_rearrange(graph, near, order):
+                found.append(near)
+            seen.add(near.index)
+    return found
+
+
+def neighbours(graph: Graph, tensors: Iterable[TensorId]) -> Iterator[Op]:
+    """Yield the operators that write or read these tensors."""
+    for t in tensors:
+        yield from (op for op in (graph.producer(t), *graph.consumers(t)) if op is not None)
+
+
+def can_rearrange(graph: Graph, op: Op, order: Sequence[int]) -> bool:
+    return rearranged(graph, op, order) is not None and refusal(OperatorContext(graph, op)) is None
 
 
 def _is_map(tensor: Tensor) -> bool:
@@ -122,7 +134,7 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
     return [t for t in dict.fromkeys((*op.inputs, *op.outputs)) if t != ABSENT and _is_map(graph.tensors[t])]
 
 
-def rearranged(graph: Graph, op: Op, order: Sequence[int] = EXCHANGED) -> tuple[Constants, dict[str, Any]] | None:
+def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
     """Return the operator for maps whose axes are in another order: the constants that change, by the number of their
     operand, and all options. Return None if it is impossible.
     """

@@ -10,9 +10,8 @@ import math
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.ops.context import CONVOLUTIONS
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, integers_of, replace_ops
-
-CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
 def match(graph: Graph, op: Op) -> Ops | None:

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, TensorId
-from tflm_memopt.ops.context import OperatorContext
-from tflm_memopt.ops.opset import refusal
-from tflm_memopt.rewrite.rules.columns import add_rearranged, rearranged
+from tflm_memopt.rewrite.rules.columns import add_rearranged, can_rearrange, connected, neighbours
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, integers_of, reason_to_stay, replace_ops, same_numbers
 
 Order = tuple[int, ...]
@@ -31,26 +29,14 @@ def match(graph: Graph, op: Op) -> Ops | None:
     if before is not None and _order(graph, before) == _inverse(order):
         return op, before
     sides = [(before, order), *((after, _inverse(order)) for after in graph.consumers(op.outputs[0]))]
-    starts = [(one, turned) for one, turned in sides if one is not None and _can_turn(graph, one, turned)]
+    starts = [(one, turned) for one, turned in sides if one is not None and can_rearrange(graph, one, turned)]
     if not starts:
         return None
     start, order = starts[0]
-    found, waiting, around = {start.index: start}, [start], {op.index: op}
-    for inner in waiting:
-        for t in _maps(graph, inner):
-            for near in (graph.producer(t), *graph.consumers(t)):
-                if near is None or near.index in found:
-                    continue
-                if near.type == "TRANSPOSE":
-                    around[near.index] = near
-                elif _can_turn(graph, near, order):
-                    found[near.index] = near
-                    waiting.append(near)
-    return op, start, *(one for one in (found | around).values() if one not in (op, start))
-
-
-def _can_turn(graph: Graph, op: Op, order: Order) -> bool:
-    return rearranged(graph, op, order) is not None and refusal(OperatorContext(graph, op)) is None
+    found = connected(graph, start, _maps, order)
+    around = (near for inner in found for near in neighbours(graph, _maps(graph, inner)) if near.type == "TRANSPOSE")
+    together = {one.index: one for one in (op, *found, *around)}
+    return op, start, *(one for one in together.values() if one not in (op, start))
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:

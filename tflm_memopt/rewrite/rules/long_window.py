@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
-from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext, Span
+from tflm_memopt.ops.context import CONVOLUTIONS, EXPLICIT_PADDING, POOLS, OperatorContext, Span
 from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
 
 MOST_OUTPUTS = 64
 """Limit of the number of outputs per row, by which the bytes of the filters are multiplied."""
-WEIGHTED, POOLS = ("CONV_2D", "DEPTHWISE_CONV_2D"), ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 
 class _Form(NamedTuple):
@@ -74,7 +73,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 def long_window(graph: Graph, op: Op) -> LongWindow | None:
     pools = op.type in POOLS
-    if op.type not in (*WEIGHTED, *POOLS) or not (pools or has(op, 1)):
+    if op.type not in (*CONVOLUTIONS, *POOLS) or not (pools or has(op, 1)):
         return None
     source, output = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
     filter_ = source if pools else graph.tensors[op.inputs[1]]
@@ -125,7 +124,7 @@ def form_of(graph: Graph, op: Op, long: LongWindow) -> _Form | None:
 
 def _ignores_zeros(graph: Graph, op: Op) -> bool:
     """Return whether samples with the value of the padding do not change the result."""
-    return op.type in WEIGHTED and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
+    return op.type in CONVOLUTIONS and bool(np.isfinite(np.asarray(graph.tensors[op.inputs[1]].data)).all())
 
 
 def _in_one_row(graph: Graph, op: Op, long: LongWindow, outputs: int) -> NewOps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.ops.context import EXPLICIT_PADDING, OperatorContext
+from tflm_memopt.ops.context import CONVOLUTIONS, EXPLICIT_PADDING, OperatorContext
 from tflm_memopt.ops.opset import Unsupported, refusal, row_op
 from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, integers_of, replace_ops, same_numbers
 
@@ -15,7 +15,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
     if op.type not in ("PAD", "PADV2"):
         return None
     readers = graph.consumers(op.outputs[0])
-    return (op, *readers) if any(r.type in _CONVOLUTIONS for r in readers) else None
+    return (op, *readers) if any(r.type in CONVOLUTIONS for r in readers) else None
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
@@ -35,7 +35,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     if padded.id in graph.outputs:
         return "its output is an output of the model"
     for reader in readers:
-        if reader.type not in _CONVOLUTIONS or reader.inputs.count(padded.id) != 1 or reader.inputs[0] != padded.id:
+        if reader.type not in CONVOLUTIONS or reader.inputs.count(padded.id) != 1 or reader.inputs[0] != padded.id:
             return f"operator {reader.index} {reader.kind} also reads it"
         reason = refusal(OperatorContext(graph, reader)) or row_op(OperatorContext(graph, _padded(graph, pad, reader)))
         if isinstance(reason, Unsupported):
@@ -54,9 +54,6 @@ def _padded(graph: Graph, pad: Op, op: Op) -> Op:
         options={**op.options, EXPLICIT_PADDING: padding},
         sources=(*pad.stands_for, *op.stands_for),
     )
-
-
-_CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
 def _pad_value(graph: Graph, pad: Op) -> int | None:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from tflm_memopt.format.limits import MAX_KERNEL_H
 from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.ops.context import EXPLICIT_PADDING
-from tflm_memopt.rewrite.rules.long_window import POOLS, LongWindow, long_window
+from tflm_memopt.ops.context import EXPLICIT_PADDING, POOLS
+from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
 
 MOST_CLIPPED = 16
