@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -178,6 +178,11 @@ def zeros_like(tensor: Tensor) -> NDArray[Any]:
     [[0, 0]]
     """
     return np.zeros(tensor.shape, dtype=tensor.dtype.lower())
+
+
+def renamed(tensors: Iterable[TensorId], names: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
+    """Return the tensors, or what `names` has in place of them."""
+    return tuple(names.get(t, t) for t in tensors)
 
 
 def without_dead(graph: Graph, stays: Callable[[Op], bool] = lambda _: False) -> Graph:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, without_dead
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, renamed, without_dead
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.context import OperatorContext
 
@@ -36,9 +36,8 @@ def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
         return graph
     first = max(graph.tensors) + 1
     constants = {t: replace(graph.tensors[t], id=first + k, data=v) for k, (t, v) in enumerate(values.items())}
-    ops = tuple(
-        op if op.index in makers or op.index in left_alone else _with_constants(op, constants) for op in graph.ops
-    )
+    names, alone = {t: constant.id for t, constant in constants.items()}, {*makers, *left_alone}
+    ops = tuple(op if op.index in alone else replace(op, inputs=renamed(op.inputs, names)) for op in graph.ops)
     tensors = {**graph.tensors, **{t.id: t for t in constants.values()}}
     return without_dead(replace(graph, tensors=tensors, ops=ops), lambda op: op.index not in makers)
 
@@ -86,11 +85,6 @@ def _operand(tensor: Tensor, known: Mapping[TensorId, Values]) -> Values | None:
     value = known.get(tensor.id, tensor.data)
     usable = value is not None and _static(tensor) and tensor.dtype in INTEGERS and value.shape == tensor.shape
     return value if usable else None
-
-
-def _with_constants(op: Op, constants: Mapping[TensorId, Tensor]) -> Op:
-    inputs = tuple(constants[t].id if t in constants else t for t in op.inputs)
-    return op if inputs == op.inputs else replace(op, inputs=inputs)
 
 
 # ---- operators, as TFLM computes them ----

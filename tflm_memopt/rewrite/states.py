@@ -10,13 +10,13 @@ that the first subgraph assigns to it (micro_resource_variable.cc).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tflm_memopt.model.calls import called
-from tflm_memopt.model.graph import KEEP, STATE, Graph, Op, StateTensor, Tensor, TensorId
+from tflm_memopt.model.graph import KEEP, STATE, Graph, Op, StateTensor, Tensor, TensorId, renamed
 from tflm_memopt.model.variables import ASSIGN, HANDLE, ONCE, READ, Variable, handles
 
 
@@ -180,14 +180,6 @@ def _with_tensors(
         sources = (assign.index, *(op.index for op in reads))
         kept[assign.index] = Op(assign.index, KEEP, (value.id,), (token,), {STATE: state}, sources)
         found.append(StateTensor(state, _fill(value)))
-    ops = (kept.get(op.index, _renamed(op, same)) for op in graph.ops if op.index not in gone)
-    outputs = tuple(same.get(t, t) for t in graph.outputs)
-    return replace(graph, tensors=tensors, ops=tuple(ops), outputs=outputs, states=tuple(found))
-
-
-def _renamed(op: Op, same: Mapping[TensorId, TensorId]) -> Op:
-    return replace(op, inputs=_names(op.inputs, same))
-
-
-def _names(tensors: Iterable[TensorId], same: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
-    return tuple(same.get(t, t) for t in tensors)
+    left = (op for op in graph.ops if op.index not in gone)
+    ops = tuple(kept.get(op.index, replace(op, inputs=renamed(op.inputs, same))) for op in left)
+    return replace(graph, tensors=tensors, ops=ops, outputs=renamed(graph.outputs, same), states=tuple(found))

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.format.limits import MAX_IO
-from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId, without_dead
+from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId, renamed, without_dead
 from tflm_memopt.model.variables import HANDLE, ONCE, STATEFUL, Variable, handles
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
@@ -251,8 +251,7 @@ def region_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) ->
 
 
 def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
-    inputs = tuple(holder.get(t, t) for t in op.inputs)
-    return replace(op, inputs=inputs, output=holder.get(op.output, op.output))
+    return replace(op, inputs=renamed(op.inputs, holder), output=holder.get(op.output, op.output))
 
 
 def _builtin(graph: Graph, op: Op, variables: Collection[TensorId]) -> BuiltinNode:

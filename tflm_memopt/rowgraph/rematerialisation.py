@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import Op, TensorId
+from tflm_memopt.model.graph import Op, TensorId, renamed
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Rematerialisation, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
@@ -211,14 +211,14 @@ def _with_pass(graph: RowGraph, second: Rematerialisation) -> RowGraph:
     for new, key in enumerate(second.ops, first_key):
         op, copy = ops[key], max(tensors) + 1
         tensors[copy] = replace(tensors[op.output], id=copy, name=f"{tensors[op.output].name}/again")
-        ops[new] = replace(op, inputs=_renamed(op.inputs, copies), output=copy, again=True)
-        inputs = _renamed(stated[key].inputs, copies)
+        ops[new] = replace(op, inputs=renamed(op.inputs, copies), output=copy, again=True)
+        inputs = renamed(stated[key].inputs, copies)
         added.append(replace(stated[key], index=new, inputs=inputs, outputs=(copy,), sources=stated[key].stands_for))
         copies[op.output] = copy
     reader = ops[second.reader]
-    ops[second.reader] = replace(reader, inputs=_renamed(reader.inputs, copies))
+    ops[second.reader] = replace(reader, inputs=renamed(reader.inputs, copies))
     late = stated[second.reader]
-    new_ops = [*added, replace(late, inputs=_renamed(late.inputs, copies))]
+    new_ops = [*added, replace(late, inputs=renamed(late.inputs, copies))]
     model_ops = (new for op in graph.model.ops for new in (new_ops if op.index == late.index else (op,)))
     model = replace(graph.model, tensors=tensors, ops=tuple(model_ops))
     nodes = tuple(_nodes(replace(graph, model=model), ops, second.reader, [op.index for op in added]))
@@ -234,7 +234,3 @@ def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequen
             continue
         keys = [i for key in node.ops for i in ((*added, key) if key == reader else (key,))]
         yield from regions_of((*keys, *node.views), ops, use)
-
-
-def _renamed(tensors: Sequence[TensorId], copies: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
-    return tuple(copies.get(t, t) for t in tensors)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
 
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId, renamed
 from tflm_memopt.ops.context import AXES, CONVOLUTIONS, EXPLICIT_PADDING, POOLS, REDUCTIONS, OperatorContext
 from tflm_memopt.ops.opset import refusal
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, reason_to_stay, replace_ops
@@ -69,16 +70,7 @@ def _waiting(graph: Graph, part: Ops, axis: int) -> Iterator[int]:
             yield max(t.nbytes for t in maps)
 
 
-def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    return _rewrite(graph, ops, WORTH)
-
-
-def rewrite_within(graph: Graph, ops: Ops) -> Graph | str:
-    """Exchange rows and columns only if no map at the border is transposed, so that new rows of a window stay rows."""
-    return _rewrite(graph, ops, math.inf)
-
-
-def _rewrite(graph: Graph, ops: Ops, worth: float) -> Graph | str:
+def rewrite(graph: Graph, ops: Ops, worth: float = WORTH) -> Graph | str:
     inside = {op.index for op in ops}
     transposed = 0
     for t in {t for op in ops for t in _maps(graph, op)}:
@@ -187,7 +179,7 @@ def add_rearranged(
         made.put(made.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)
         for k, t in enumerate(op.inputs)
     )
-    outputs = tuple(maps.get(t, t) for t in op.outputs)
+    outputs = renamed(op.outputs, maps)
     made.ops.append(replace(op, inputs=inputs, outputs=outputs, options=options, sources=tuple(sources)))
 
 
@@ -233,4 +225,5 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
     return made.extended, new
 
 
-RULE, WITHIN = Rule("columns", match, rewrite), Rule("columns", match, rewrite_within)
+RULE, WITHIN = Rule("columns", match, rewrite), Rule("columns", match, partial(rewrite, worth=math.inf))
+"""WITHIN: only if no map at the border is transposed, so that new rows of a window stay rows."""
