@@ -32,7 +32,7 @@ from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
 from tflm_memopt.plan.iteration.planned import PlannedGroup
 from tflm_memopt.plan.iteration.reversal import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.nest import LoopNest
+from tflm_memopt.plan.nest import BY_ROWS, LoopNest
 from tflm_memopt.plan.plan import WINDOW, Buffer, Group, PlacedState, Plan, Role, Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -180,7 +180,9 @@ class _Lowering:
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
             place = scratch[1] - self.workspace.offset
-        seen = {op.inputs[0]: stage.nest, **nests} if stage.iterative and group.stripes else nests
+        # an iterative operator counts units of its input, also if the operator before makes whole rows
+        counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
+        seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
         constant = operands.constant(op)
         constants = () if constant is None else (self.tensors.setdefault(constant, len(self.tensors)),)
         return ProgramOp(
