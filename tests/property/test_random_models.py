@@ -10,6 +10,7 @@ import json
 import random
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from conftest import seeds
@@ -32,6 +33,7 @@ from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.plan import Group, Plan
 from tflm_memopt.plan.planner import Planner
+from tflm_memopt.plan.search.groups import in_rows
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.regions import partition
@@ -118,6 +120,26 @@ def test_an_operator_without_readers_does_not_need_room() -> None:
 def test_a_fixed_set_of_forced_plans() -> None:
     for seed in seeds(12):
         examine_forced(seed)
+
+
+@pytest.mark.slow
+def test_a_pool_may_add_up_rows_in_tiles() -> None:
+    """The operators before it run row by row, and it counts its own tiles."""
+    net, summed = Net(), 0
+    x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
+    data = net.model(net.mean(net.conv2d(x, 5, kernel=(3, 3)), (1, 2), out=(0.1, 3)))
+    before = running(data)
+    for seed in range(20):
+        in_front = patch("property.forced._widened", lambda g, chain, _: in_rows(g, chain, len(g.stages) - 1))
+        with in_front, forced(random_settings(random.Random(seed)), seed):
+            converted = convert(data, ConversionOptions(seconds=0, reorder=False))
+        assert converted is not None
+        new, planned = converted
+        groups = [step for step in planned.plan.steps if isinstance(step, Group) and step.stripes > 1]
+        if any(group.stages[-1].iterative and group.stages[0].nest.by_rows for group in groups):
+            assert_same_bytes(data, new, seed=seed, before=before)
+            summed += 1
+    assert summed
 
 
 @pytest.mark.slow
