@@ -75,11 +75,11 @@ class Row:
     """Factor F of the original's multiply-accumulates. The factor is below 1 if dead channels were folded."""
     per_mac: float
     ratio: float | None
-    """Share of CMSIS-NN's instructions."""
+    """Our instructions as a fraction of CMSIS-NN's."""
     reference: int | None
-    """Share of the instructions of TFLM's reference kernels with their checks."""
+    """Our instructions as a percentage of those of TFLM's reference kernels, which check indices."""
     release: int | None
-    """Share of the instructions of TFLM's reference kernels without checks."""
+    """Our instructions as a percentage of those of the same kernels in a release build, without these checks."""
     arena: int
     stack: int
     builtin: int

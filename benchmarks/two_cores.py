@@ -86,7 +86,7 @@ def shares(core: Core, cases: Sequence[Case], barriers: int) -> tuple[list[tuple
 
 
 def measure(path: Path, core: Core) -> Row:
-    """Count the model at `path` on one core and on two."""
+    """Count the instructions of the model at `path` on one core and on two."""
     one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target)
     two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target, cores=2)
     if two.plan is None:

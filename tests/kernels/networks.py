@@ -263,7 +263,9 @@ def _adding(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Sha
 
 
 def added(rng: Generator, op: ProgramOp, values: Shape, of_each: Sequence[int]) -> tuple[ProgramOp, Shape]:
-    """Draw an addition of sums. values: shape of each operand in values, which have `of_each[k]` bytes in operand k."""
+    """Draw an addition of sums. values: shape of each operand, with channels counted in sums. of_each: bytes of a sum,
+    by operand.
+    """
     made, channels = int(rng.integers(0, 5) * (rng.random() < 0.4)), values[2]
     param = sum(n << 4 * k for k, n in [*enumerate(of_each), (4, made)])
     scales = {} if made else scaling(rng, channels if rng.random() < 0.7 else 1, 2.0 ** (7 - 8 * max(of_each)))

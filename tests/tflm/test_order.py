@@ -33,7 +33,7 @@ def two_paths(net: Net) -> bytes:
 
 
 def three_heads(net: Net) -> bytes:
-    """All operators are ours. The file's order prevents fusing any branch from its wide tensor to its mean."""
+    """All operators are ours. In the file's order, no branch can be one group from its wide tensor to its mean."""
     x = net.input((1, 16, 16, 8))
     heads = [net.conv2d(x, 24, kernel=(3, 3)) for _ in range(3)]
     heads = [net.depthwise_conv2d(y) for y in heads]

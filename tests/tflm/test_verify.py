@@ -83,7 +83,7 @@ def _with_another_entry(model: bytes, entry: int) -> bytes:
 
 @pytest.mark.parametrize("how", HOWS)
 def test_one_wrong_value_in_256_is_found(how: How) -> None:
-    """A few inputs miss the value, but as many as fit into two seconds find it."""
+    """Two random inputs miss the wrong entry of the table; as many as verify() runs in two seconds hit it."""
     original = _a_table()
     rewritten = optimize(original, if_worthwhile=False).model
     other = _with_another_entry(rewritten, 77)

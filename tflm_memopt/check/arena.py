@@ -114,7 +114,7 @@ class TaggedArena:
         self.write_run(tensor, at, 0, buffer.nbytes)
 
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Write bytes [first, first + nbytes) of the numbered content, starting at an address."""
+        """Tag the arena's bytes from the address `at` as bytes [first, first + nbytes) of this content."""
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:

@@ -32,7 +32,9 @@ def demand(fact: bool | np.bool_) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LiveRanges:
-    """Live ranges: bytes [at, end) of the arena, times of write and last read, both included, and marks."""
+    """Live ranges: bytes [at, end) of the arena from the time of their write to that of their last read, inclusive.
+    marks: tags that the write leaves in the arena (arena.py).
+    """
 
     at: Ints
     end: Ints

@@ -22,7 +22,7 @@ WEIGHED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
 def check_outliving(graph: RowGraph) -> None:
-    """Raise PlanError if an operator reads or keeps other rows of a state or message than its model means."""
+    """Raise PlanError if an operator of the graph reads or keeps rows of a state or message that its model does not."""
     stated = {op.index: op for op in graph.model.ops}
     writers = {op.state_write.tensor: op for op in graph.ops.values() if op.state_write}
     for key, op in graph.ops.items():

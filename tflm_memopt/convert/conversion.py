@@ -91,7 +91,7 @@ class Conversion:
     library: Library = REFERENCE
     """Kernel library that the arena figures count."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model; otherwise RAM and flash are those of a C module if possible."""
+    """Whether TFLM runs the rewritten model. If not, RAM and flash are those of a C module, if there is one."""
     rows: RowGraph | None = None
     """Row graph to plan, with the input in its place (from placed()), or None if there is nothing to convert."""
     log: Log = field(default_factory=Log)

@@ -23,7 +23,7 @@ They were counted on Cortex-M33, those of the barrier by benchmarks/two_cores.py
 STACKS = 1856, 1760
 """Stack of each core in bytes: the largest in docs/two-cores.md on Cortex-M33, for core 0 inside Invoke()."""
 LEAST_SHARE = 0.2
-"""Smallest useful share of a core's time. With a smaller share, the other core alone is faster."""
+"""Smallest useful share of a core's time for a model on two cores. With less, one core alone runs it faster."""
 
 
 def speeds(

@@ -129,7 +129,7 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 def _roomier(each: Sequence[Conversion], plan: Plan, room: int, table: Table) -> Iterator[Costed]:
     """Yield plans with more and more pixels computed at once, in less than `room` additional bytes.
 
-    each: conversions with different tile widths, one of which made the plan.
+    each: a conversion for each tile width; one of them made `plan`.
     """
     parts = 1 + math.ceil(room / (STEP * plan.head))
     for part, form in itertools.product(range(1, parts + 1), each):
@@ -143,8 +143,8 @@ def _of_forms(
 ) -> list[Costed]:
     """Return known plans and those of each of these conversions at every budget of multiply-accumulates.
 
-    The budgets of a conversion end at a plan with recompute that another plan beats in price and bytes, since plans
-    with more recompute take even longer. Without known plans, all budgets of the first conversion are tried.
+    A conversion's budgets are tried until a plan with recompute is slower and larger than another plan, since more
+    recompute takes even longer. Without known plans, all budgets of the first conversion are tried.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]

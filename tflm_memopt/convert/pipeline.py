@@ -133,7 +133,7 @@ def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, S
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the model's input in its place. Raises UsageError if the input cannot be there."""
+    """Return the graph with the model's input streamed, external or in the arena. Raises UsageError if it cannot be."""
     graph = with_input(graph, mode)
     verify(graph, "placing the input")
     return graph

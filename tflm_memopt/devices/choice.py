@@ -176,7 +176,7 @@ def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
 
 
 def _even(network: Network, devices: int) -> Shardings:
-    """Return the layers that so many devices share: by rows before the estimated best switch, then by channels."""
+    """Return how this number of devices share layers: by rows up to the estimated best layer, then by channels."""
     graph = network.graph
     return _with_fan_in(network, cut(graph, switch_of(graph, devices), len(graph.ops)), devices)
 

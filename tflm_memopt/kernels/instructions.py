@@ -35,7 +35,7 @@ class VectorUnit:
 
     registers: int
     group: int
-    """Number of registers per vector of a loop's widest elements. Narrower elements need proportionally fewer."""
+    """Number of registers for a vector of the widest elements in a loop. Vectors of narrower elements need fewer."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:

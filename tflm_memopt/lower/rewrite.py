@@ -30,7 +30,9 @@ STREAM_STATE = (2,)
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model. tree: the original with `changes` applied as the schema's objects; it is edited."""
+    """Return the rewritten model. tree: the original as objects of the schema, with `changes` already applied. It is
+    modified.
+    """
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
     _place_input(tree, graph)

@@ -54,7 +54,7 @@ class Options:
     reorder: bool = True
     """Whether to try other orders than the model's own (plan/schedule/operator_order.py)."""
     target: str = GENERIC
-    """Target for whose kernels operators are packed (ops/packing.py)."""
+    """Target. Weights are packed for its kernels (ops/packing.py)."""
     rematerialisation: bool = True
     """Whether operators may run twice if the compute budget allows it (rowgraph/rematerialisation.py)."""
     reverse: bool = True

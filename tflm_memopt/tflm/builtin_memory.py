@@ -312,7 +312,7 @@ def _concatenation(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _state_when_int8(names: str, state: str) -> Prepare:
-    """Return the Prepare of operators that allocate a state in Prepare if they are int8 (cumsum.cc, log_softmax.cc)."""
+    """Return the memory steps of operators whose Prepare() allocates data for int8 (cumsum.cc, log_softmax.cc)."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, names)

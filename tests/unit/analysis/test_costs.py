@@ -21,7 +21,9 @@ TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t 
 
 @TABLES
 def test_every_kernel_was_measured(table: Table) -> None:
-    """float32 kernels were not measured, and int4 kernels (_S4) need not be, so their estimates are unknown."""
+    """Every kernel was measured, except those of float32, and possibly of int4 (_S4). Without a measurement, the
+    estimate is unknown.
+    """
     known, unknown = (Work(f"{name} rows", *range(1, len(AMOUNTS) + 1)) for name in ("CONV", "CONV_F32"))
     assert table.known([known]) and table.known([known, unknown]) is None
     packings = {packing for wanted in family(table.target).runs for packing in PACKINGS.get(wanted, ())}

@@ -48,7 +48,9 @@ def exchanged(source: str, a: str, b: str) -> str:
 @needs_compiler
 @pytest.mark.slow
 def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`verify --c` finds exchanged ports and states where and how much; the self-test alone finds them, too."""
+    """`verify --c` detects exchanged ports, and tells where and by how much outputs differ. The self-test detects them,
+    too.
+    """
     model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)
     written(model, tmp_path)

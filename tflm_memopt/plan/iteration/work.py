@@ -74,7 +74,7 @@ def _name(m: Member, *words: str) -> str:
 
 
 def _there(op: RowOp, move: Move, row: Ints) -> int:
-    """Return how many of these iterations have the input row that a move reads."""
+    """Return in how many of these iterations the input row that a move reads exists."""
     height = op.operands[move.operand].h
     first = op.access[move.operand].first(row, height) + move.tap
     return int(((first >= 0) & (first < height)).sum())

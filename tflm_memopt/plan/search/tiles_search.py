@@ -124,7 +124,7 @@ class Search:
         return position == 0 or late >= self.last or again < self.last or never
 
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
-        """Return the labels with the cost of the demanding operators added."""
+        """Add the cost of operators that request rows to the labels, which are partial solutions, and return them."""
         visit = demand.visit
         plain = self.chain.macs[position + 1] - self.chain.macs[visit.position]
         nbytes = demand.nbytes + self.settings.counter_bytes * (position + 1 - visit.position)
