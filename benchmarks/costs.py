@@ -302,7 +302,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
-    """Return the costs together with those of kernels that no drawn plan contains."""
+    """Return the new costs, and the old costs of kernels that no drawn plan contains."""
     drawn = {kernel.split()[0] for kernel in found}
     return dict(sorted(({**found} | {k: each for k, each in old.items() if k.split()[0] not in drawn}).items()))
 
@@ -378,7 +378,7 @@ PROGBITS, EXECUTABLE = 1, 4
 def _with_missing(
     tables_of: Mapping[str, dict[str, Any]], found: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Return the tables of these cores with the kernels that they lack."""
+    """Return the tables of these cores, extended by the kernels that the tables lacked."""
     return {
         name: tables_of[name] | {"kernels": dict(sorted((new["kernels"] | tables_of[name]["kernels"]).items()))}
         for name, new in found.items()

@@ -43,9 +43,10 @@ from tflm_memopt.targets.boards import Board, board, boards
 
 PUBLISHED = Path(__file__).parent / "cycles_published.json"
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""For each core without published timings: the core whose rules are used, and the minimum and maximum ratio to those
-cycles. Measured on boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an M33 (DS-CNN), and 0.28
-to 0.65 on an M7. In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and 0.54 to 0.63 on an M7.
+"""For each core without published timings: the pipeline whose rules are used, and the minimum and maximum ratio of the
+core's cycles to the pipeline's. Measured on boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an
+M33 (DS-CNN), and 0.28 to 0.65 on an M7. In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and
+0.54 to 0.63 on an M7.
 """
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
@@ -54,7 +55,7 @@ MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """An operator that runs alone. Its modelled cycles follow the rules of its core or, on M33 and M7, of M4."""
+    """An operator that runs alone. The cycles follow the rules of its core or, on M33 and M7, of M4."""
 
     kernel: str
     macs: int

@@ -39,7 +39,7 @@ from tflm_memopt.targets.boards import boards
 
 TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""Pipelines by core. The first has the lower bound of the cycles and the last the upper bound."""
+"""Pipelines by core. A core's first pipeline gives the lower bound of the cycles, its last one the upper bound."""
 AT_ONCE = 24
 """Maximum number of programs in one run. The plugin has space for 63 runs."""
 Rates = list[float]
@@ -67,7 +67,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
     """Return the cycles by kernel. The key "" is for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
-    runner(core), cycles_trace.plugin()  # they are built before threads ask for them
+    runner(core), cycles_trace.plugin()  # built here, before several threads need them
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda batch: [_runs(core, batch, each, waits) for each in PIPELINES[core.short]], batches)
         for batch, runs in zip(batches, found, strict=True):
@@ -125,8 +125,8 @@ def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
 
 
 def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> Rates:
-    """Return the cycles per instruction over all programs. The upper bound is that of the core's slowest pipeline,
-    which differs on M0 only.
+    """Return the cycles per instruction over all programs. The upper bound comes from the core's slowest pipeline; it
+    differs from the lower bound on M0 only.
     """
     total = sum(row["instructions"] for row in rows)
     least, most = sum(row["pipeline"] for row in rows), sum(row.get("slowest", row["pipeline"]) for row in rows)

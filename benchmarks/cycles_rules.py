@@ -4,8 +4,8 @@ M0: DDI 0432, table 3-1; M0+: DDI 0484, table 3-1; M3: DDI 0337, sections 3.3.1 
 DDI 0439, the same sections. If a manual gives a range or no figure, a constant below documents the assumed value.
 Two rules of M3 and M4 that the manuals lack were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
 "pipeline cycle test"): a load waits for a preceding store, and a 32-bit load instruction that straddles two words is
-not pipelined. An instruction's cost depends only on the instruction before it. So counts of consecutive block pairs are
-sufficient input (cycles_trace.py).
+not pipelined. An instruction's cost depends only on the instruction before it. So counts of pairs of consecutive blocks
+are sufficient input (cycles_trace.py).
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ class Instruction:
     size: int
     conditional: bool = False
     words: int = 0
-    """Number of words that it loads or stores."""
+    """Number of words that the instruction loads or stores."""
     address: frozenset[int] = frozenset()
-    """Registers from which its address is computed."""
+    """Registers from which the load or store address is computed."""
     indexed: bool = False
-    """Whether its address is the sum of two registers."""
+    """Whether the load or store address is the sum of two registers."""
     writes: frozenset[int] = frozenset()
     to_pc: str = ""
     """Kind of branch: "direct", "link", "return", "register", "load", or "" for no branch."""
 
     @property
     def is_load(self) -> bool:
-        """Whether it loads a single value."""
+        """Whether the instruction loads a single value."""
         return self.name in LOADS
 
     @property
     def loads(self) -> bool:
-        """Whether it loads one or several values."""
+        """Whether the instruction loads one or several values."""
         return self.is_load or self.name.startswith(("ldm", "ldrd", "pop", "vldm", "vpop"))
 
     @property
@@ -66,7 +66,7 @@ class Instruction:
 
     @property
     def straddles(self) -> bool:
-        """Whether its 32 bits are in two words of code."""
+        """Whether the instruction has 32 bits that straddle two words of code."""
         return self.size == 4 and self.at % 4 != 0
 
 
@@ -170,7 +170,7 @@ class Pipeline:
         return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
 
     def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
-        """Return the cycles of a block's first instruction after another block that continues or branches there."""
+        """Return the cycles of a block's first instruction when the block before falls through or branches to it."""
         if not before:
             return self._alone(block[0])
         last, first = before[-1], block[0]

@@ -65,7 +65,7 @@ RESOLVER = "tensorflow/lite/micro/micro_mutable_op_resolver.h"
 
 
 def of_library(core: Core) -> dict[str, Any]:
-    """Return the size of the base, and the growth for each kernel, packing and part."""
+    """Return the flash of a program without kernels, and its growth by each kernel, packing and part."""
     base = _library(core, Needs())
     packings = sorted({packing for family in core.families for packing in PACKINGS.get(family, ())})
     packed = sum(1 << packing for packing in packings)

@@ -100,7 +100,7 @@ def counted(core: Core) -> Digested:
 def sizes(paths: Sequence[Path]) -> Iterator[bytes]:
     """Yield the library's object files, and the models that determine what is linked of them."""
     for core in (MEASURED[name] for name in size.WHOLE):
-        yield from counted(core)(paths)  # the stack depends on it
+        yield from counted(core)(paths)  # the measured stack depends on these objects
         with tempfile.TemporaryDirectory() as folder:
             for source in sources():
                 yield size.compiled(core, "-Os", (), source, Path(folder)).read_bytes()

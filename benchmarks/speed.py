@@ -87,8 +87,8 @@ class Row:
 
 
 def measure(path: Path, core: Core) -> Row | None:
-    """Convert and run one model. Return None if it stays unchanged. Raises RuntimeError when a byte of an output is
-    wrong.
+    """Convert and run one model. Return None for a model that stays unchanged. Raises RuntimeError when a byte of an
+    output is wrong.
     """
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     if result.plan is None:

@@ -28,7 +28,7 @@ RUNS = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One network. Its outputs before and after were compared, byte by byte."""
+    """One network. The outputs of the original and the rewritten network were compared, byte by byte."""
 
     model: str
     report: Report

@@ -48,7 +48,7 @@ def part_of(needed: Needs) -> tuple[str, ...]:
 
 
 def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
-    """Return what a command prints. Raises AssertionError with its output if it fails."""
+    """Return what a command prints. Raises AssertionError with the command's output if the command fails."""
     around = {**os.environ, **environment}
     done = subprocess.run(command, cwd=cwd, env=around, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
@@ -66,8 +66,8 @@ def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
-    # TFLM's headers take half a second to preprocess. The option -MD lists the headers that were read, for ccache. They
-    # fill 400 MB, which GCC's garbage collector would otherwise traverse many times.
+    # TFLM's headers take half a second to preprocess. The option -MD lists the headers that were read, for ccache. The
+    # headers fill 400 MB, which GCC's garbage collector would otherwise traverse many times.
     large = ["-MD", "--param=ggc-min-heapsize=600000"] if "++" in command[0] else []
     whole = [*command, *large, "-c", str(source), "-o", str(made)]
     run(*whole, cwd=folder)

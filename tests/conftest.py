@@ -32,7 +32,7 @@ OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_
 HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
 """Whether tests must run as in a clone without ../shared."""
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
-"""Public models and layer lists, unchanged. The repository lacks them; tests get them from the fixture `outside`."""
+"""Unchanged public models and layer lists, which the repository lacks. Tests find them by the fixture `outside`."""
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
 """Public models that tests of every model run on."""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"

@@ -1,5 +1,6 @@
 """Whole networks with random weights, one of each kind that runs on microcontrollers. These networks are part of a fit
-(costs.py). The errors of their estimates are therefore known and test nothing. tests/unseen.py has networks that do.
+(costs.py). The errors of their estimates are therefore known and test nothing. tests/unseen.py has networks that can
+test the estimates.
 """
 
 from __future__ import annotations

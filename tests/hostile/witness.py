@@ -1,7 +1,7 @@
 """Run a damaged model in TFLM repeatedly with different memory contents.
 
-TFLM trusts its file. Wrong shapes make it read or write beyond a tensor's end, or leave a part of its output unwritten.
-Its output then depends on unrelated memory and cannot be compared with a conversion's.
+TFLM trusts its file. Wrong shapes make TFLM read or write beyond a tensor's end, or leave a part of its output
+unwritten. TFLM's output then depends on unrelated memory and cannot be compared with a conversion's.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors in a way that no change of memory contents
     reveals.
 
-    Four kernels do this. One kernel reads missing dimensions of a shape from the stack (RuntimeShape::ReplaceWith
-    leaves them uninitialised). One kernel reads missing dimensions from the bytes after a filter's shape
-    (PopulateConvolutionQuantizationParams). One reads multipliers of missing channels after its persistent buffer, and
-    one adds to missing sums after a scratch buffer.
+    Four kernels access such memory. One kernel reads missing dimensions of a shape from the stack
+    (RuntimeShape::ReplaceWith leaves them uninitialised). One kernel reads missing dimensions from the bytes after a
+    filter's shape (PopulateConvolutionQuantizationParams). One kernel reads multipliers of missing channels after its
+    persistent buffer, and one adds to missing sums after a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements

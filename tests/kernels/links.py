@@ -92,7 +92,7 @@ class Device:
         return count
 
     def rows(self, script: list[tuple[int, bool]], data: Callable[[int, int], bytes]) -> Iterator[int]:
-        """Run one inference that transfers rows of tensors (step, sent). Yield WAIT while it waits, then its status."""
+        """Run one inference that transfers rows of tensors (step, sent). Yield WAIT while waiting, then the status."""
         self.wrong = 0
         self.library.tmo_link_begin(ctypes.byref(self.link))
         for step, sent in script:

@@ -209,7 +209,7 @@ def fits_into(shape: Shape, whole: Shape) -> bool:
 
 
 def _moving(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw rows in any order, runs of bytes that may overlap, and a fill value. Odd rows come from other places."""
+    """Draw rows in any order, runs of bytes that may overlap, and a fill value. In odd rows, moves read other bytes."""
     (h, w, c), out = shape, tuple(int(d) for d in rng.integers(1, 9, 3))
     extent = int(rng.integers(1, 4))
     table = tuple(int(v) for v in rng.choice([*range(h), NO_ROW], out[0])) if rng.random() < 0.5 else None
@@ -342,8 +342,8 @@ def draw_deep(rng: Generator, n_ops: int) -> Network:
 
 
 def draw_depthwise(rng: Generator) -> Network:
-    """Draw a typical depthwise convolution with 3x3 taps and the range of a ReLU. It has few channels, a multiple of
-    sixteen, or a number left after removing dead channels.
+    """Draw a typical depthwise convolution with 3x3 taps and the range of a ReLU. The number of channels is small, a
+    multiple of sixteen, or what is left after removing dead channels.
     """
     shape = (int(rng.integers(1, 7)), int(rng.integers(1, 12)), int(rng.choice((4, 8, 12, 16, 17, 31, 32, 48, 60))))
     plain, _ = operator(rng, Kind.DEPTHWISE, (0,), shape, 1)

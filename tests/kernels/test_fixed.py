@@ -44,7 +44,7 @@ def cases() -> Iterator[tuple[int, int, int]]:
     rng = random.Random(1)
     for _ in range(5_000):
         yield rng.randint(LOW, HIGH), rng.randint(1 << 30, HIGH), rng.choice(SHIFTS)
-    for _ in range(5_000):  # these include small sums, and ties for both roundings
+    for _ in range(5_000):  # these numbers include small sums, and ties for both roundings
         shift = rng.choice(SHIFTS)
         odd, tie = 2 * rng.randint(-(1 << 12), 1 << 12) + 1, 1 << rng.randint(0, 15)
         yield odd * tie, rng.choice((1 << 30, (1 << 30) + (1 << 29), HIGH, rng.randint(1 << 30, HIGH))), shift
@@ -71,4 +71,4 @@ def test_scaling_is_exact(multiply: str, sanitized: Build) -> None:
     ]
     assert not wrong, wrong[:5]
     ties = [high_mul(x, m) & ((1 << -s) - 1) == 1 << (-s - 1) for x, m, s in numbers if s < 0]
-    assert sum(ties) > 500  # enough halves were rounded
+    assert sum(ties) > 500  # enough of the values to round were ties

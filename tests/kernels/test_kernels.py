@@ -105,7 +105,7 @@ def test_operands_may_be_listed_in_the_other_order(kind: Kind) -> None:
     (op,) = network.ops
     plain = dataclasses.replace(op, swapped=False)
     swapped = dataclasses.replace(op, swapped=True, input_zero_points=op.input_zero_points[::-1])
-    if op.multipliers is not None and op.shifts is not None and len(op.shifts) == 3:  # one for each operand
+    if op.multipliers is not None and op.shifts is not None and len(op.shifts) == 3:  # both operands and output
         swapped = dataclasses.replace(swapped, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
     inputs = random_inputs(rng, network)
     expected = computed(dataclasses.replace(network, ops=(plain,)), inputs)

@@ -37,7 +37,7 @@ int main(void) {
 
 
 def expected(excluded: list[tuple[set[int], set[int]]], calls: list[tuple[int, int]]) -> list[str]:
-    """Compute the answers with sets."""
+    """Return the expected answers of the calls, computed with sets of models."""
     running, paused, said = set[int](), set[int](), []
     for call, model in calls:
         status = OK

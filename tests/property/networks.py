@@ -27,7 +27,7 @@ class Recipe:
     outside: str = "INT8"
     """Type of the model's inputs and outputs. Types other than INT8 are converted at the border."""
     inside: str = "INT8"
-    """Type of its activations. With INT16, inputs and outputs are INT16 too, unless `outside` names another type."""
+    """Type of the network's activations. With INT16, inputs and outputs have INT16, too, unless `outside` is set."""
     unwanted: int = 0
     """Number of tensors without a reader that are not outputs: the first `unwanted` tensors without a reader."""
     unused: int = 0

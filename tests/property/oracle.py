@@ -80,7 +80,7 @@ def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
 
 
 def inputs_of(graph: Graph, seed: int) -> list[Inputs]:
-    """Return random and extreme inputs; the last one is half and half."""
+    """Return random and extreme inputs; in the last one, each element is either extreme at random."""
     rng = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in graph.inputs]
 

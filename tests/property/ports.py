@@ -82,7 +82,7 @@ def with_ports(data: bytes, rng: random.Random) -> bytes:
     tree = writer.edit(read(data))
     graph = tree.subgraphs[0]
     inputs, outputs = [int(t) for t in graph.inputs], [int(t) for t in graph.outputs]
-    if len(inputs) == 1 and rng.random() < 0.6:  # it may be streamed or external
+    if len(inputs) == 1 and rng.random() < 0.6:  # a single input may be streamed or external
         return _written(tree, inputs, outputs if rng.random() < 0.5 else _outputs(tree, [], outputs, rng))
     inputs += [_tensor(tree, rng, "unread", rng.choice(UNREAD)) for _ in range(rng.choice((0, 0, 1, 2)))]
     rng.shuffle(inputs)

@@ -91,7 +91,7 @@ def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray
     ops = [s for s in support if isinstance(s, RowOp)]
     known = ranges(ops)
     tree = writer.edit(model)
-    shown = [op for op in ops if op.output in model.graph.tensors]  # tensors from canonicalisation are not in the model
+    shown = [op for op in ops if op.output in model.graph.tensors]  # the file lacks tensors that canonicalisation made
     tree.subgraphs[0].outputs = np.array([op.output for op in shown], np.int32)
     tree.signatureDefs = None
     interpreter = original(writer.write(tree), TAPPED_ARENA)

@@ -128,7 +128,8 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
     accesses, shifts, masks = TABLE_6_1[row]
     assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
     assert len(re.findall(r"<<|>>", code)) == shifts
-    # Our code masks written and returned values. The printed code does not mask them and so overwrites neighbours.
+    # Our code masks written and returned values. The paper's code does not mask values and so overwrites neighbouring
+    # fields.
     assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
 
 

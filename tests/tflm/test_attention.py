@@ -40,7 +40,7 @@ def test_heads(tokens: int, heads: int, late: bool) -> None:
 
 
 def test_products_read_the_left_matrix_first() -> None:
-    """The least bytes would be needed if the right matrix were demanded first, which the kernel does not support."""
+    """Demanding rows of the right matrix first would need the fewest bytes, but no kernel supports this."""
     layers = (
         Layer("attention", channels=1, kernel=(1, 1), flag=False),
         Layer("attention", other=1, kernel=(4, 1), flag=False),

@@ -63,8 +63,8 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """In the first model, another subgraph also reads a variable. In the second, a variable has no bytes, so its data
-    are arbitrary.
+    """The first model has a variable that another subgraph also reads. The second has a variable without bytes, so that
+    its data are arbitrary.
     """
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)

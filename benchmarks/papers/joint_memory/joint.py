@@ -80,7 +80,7 @@ def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
 
 
 def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
-    """Return whether both may hold data at the same time."""
+    """Return whether both edges may hold data at the same time."""
     if a.partition != b.partition:
         return any({a.partition, b.partition} <= together for together in PARALLEL)
     (first_a, last_a), (first_b, last_b) = lifetime(a, schedules), lifetime(b, schedules)
@@ -91,7 +91,7 @@ def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
 
 
 def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
-    """Return edges and tokens of the buffers by Algorithm 8. An edge goes to the first buffer that grows least."""
+    """Return edges and tokens of the buffers by Algorithm 8. Each edge goes to a buffer that it enlarges least."""
     found: list[tuple[list[str], int]] = []
     for name, edge in edges.items():
         fits = [

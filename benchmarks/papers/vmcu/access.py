@@ -44,7 +44,7 @@ def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
     """Return the least distance in segments between the starts of `to` and `source`: vMCU's b_In - b_Out, or 0."""
     last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
     unread = sorted(last, key=lambda segment: last[segment])
-    lowest: list[int] = []  # from each read on, the lowest segment still to be read
+    lowest: list[int] = []  # lowest[i]: the lowest segment in unread[i:]
     for segment in reversed(unread):
         lowest.append(min(segment, lowest[-1]) if lowest else segment)
     lowest.reverse()

@@ -236,7 +236,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` that fits. If a number does not fit, larger ones must not fit either."""
+    """Return the largest number from `start` that fits. No number above one that does not fit may fit."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high
@@ -250,7 +250,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""By ending of a column's title: the ending of the field of a growth."""
+"""Suffix of the field that a column of growth shows, by the ending of the column's title."""
 
 
 def bottleneck_table() -> str:

@@ -92,7 +92,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing in AT_ONCE:
-                continue  # these bytes hold at_once, which affects scratch but no value
+                continue  # here, left_shift holds at_once, which affects the size of scratch but no value
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:
@@ -169,7 +169,7 @@ def test_exchanged_constants_are_found() -> None:
 
 
 def test_only_the_next_part_of_a_shared_layer_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of compared parts does not grow with the number of channels."""
+    """The number of parts that are compared does not grow with the number of channels."""
     net = Net(3)
     model = net.model(net.fully_connected(net.fully_connected(net.input((1, 16)), 200), 200))
     devices = [read(one.model) for one in tflm_memopt.optimize_devices(model, 3, effort=0.05).models]

@@ -23,7 +23,7 @@ SLACK = 1.25
 
 
 def regions(count: int) -> bytes:
-    """Return a model in which builtin operators make each of the others a separate region."""
+    """Return a model in which builtin operators separate all other operators, so that each of these is a region."""
     net = Net(1)
     y = net.input((1, 16))
     for _ in range(count // 2):

@@ -165,7 +165,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def other(folder: Path) -> None:
-    """Insert device 1 of another conversion."""
+    """Add a folder with a device's model from another conversion."""
     made = tflm_memopt.optimize_devices(dense(), 3)
     (folder / "device2").mkdir()
     (folder / "device2/dense.tflite").write_bytes(made.models[2].model)
@@ -350,7 +350,7 @@ def test_splits_that_are_too_slow_are_left_out() -> None:
 
 @pytest.mark.slow
 def test_the_answer_says_when_sharing_costs_ram() -> None:
-    """One device that needs less RAM is named with the flash that it takes."""
+    """If the model needs less RAM on one device, the report says so, with the flash that it takes there."""
     report = tflm_memopt.optimize_devices(dense(), 2, effort=0.05).report
     arena = replace(report.alone.arena, total=report.ram - 500)
     report = replace(report, alone=replace(report.alone, arena=arena))

@@ -115,7 +115,7 @@ def test_bytes_that_occur_twice_are_not_scattered() -> None:
 def test_a_movement_reads_all_rows_that_it_needs(height: int) -> None:
     """A window that begins before the first row must extend to the last row that is needed."""
     for out in range(1, 40):
-        rows = np.arange(out) * height // out  # RESIZE_NEAREST_NEIGHBOR selects these rows
+        rows = np.arange(out) * height // out  # the rows that RESIZE_NEAREST_NEIGHBOR selects
         index = (2 * rows[:, None] + np.arange(2)).astype(np.int32)
         (access,), _ = by_rows(index, [Rows(height, 1, 2)], Rows(out, 1, 2))
         start = access.first(np.arange(out), height)

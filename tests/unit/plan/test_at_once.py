@@ -128,7 +128,7 @@ def test_tiles_are_widened_where_pixels_are_small() -> None:
 
 
 def test_first_operators_run_row_by_row_in_a_tiled_group() -> None:
-    """They keep whole rows, exactly as many as needed, and compute the same bytes as all others."""
+    """The first operators keep exactly the rows that are needed, and the bytes equal those of any other plan."""
     net = Net(3)
     y = net.conv2d(net.input((1, 32, 32, 1)), 8, kernel=(3, 3))
     for channels in (8, 16, 32):
