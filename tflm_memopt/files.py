@@ -211,7 +211,7 @@ def for_reports(path: Path) -> Path:
 
 
 def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, all or none. All are complete as temporary files before the first one is renamed.
+    """Write several files, all or none. All files are complete as temporary files before the first one is renamed.
 
     Missing folders are created. A failure leaves neither files nor folders; an interrupt waits until all is written.
     Raises UsageError if a path is not writable.

@@ -193,7 +193,9 @@ class DevicesPoint:
 
     @property
     def left(self) -> tuple[int, int] | None:
-        """Return the board's free RAM and flash in bytes, each on the device with least, or None without a board."""
+        """Return the least RAM and the least flash, in bytes, that any device leaves free on the board, or None without
+        a board.
+        """
         if not self.board:
             return None
         return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)

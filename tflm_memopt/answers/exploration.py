@@ -29,7 +29,7 @@ class PointReport:
     rematerialisations: int
     """Number of tensors that are computed a second time, so that they need not be kept during a reduction over them."""
     proven: bool
-    """Whether no layout of these groups has a lower head."""
+    """True if it is proved that no layout of these groups has a lower head."""
     plan: Plan
     board: BoardFit | None = None
     """Fit on the exploration's board, if there is one."""

@@ -33,7 +33,9 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Ratio of the rewritten model's bytes to the board's memory, or its inverse if that is larger."""
+        """Ratio of the board's memory to the rewritten model's needs, for RAM or flash, whichever is scarcer. If the
+        ratio is below 1, its inverse.
+        """
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
         room = min((need + left) / max(1, need) for need, left in needs)

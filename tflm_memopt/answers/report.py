@@ -109,9 +109,9 @@ class Accuracy:
     examples: int
     keras: float
     int8: float
-    """Fraction for the int8 model under TFLM."""
+    """Fraction of correct answers of the int8 model under TFLM."""
     rewritten: float
-    """Fraction for the rewritten model under TFLM."""
+    """Fraction of correct answers of the rewritten model under TFLM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class Report:
     original_arena: Arena
     lower_bound_head: int
     proven: bool
-    """Whether no layout of these groups has a lower head."""
+    """True if it is proved that no layout of these groups has a lower head."""
     groups: tuple[GroupReport, ...]
     flash: Flash
     kept_builtin: tuple[KeptBuiltin, ...]
@@ -249,7 +249,7 @@ class Report:
     """One entry for each of two cores; empty for one core."""
     barriers: BarriersReport | None = None
     memories: MemoriesReport | None = None
-    """Balance, or None for an unchanged model."""
+    """RAM saved and flash added, or None for an unchanged model."""
 
     @property
     def convention(self) -> str:

@@ -30,12 +30,12 @@ class AppChoices:
     app: App
     members: Sequence[AppMember]
     points: Sequence[Sequence[Costed]]
-    """Points by model. A model that is not rewritten has none."""
+    """Points by model. A model that is not rewritten has no points."""
     milliseconds: Sequence[Sequence[float | None]]
     """Longest time of an inference for each point, in milliseconds, or None."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """Indices of the points that keep the limits of their own model. The choices refer to these indices."""
+    """By model, the indices of the points that keep the model's own limits. `choices` numbers only these points."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's point, or 0 for a model that is not rewritten."""

@@ -70,7 +70,7 @@ class AppReport:
     """Head if the whole heads of concurrent models were placed side by side, with reserved bytes above all others."""
     lower_bound_head: int
     proven: bool
-    """Whether no layout of these plans has a lower head."""
+    """True if it is proved that no layout of these plans has a lower head."""
     concurrent: tuple[tuple[str, ...], ...]
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]

@@ -1,4 +1,4 @@
-"""The commands. Each takes the arguments that cli.parser() parsed, prints one answer and returns its exit code."""
+"""Each command takes the arguments that cli.parser() parsed, prints one answer and returns its exit code."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
     """Return the split with the smallest arena of the largest device, then the fewest bytes sent.
 
     Splits that need a larger arena than one device alone come last, and splits that hardly share the weights come after
-    the others. With a memory limit, return the fastest split that fits; without a link speed, the fitting one that
-    sends the fewest bytes. Raises DoesNotFit if none fits.
+    the others. With a memory limit, return the fastest split that fits or, without a link speed, the split that fits
+    and sends the fewest bytes. Raises DoesNotFit if none fits.
     """
     if memory is None:
         return min(_compared(network, devices, planning), key=lambda one: _cost(network, one))
@@ -78,7 +78,9 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Yield splits whose switch from rows to channels is moved on, as long as each costs less than the one before."""
+    """Move the switch from rows to channels layer by layer, and yield each split while it costs less than the one
+    before.
+    """
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
             switch += step
@@ -155,8 +157,8 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 
 
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
-    """Yield a hint with a sufficient number of devices, if it is at most twice the given one. Trying a number takes a
-    plan per device, so a bisection follows the largest number.
+    """Yield a hint with a sufficient number of devices, if that is at most twice the given number. Trying a number
+    takes a plan per device, so a bisection follows the largest number.
     """
     least, most, best = devices + 1, devices, None
     while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):
@@ -290,7 +292,9 @@ def _beats(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _told(network: Network, shardings: Shardings, devices: int) -> tuple[float, ...]:
-    """Return the largest device's weights and feature maps, the most multiply-accumulates, and the bytes sent."""
+    """Return the weights and feature maps of the largest device, the multiply-accumulates of the busiest device, and
+    the bytes sent.
+    """
     graphs = network.shared(shardings, devices).graphs
     held, busy, sent = [], [], 0
     for graph in graphs:

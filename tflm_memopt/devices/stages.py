@@ -30,15 +30,15 @@ TRIED = 10
 KEPT = 6
 """Number of arrangements that are kept for each end of a stage."""
 FAIR_PART = 1.5
-"""Largest part of the weights on one device, relative to an even part, that counts as shared."""
+"""Largest part of the weights on one device that still counts as evenly shared, as a multiple of an even part."""
 
 
 class SplitCost(NamedTuple):
     """Cost of a split. Fields are compared in order, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """1 if a device needs a larger arena than a single device would for the whole network, and 2 if the difference
-    exceeds the state of its links.
+    """1 if a device needs a larger arena than one device for the whole network, 2 if this excess is larger than the
+    state of its links, otherwise 0.
     """
     weights: float
     """Largest flash of a device, relative to an even part of a single device's flash; at least FAIR_PART."""
@@ -79,12 +79,14 @@ class Partial(NamedTuple):
 
 
 def cost_of(report: DevicesReport, alone: int) -> SplitCost:
-    """Return the cost of a converted split. alone: arena of one device."""
+    """Return the cost of a converted split. alone: arena of one device that runs the whole network."""
     return cost(report.ram, report.flash_part, report.sent, alone)
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return a split's cost. weights: largest share of the weights, in even shares. alone: arena of one device."""
+    """Return a split's cost. weights: the largest device's weights, as a multiple of an even share. alone: arena of one
+    device that runs the whole network.
+    """
     exceeds = (ram > alone) + (ram > alone + LINK_STATE)
     return SplitCost(exceeds, max(FAIR_PART, weights), ram, sent)
 

@@ -35,7 +35,7 @@ def _without(unwanted: Container[str], text: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """Return `name` as a prefix of C++ identifiers. Suffixes such as `_model` keep them from being keywords.
+    """Return `name` as a prefix of C++ identifiers. Suffixes such as `_model` keep identifiers from being keywords.
 
     The prefix is not reserved (no double or leading underscore), does not start with a digit and is not the library's.
 

@@ -58,7 +58,7 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input. strides: of all axes, or all but the last. By default the elements are adjacent."""
+        """Declare an input. strides: strides of all axes, or all but the last. By default the elements are adjacent."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -77,7 +77,9 @@ class Builder:
     def flash(
         self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None, strides: tuple[Index, ...] = ()
     ) -> Array:
-        """Declare constants. stride: of a vector's elements if not adjacent. strides: of all axes but the last."""
+        """Declare constants. stride: distance between a vector's elements, if not 1. strides: strides of all axes but
+        the last.
+        """
         extents, dense = _row_major(shape, strides)
         return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else dense))
 
@@ -114,11 +116,11 @@ class Builder:
         return Reg(f"r{self.registers}", kind)
 
     def ram_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load an element of a tensor in RAM. by: number of elements to skip."""
+        """Load an element of a tensor in RAM. by: register with the number of elements to skip."""
         return self._load(tensor, at, Memory.RAM, by)
 
     def flash_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
-        """Load a constant. by: number of elements to skip, as in a table lookup."""
+        """Load a constant. by: register with the number of elements to skip, as in a table lookup."""
         return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Operand, shift: Operand) -> Reg:
@@ -212,7 +214,9 @@ class Builder:
 
 
 def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Return a decorator that makes a KernelProgram of a function. name: by default the function's."""
+    """Return a decorator that makes a KernelProgram of a function. name: name of the kernel, by default that of the
+    function.
+    """
 
     def described(describe: Callable[[Builder], None]) -> KernelProgram:
         b = Builder()

@@ -60,15 +60,15 @@ class LaneUnit:
     load: Mapping[Type, str]
     """Expression that loads a vector from `{p}`, for each element type."""
     last: str
-    """Statement at the start of the last turn, which has `{left}` elements and masks the other lanes."""
+    """Statement at the start of the last loop iteration: it masks all lanes beyond the `{left}` remaining elements."""
     last_load: Mapping[Type, str]
-    """Expression that replaces `load` in the last turn; masked lanes are then 0."""
+    """Expression that replaces `load` in the last loop iteration, where masked lanes are 0."""
     store: Mapping[Type, str]
-    """Statement that stores `{v}` from `{p}` on."""
+    """Statement that stores the vector `{v}` at address `{p}`, for each element type."""
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
-    """Start of a loop over `{n}` elements whose last turn masks missing lanes, and its end, which jumps to `{again}`
-    while `{left}` is not 0. Only innermost loops use this instruction.
+    """Statements at the start and at the end of an innermost loop over `{n}` elements. The last iteration masks missing
+    lanes; the end jumps to `{again}` while `{left}` is not 0.
     """
 
 
@@ -79,12 +79,12 @@ class InstructionTable:
     name: str
     instructions: tuple[Instruction, ...]
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
-    """Function that expands each op for which the core has no vector instruction, by the op."""
+    """For each op that has no vector instruction on the core: the function that expands the op."""
     vectors: VectorUnit | None = None
     begins: str = ""
     """Statement at the start of every kernel."""
     lanes: LaneUnit | None = None
-    """Lanes for vectorised loops whose turns are independent."""
+    """Vectors for loops whose iterations are independent."""
     moves: bool = False
     """Whether loops over adjacent elements move pointers instead of computing addresses."""
     head: str = ""

@@ -252,13 +252,15 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """Whether as many turns run at once as there are lanes. The body's registers are vectors along the variable."""
+    """Whether as many iterations run at once as the core has lanes. The body's registers are vectors along the
+    variable.
+    """
     group: int = 0
     """Number of registers per vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1
     """Number of turns that the body executes; `rest` executes the remaining turns one by one."""
     rest: tuple[Statement, ...] = ()
-    """Statements of one turn, or a loop over the same variable for the remaining turns."""
+    """Statements of one iteration, or a loop over the same variable for the remaining iterations."""
 
 
 @dataclass(frozen=True, slots=True)

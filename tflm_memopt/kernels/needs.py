@@ -35,7 +35,7 @@ _Number = TypeVar("_Number", int, NDArray[np.int64])
 AT = "at"
 """Name of the output's index along the axis that an input's axis follows."""
 ALL = "'"
-"""Suffix of a loop variable that stands for all turns."""
+"""Suffix of the name of a loop variable that stands for all iterations of the loop."""
 ACCUMULATING = frozenset({"dot"})
 """Ops that add to their register (meaning.OWN)."""
 
@@ -47,7 +47,7 @@ class AxisRange:
     """
 
     axis: int | None
-    """The output's axis that the indices follow, or None if the indices are the same for the whole output."""
+    """Axis of the output whose index the input indices depend on, or None if they are the same for the whole output."""
     first: Index
     """Expression of AT and the parameters."""
     extent: Index
@@ -60,7 +60,7 @@ class AxisRange:
 
 
 class AxisSteps(NamedTuple):
-    """An AxisRange for given parameters. The output's index y needs the indices whose product with `per` is in [y *
+    """An AxisRange for given parameters. Output index y needs the input indices whose product with `per` is in [y *
     step + begin, y * step + begin + extent).
     """
 
@@ -70,20 +70,20 @@ class AxisSteps(NamedTuple):
     per: int = 1
 
     def first(self, y: _Number) -> _Number:
-        """Return the first index."""
+        """Return the first input index that output index y needs."""
         return self._index(y * self.step + self.begin)
 
     def end(self, y: _Number) -> _Number:
-        """Return the index after the last one."""
+        """Return the input index after the last one that output index y needs."""
         return self._index(y * self.step + self.begin + self.extent)
 
     @property
     def most(self) -> int:
-        """Maximum number of indices for one element of the output."""
+        """Maximum number of input indices that one output element needs."""
         return self._index(self.extent)
 
     def reach(self, count: int) -> int:
-        """Return the number of indices from the first to the last that `count` consecutive output elements need."""
+        """Return the number of input indices, from first to last, that `count` consecutive output elements need."""
         return (count - 1) * self.step + self.extent
 
     def _index(self, product: _Number) -> _Number:
@@ -100,7 +100,7 @@ class InputNeed:
     through: frozenset[str]
     """Ops that combine several values of the input into one."""
     early: bool
-    """Whether each turn loads all of its values before it stores."""
+    """Whether each loop iteration loads all of its values before it stores."""
 
     @property
     def own(self) -> tuple[bool, ...]:
@@ -197,7 +197,9 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
     """Return all loads that a stored element depends on."""
     held: dict[str, Sources] = {}
     home: dict[str, tuple[For, ...]] = {}
-    """Loops that enclose all writes of a register. The register's value belongs to the current turn of these loops."""
+    """Loops that enclose all writes of a register. The register's value belongs to the current iteration of these
+    loops.
+    """
     for one, loops, _ in places:
         if not isinstance(one, Store):
             home[one.to.name] = _common(home.get(one.to.name, loops), loops)
@@ -269,7 +271,7 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
     """Return (first, n, factor): a source's index along an axis, times the factor, takes the values [first, first + n).
 
-    For a loop index i that a condition limits, 0 <= a - s * i < n, these are the products s * i from a - n + 1 to a.
+    If a condition limits a loop index i to 0 <= a - s * i < n, the products s * i reach from a - n + 1 to a.
     """
     at = source.at[axis]
     turns = [name for name in at.names if at == Index.name(name) and at not in store.at]

@@ -370,7 +370,7 @@ def _loop(kernel: KernelProgram, var: str, *, every: bool = False) -> For:
 
 
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
-    """Raise KernelError unless the turns are independent. vectors: whether vector loops are allowed inside."""
+    """Raise KernelError unless the iterations are independent. vectors: whether vector loops are allowed inside."""
     own: set[str] = set()
     written = {one.to.name for one in _everything(loop.body) if isinstance(one, (Load, Compute))}
     for one in _everything(loop.body):
@@ -401,7 +401,7 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
 
 
 def _depending(loop: For) -> set[str]:
-    """Return the registers whose values differ between turns of the loop."""
+    """Return the registers whose values differ between iterations of the loop."""
     wide: set[str] = set()
     before = -1
     while before != len(wide):  # a sum differs as soon as a differing value is added to it

@@ -137,7 +137,7 @@ def _anywhere(tensor: Array) -> bool:
 
 
 def _place(tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-    """Return the C expression of the base of an element, and its index."""
+    """Return the C expression of an element's base address, and the element's index from there."""
     if tensor.pointers:
         return f"{tensor.name}[{at[0]}]", replace(tensor, strides=tensor.strides[1:]).offset(at[1:])
     return tensor.name, tensor.offset(at)
@@ -364,7 +364,7 @@ class Writer:
                 self.say(f"{const}{s.tensor.type.c} *{self.moving[key]} = &{key};")
 
     def _moving_blocks(self, one: For, step: int, rest: Callable[[str], None]) -> None:
-        """Write turns with moving pointers, then the remaining turns."""
+        """Write a loop that moves pointers, then the loop for the remaining iterations."""
         extent = f"({one.extent})" if len(one.extent.terms) > 1 else f"{one.extent}"
         self._block(self._turns(one, f"{extent} / {step}", step), one.body)
         rest(f"{extent} % {step}")
@@ -391,7 +391,7 @@ class Writer:
         return f"{self.moving[key]}[{further + part * (self.each.lanes if self.each else 0)}]"
 
     def stepped(self, one: For, step: int, *, begun: bool = False) -> None:
-        """Write turns of several iterations at once, then the remaining ones singly or as another loop."""
+        """Write a loop that runs several iterations at once, then the remaining ones singly or as another loop."""
         if self.table.moves and self._may_move(one) and not begun and goes_on(one) is None:
             self._move(one)
             self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))

@@ -44,7 +44,7 @@ def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Slot]]:
 
 
 def _written(slots: Sequence[Slot]) -> int:
-    """Return the mask of bits with a fixed place. Arrays within one register have none."""
+    """Return the mask of the bits whose place is fixed. An array within one register has no such bits."""
     return sum(slot.mask for slot in slots if not slot.place.bit_step)
 
 
@@ -97,7 +97,7 @@ def _device(device: Device) -> str:
 
 
 def value_type(bits: int) -> str:
-    """Return the C type for arithmetic with a field, as for the words of the language extension."""
+    """Return the C type for arithmetic with a field; the words of the language extension use the same type."""
     return "uint32_t" if bits <= WORD else "uint64_t"
 
 

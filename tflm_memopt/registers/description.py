@@ -44,7 +44,9 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Place of a member in its group: `byte` of its register, or of its first element's, and `bit` in that register."""
+    """Place of a member in its group: byte offset of its register (for an array, of the first element's register), and
+    its lowest bit there.
+    """
 
     byte: int
     bit: int = 0
@@ -75,7 +77,7 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a read changes (rse). If the field itself is among them, reads cannot be combined."""
+    """Fields that a read changes (rse). If the field itself is among them, its reads cannot be combined."""
     write_invalidates: tuple[FieldName, ...] = ()
     """Fields that a write changes (wse). If this includes the field itself, the outside world observes each write."""
     place: BitPlace | None = None

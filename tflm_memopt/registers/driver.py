@@ -62,7 +62,7 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement of a block, before which others can be inserted. blocks: the enclosing ones, outermost first."""
+    """A statement before which other statements can be inserted. blocks: the enclosing blocks, outermost first."""
 
     span: Span
     context: Context
@@ -84,7 +84,7 @@ class FieldAccess:
     context: Context
     host: Host
     span: Span
-    """The replaced source: the field's expression, or the assignment."""
+    """The piece of source that is replaced: the field's expression, or the whole assignment."""
     operator: str = ""
     """Operator of an assignment, such as =, += or ++; "" for a read in an expression."""
     value: Span | None = None

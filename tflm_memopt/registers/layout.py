@@ -22,12 +22,12 @@ class Slot:
 
     @property
     def mask(self) -> int:
-        """The bits of the field in its register. For an array, those of the first element."""
+        """The bits of the field in its register; for an array, the bits of the first element."""
         return ((1 << self.field.field.bits) - 1) << self.place.bit
 
     @property
     def all_bits(self) -> int:
-        """The bits of all elements in this register."""
+        """The bits of all elements of the field in this register."""
         if not self.place.bit_step:
             return self.mask
         return sum(self.mask << (index * self.place.bit_step) for index in range(self.field.count or 1))
@@ -41,8 +41,8 @@ class Register:
     bits: int
     slots: tuple[Slot, ...]
     reset: int | None
-    """Value after a reset, which writes keep in the bits outside of fields. None: they write these bits as they were
-    read.
+    """Value after a reset, which writes put into the bits outside of fields. If it is None, writes put back what was
+    read from these bits.
     """
 
     @property
@@ -79,16 +79,16 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Return two masks for a write of other fields: bits that it must write as 0, and bits that it must write as 1,
-        to have no effect on their fields.
+        """Return two masks: the bits that have no effect if a write sets them to 0, and those that have no effect if it
+        sets them to 1.
         """
         zeros = sum(slot.all_bits for slot in self.slots if slot.field.field.access in _ZEROS)
         ones = sum(slot.all_bits for slot in self.slots if slot.field.field.access is AccessType.ZERO_CLEARS)
         return zeros, ones
 
     def kept(self, written: int) -> int:
-        """Return the bits that a write of `written` must keep as they were read. If the mask is 0, the write needs no
-        read.
+        """Return the mask of the bits that a write of the bits `written` must write back as they were read. If the mask
+        is 0, the write needs no read.
         """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
@@ -107,7 +107,7 @@ class Placed:
     name: str
     registers: tuple[Register, ...]
     parts: tuple[tuple[SubGroup, int, int], ...]
-    """Nested groups, with their first byte and the distance between elements in bytes."""
+    """Nested groups, each with its first byte and the distance between its elements in bytes."""
     nbytes: int
 
     def slot(self, name: str) -> tuple[Register, Slot]:

@@ -153,8 +153,8 @@ def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
 
 
 def packed(report: Report) -> str:
-    """Describe a generic program's instructions on a core with packed kernels, and those with packed kernels, or return
-    "".
+    """Compare a generic program's instructions on a core that has packed kernels with those of a packed program, or
+    return "".
     """
     if (there := report.packed) is None or (report.time and report.time.mhz):
         return ""

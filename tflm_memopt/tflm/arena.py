@@ -1,7 +1,7 @@
 """Predicts the arena of TFLM's interpreter from the model alone: head, tail, total, and the smallest sufficient size.
 
-It replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc): the same
-allocations in the same order with the same alignment, so that gaps are counted as well. The kernel libraries
+The module replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc):
+the same allocations in the same order with the same alignment, so that gaps are counted as well. The kernel libraries
 (libraries.py) list what each operator allocates. The arena is assumed to start at a 16-byte boundary, as TFLM requires.
 
 The two ends grow towards each other. The tail holds persistent data: structs and per-channel arrays. The head holds,
@@ -219,7 +219,7 @@ class _Replay:
 def _replay(
     source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
 ) -> _Replay:
-    """Replay the allocations of one interpreter. first: whether to include those of the allocator."""
+    """Replay the allocations of one interpreter. first: whether to include the allocations of the allocator itself."""
     replay = _Replay(source.tree, source.graphs, abi, recording, library, floor=floor)
     for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
@@ -344,10 +344,10 @@ class _Ends(NamedTuple):
 
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
-    """Return the ends after all events in an arena of `size` bytes, or at the first event that does not fit. This
-    differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a temporary tensor
-    that Prepare still reads. Here, an event does not fit if it would overwrite such a tensor. If the events fit into an
-    arena, they fit into any larger one, as a bisection requires.
+    """Return the ends of head and tail after all events in an arena of `size` bytes, or at the first event that does
+    not fit. This differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a
+    temporary tensor that Prepare still reads. Here, an event does not fit if it would overwrite such a tensor. If the
+    events fit into an arena, they fit into any larger one, as a bisection requires.
     """
     head = temp = 0
     tail = size

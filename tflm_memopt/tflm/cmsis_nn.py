@@ -170,8 +170,8 @@ def _svdf(mve: bool) -> Prepare:
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
     """Replay unidirectional_sequence_lstm.cc. Each of the four gates has sums of its two weight matrices, each with a
-    bias. There are three more buffers of the cell's size, and in float32 the four of the reference kernel. Input 18 is
-    the output state, and 19 the cell state.
+    bias. The kernel has three more buffers of the cell's size, and in float32 also the four buffers of the reference
+    kernel. Input 18 is the output state, and 19 the cell state.
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)

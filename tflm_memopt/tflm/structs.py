@@ -14,9 +14,9 @@ Abi = Literal["ilp32", "ilp32-full", "lp64", "lp64-full"]
 
 ilp32 is TFLM's own Makefile for Cortex-M4, with -DTF_LITE_STATIC_MEMORY and Arm's EABI, where an enum is as small as
 its values. ilp32-full is the largest of the usual 32-bit builds: without TF_LITE_STATIC_MEMORY, as in Arduino
-libraries, and with enums of 4 B, as on RISC-V and Xtensa. An arena that suits any board must cover it. lp64 is the
-official Python wheel for x86-64, with TF_LITE_STATIC_MEMORY and USE_TFLM_COMPRESSION. lp64-full is x86-64 without
-TF_LITE_STATIC_MEMORY; its differences are measured from TFLM's headers of October 2023.
+libraries, and with enums of 4 B, as on RISC-V and Xtensa. An arena that suits any board must be large enough for
+ilp32-full. lp64 is the official Python wheel for x86-64, with TF_LITE_STATIC_MEMORY and USE_TFLM_COMPRESSION. lp64-full
+is x86-64 without TF_LITE_STATIC_MEMORY; its differences are measured from TFLM's headers of October 2023.
 """
 
 PLANNER_BYTES_PER_BUFFER = 40
