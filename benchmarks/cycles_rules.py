@@ -142,7 +142,7 @@ class Pipeline:
     straddling: int = 1
     """Wait cycles of a branch to an instruction of 32 bits whose address is not a multiple of 4."""
     folds: bool = True
-    """Whether IT takes no cycle after an instruction of 16 bits."""
+    """Whether an IT instruction takes no cycle after a 16-bit instruction."""
     others: Mapping[str, int] = field(default_factory=dict)
     """Cycles of instructions that take more than one, by name."""
 
@@ -193,9 +193,9 @@ class Pipeline:
 
 
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
-"""P in the manuals of M3 and M4, "1 to 3 depending on the alignment and width of the target instruction, and whether
-the processor manages to speculate the address early". The model uses 2, which fits measured cryptography best
-(docs/cycles.md), and 3 for LDR PC, as the manuals state.
+"""Cycles to refill the pipeline, P in the manuals of M3 and M4: "1 to 3 depending on the alignment and width of the
+target instruction, and whether the processor manages to speculate the address early". The model uses 2 cycles, which
+fits measured cryptography best (docs/cycles.md), and 3 for LDR PC, as the manuals state.
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
 """2 to 12 cycles in the manuals, depending on the leading bits of the quotient."""
@@ -205,8 +205,8 @@ M4 = Pipeline("m4", _REFILL, others={
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""Long products take 3 to 5 cycles, with a sum 4 to 7, and fewer for small factors. The multipliers of scales have 31
-bits.
+"""A 64-bit product takes 3 to 5 cycles, with an addition 4 to 7, and fewer for small factors. The multipliers of scales
+have 31 bits.
 """
 _SMALL = {
     "store": 2,
@@ -218,6 +218,6 @@ _SMALL = {
     "folds": False,
 }
 M0 = Pipeline("m0", {"direct": 2, "link": 3, "return": 2, "register": 2, "load": 3}, **_SMALL)  # type: ignore[arg-type]
-"""MULS takes 1 cycle or 32, depending on the chip. The model uses 1, here and on M0+."""
+"""MULS takes 1 cycle or 32, depending on the chip. The model uses 1 cycle, on M0 and on M0+."""
 M0_PLUS = Pipeline("m0plus", {"direct": 1, "link": 2, "return": 1, "register": 1, "load": 2}, **_SMALL)  # type: ignore[arg-type]
 PIPELINES = {one.name: one for one in (M0, M0_PLUS, M3, M4)}

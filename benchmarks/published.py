@@ -1,9 +1,9 @@
 """The generated tables of the pages: the command that writes each, and how `tables.py --check` detects that it is
 stale.
 
-A table that takes up to a minute is generated again and compared. If it takes longer, the mark before the table
-contains a digest of the measured objects: the bytes of the rewritten models and the object code that ran them. The
-digest does not cover sources, so the table becomes stale only if one of these objects changes.
+A table that takes up to a minute is generated again and compared. For a slower table, the mark before it contains a
+digest of the measured objects: the bytes of the rewritten models and the object code that ran them. The digest does not
+cover sources, so the table becomes stale only if one of these objects changes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ FOLDERS: Mapping[str, str] = {
 
 
 def digest(table: Table, folders: Mapping[str, Path]) -> str:
-    """Return the current digest of the data of a table; empty for one that is made again."""
+    """Return the current digest of the data of a table, or "" for a table that is quick enough to be made again."""
     if table.of is None:
         return ""
     found = sorted(folders["models"].glob("*.tflite")) if "models" in table.folders else []

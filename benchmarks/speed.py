@@ -61,7 +61,7 @@ RELEASE: Mapping[str, Mapping[str, int]] = {
         "mlperf_tiny_ad_autoencoder_int8": 2_480_441,
     },
 }
-"""Instructions of these kernels built with NDEBUG, without the checks."""
+"""Instructions of TFLM's reference kernels built with NDEBUG, which omits the checks."""
 
 
 @dataclass(frozen=True, slots=True)

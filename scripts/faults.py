@@ -70,7 +70,7 @@ class Outcome:
 
     fault: str
     caught: str
-    """Kind of the tests that found it: "named" ones, other "quick" ones or "slow" ones; or "survived"."""
+    """Kind of the tests that found the fault: "named" ones, other "quick" ones or "slow" ones; or "survived"."""
     test: str
     seconds: float
     """Seconds of tests until one failed."""

@@ -225,7 +225,7 @@ LOGISTIC, TANH = {"bits": 9, "right": 10, "centre": 1 << 24}, {"bits": 8, "right
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
     """Return a kernel of adjacent, aligned elements. turns: elements that are computed side by side.
 
-    Kernels that change the type copy their elements, so that they may write where they read.
+    Kernels that change the type copy their input elements, so that the output may overwrite the input.
     """
     var, types = one.extents[-1], {t.type for t in one.tensors}
     aligned = types != {Type.FLOAT32, Type.INT32}

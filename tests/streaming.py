@@ -13,7 +13,7 @@ from tflm_memopt.model import writer
 
 
 class Streaming:
-    """A Net with variables. CALL_ONCE, the model's first operator, initialises those that have a first value."""
+    """A Net with variables. CALL_ONCE, the model's first operator, initialises variables that have a first value."""
 
     def __init__(self, net: Net, *, setup: bool = True) -> None:
         self.net = net

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
 PARTS: dict[str, Any] = {"ops": "builtin", "kernels": "reference", "allow_ops": ("PAD", "SLICE", "CONCATENATION")}
 SMALL = 1_000_000
-"""Bytes of a model file that is planned in seconds."""
+"""Upper bound on the size of a model file in bytes, so that planning takes seconds."""
 ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
@@ -102,7 +102,7 @@ def by_pixels(_: Folders) -> str:
 
 
 def wrapping(folders: Folders) -> str:
-    """Bound what a pool that wraps at its end could save: no layout takes fewer bytes than those that are live."""
+    """Bound the bytes that a wrapping pool could save: no layout takes fewer bytes than are live at once."""
     models = [path.read_bytes() for path in sorted(folders["models"].glob("*.tflite"))]
     small = [data for data in models if len(data) < SMALL]
     modules = [vmcu.model(m) for m in vmcu.TABLE_2]
@@ -116,7 +116,7 @@ def wrapping(folders: Folders) -> str:
 
 
 def above(data: bytes, most: float) -> tuple[int, int]:
-    """Return by how many bytes a plan's head exceeds the most live bytes, and the bytes of the head."""
+    """Return by how many bytes a plan's head exceeds the maximum number of live bytes, and the size of the head."""
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
 

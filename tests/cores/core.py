@@ -161,7 +161,7 @@ MEASURED = {core.short: core for core in _CORES if core.known_as}
 
 
 def with_listed_parts(core: Core) -> Core:
-    """Return the core with a library that has, for each program, only the optional parts that it lists."""
+    """Return the core with a library that has, for each program, only the optional parts that the program lists."""
     flags = ("-DCORE_PARTS", "-DTMO_PARTS=core_parts", "-include", str(HERE / "parts.h"))
     return replace(core, flags=(*core.flags, *flags))
 
@@ -181,7 +181,7 @@ HIFIVE1 = Core(
 
 
 def missing_tools(core: Core) -> str:
-    """Return why the core cannot be built for or run here, or "" if it can."""
+    """Return why this machine cannot build programs for the core or run them, or "" if it can."""
     if core.spike and SPIKE["missing"]():
         return str(SPIKE["missing"]())
     missing = [tool for tool in (core.prefix + "gcc", core.qemu) if shutil.which(tool) is None]

@@ -1,4 +1,4 @@
-/* Reads triples of x, multiplier and shift. For each it writes high_mul(x, multiplier), and rescale() of the triple with the multiplier's absolute
+/* Reads triples of x, multiplier and shift. Writes, for each triple, high_mul(x, multiplier), and rescale() of the triple with the multiplier's absolute
  * value. */
 #include <stdio.h>
 

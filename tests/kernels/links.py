@@ -29,13 +29,13 @@ class Transport(ctypes.Structure):
 
 
 class Link(ctypes.Structure):
-    """tmo_link: its first member, and space for the others."""
+    """The C struct tmo_link: its first member, and space for the other members."""
 
     _fields_ = (("cross", CROSS), ("others", ctypes.c_uint8 * 256))
 
 
 class Device:
-    """One of two devices. The device's messages pass through `fault` to the other device's `inbox`."""
+    """One of two devices. The messages that it sends pass through `fault` to the other device's `inbox`."""
 
     patience = PATIENCE
     """Time of the transport's clock, in milliseconds."""

@@ -95,7 +95,7 @@ def test_packed_operators_call_esp_nn(backend: Path) -> None:
 @pytest.mark.parametrize("backend", ["ESP_NN"], indirect=True)
 @pytest.mark.parametrize("kind", [Kind.ADD, Kind.MUL, Kind.MAX_POOL, Kind.AVERAGE_POOL])
 def test_operators_without_weights_call_esp_nn(kind: Kind, backend: Path) -> None:
-    """Test rows of whole vectors. Other rows stay with our kernels."""
+    """Test rows that fill whole vectors. Other rows are computed by our kernels."""
     programs = []
     for seed in range(examples(60)):
         rng = np.random.default_rng((int(kind), seed))

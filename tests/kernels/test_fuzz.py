@@ -63,7 +63,7 @@ ANY = ConversionOptions(seconds=0, effort=QUICKLY)
 
 
 FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Family.RVV, 5: Family.MVE}
-"""Families by the last three bits of a seed. Other programs are generic."""
+"""Kernel family for which a program is packed, by the last three bits of its seed. All other programs are generic."""
 
 
 def write_samples(folder: Path) -> list[Path]:
@@ -316,7 +316,7 @@ def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int,
 
 @pytest.mark.slow
 def test_damaged_programs_on_two_threads(tmp_path: Path, samples: list[Path]) -> None:
-    """Two cores share only buffers. `make soak KIND=shared` runs longer."""
+    """The two cores share nothing but buffers. `make soak KIND=shared` runs longer."""
     fuzzer = compiled(WATCHED, "fuzz.c", tmp_path / "fuzz", THREADS)
     shared = [path for path in samples if path.stem.startswith("shared")]
     run(fuzzer, "1", "1000", *shared)

@@ -34,7 +34,7 @@ def network(rng: random.Random) -> Recipe:
         return mobile(rng.getrandbits(32), most=3)
     kinds = rng.choice(KIND_SETS)
     shapes = [_shape(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4)))]
-    if rng.random() < 0.5:  # of one shape, so that only their bytes distinguish them
+    if rng.random() < 0.5:  # all inputs have one shape, so that only their bytes distinguish them
         shapes = [shapes[0]] * len(shapes)
     outside = "INT8" if kinds is INT16 else rng.choice(("INT8", "INT8", "INT8", "FLOAT32", "UINT8"))
     return Recipe(

@@ -114,7 +114,7 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""Numbers of bus accesses, shifts and masks. For a shared write the table states 3, the printed code 2."""
+"""Numbers of bus accesses, shifts and masks. For a shared write, the table states 3 accesses, the code has 2."""
 
 
 @pytest.mark.parametrize("row", TABLE_6_1, ids="-".join)

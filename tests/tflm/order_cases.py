@@ -166,7 +166,7 @@ MARGINS = [[0, 0], [1, 2], [1, 1], [0, 0]]
 
 
 def cases() -> Iterator[OrderCase]:
-    """Yield cases of every row for each of its types."""
+    """Yield cases of every row of the table, for each pair of types that the row lists."""
     for op, row in REFERENCE.items():
         for read, written in row.types:
             for k in range(row.operands):

@@ -1,6 +1,6 @@
 """Small models for the runtime's tests.
 
-The region of the first one computes relu(max pool 2x2) of an 8x8x4 input as two groups. The pooled tensor is whole in
+The first model's region computes relu(max pool 2x2) of an 8x8x4 input as two groups. The pooled tensor is whole in
 the workspace, and everything overlaps the input in the arena:
 
     0        16             64        128            272   276  288

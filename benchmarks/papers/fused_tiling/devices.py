@@ -42,7 +42,7 @@ def example() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A layer of a darknet network. Missing sizes are those of the input."""
+    """A layer of a darknet network. A size that is not given is that of the input."""
 
     kind: str
     channels: int = 0

@@ -3,7 +3,7 @@
 Layers before a switch split their feature maps (FFMT), the others their weights, each in one of four ways. The
 converter chooses the switch (tflm_memopt/devices/switch.py).
 
-The caller decides what sizes count: elements, as in the thesis, or bytes. In bytes, an int8 value counts as 1, and a
+Sizes are elements, as in the thesis, or bytes, as the caller decides. In bytes, an int8 value counts as 1, and a
 partial sum as the bytes that its bound needs (SplitLayer.sum_size). Device 0 has the input and gets the output. All
 layers are assumed to divide evenly.
 """

@@ -15,7 +15,7 @@ UNMEASURED = (Kind.BINARY_32, Kind.COMPARE_32)
 kernels.
 """
 PRECISE = ("cortex-m4", "cortex-m7", "cortex-m33")
-"""Cores whose milliseconds are printed, and cores that run the code of these."""
+"""Cores for which milliseconds are printed: Cortex-M4, and cores that run its code."""
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 
 

@@ -134,7 +134,7 @@ def test_every_float32_filter_has_its_counterpart() -> None:
 
 @pytest.mark.slow
 def test_constants_of_several_devices() -> None:
-    """Each device has all or part of an operator. A damaged weight is found in both cases."""
+    """A damaged weight is found whether a device has the whole operator or a part of it."""
     original = read(network())
     devices = [read(one.model) for one in tflm_memopt.optimize_devices(network(), 2, effort=0.05).models]
     found = compare_devices(original, devices, Changes())

@@ -363,7 +363,7 @@ def test_the_answer_says_when_sharing_costs_ram() -> None:
 
 
 def test_more_ram_than_alone_costs_more_than_uneven_weights() -> None:
-    """A split that needs at most 64 B more, for its links, beats one that needs more, however even its weights are."""
+    """Splits rank by whether they need more RAM than one device alone, or over 64 B more, then by even weights."""
     assert cost(1000, 3.0, 0, 1000) < cost(1064, 1.0, 0, 1000) < cost(1000, 3.1, 0, 999) < cost(1065, 1.0, 0, 1000)
 
 

@@ -56,7 +56,7 @@ def packed(file: str = "labels.txt", kind: int = AXIS_LABELS, means: tuple[float
 
 
 def with_metadata(entry: bytes, files: dict[str, str] | None = None, values: int = 3) -> bytes:
-    """Return a model of `values` outputs with this entry, followed by the files."""
+    """Return a model with `values` output values, this metadata entry, and the files after the model."""
     net = Net(1)
     tree = net.finished(net.fully_connected(net.input((1, 8)), values))
     writer.set_metadata(tree, ENTRY, entry)

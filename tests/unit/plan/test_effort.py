@@ -12,7 +12,7 @@ from tflm_memopt.plan.planner import Options, planners, plans
 from tflm_memopt.plan.search.cuts import RowGroups
 
 OVERSHOOT = 0.5
-"""Seconds of work that may follow after the budget is spent, since each part finishes one piece."""
+"""Seconds of work allowed after the budget is spent, since each part of the search finishes what it has begun."""
 
 
 def searched(s: Sketch, effort: float) -> tuple[Plan, Log]:

@@ -50,13 +50,13 @@ def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
     distance = constraint(s, y, x, y)
     assert max(m * n, distance + m * k, m * k) == max(m * n, m * k) + min(n, k) - 1
     assert distance == (m * n - 1 - (m - 1) * k if n > k else n - 1 if n > 1 else 1 - k)
-    assert constraint(s, x, y, y) == m * k  # the other direction gains nothing
+    assert constraint(s, x, y, y) == m * k  # with the output above the input, nothing can overlap
 
 
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
     """Return the checker's message for a layout with content `high` `distance` bytes above content `low`; "" if valid.
 
-    All other ranges are far from both.
+    All other contents are placed far from both.
     """
     ranges = ranges_of(chain, group)
     far, offsets = sum(c.buffer.nbytes + 64 for c in ranges), [0] * len(ranges)
@@ -104,7 +104,7 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     """For a single operator whose input is above its output, the distance is exact."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
-    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # a single byte fits on the read bytes or outside
+    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # an output of one byte fits on read bytes or outside
     chain = s.chain(op.output)
     group = whole_group(chain)
     ranges = ranges_of(chain, group)

@@ -35,7 +35,7 @@ def with_gaps(salt: int) -> Callable[[Candidate, int], int]:
 
 
 def best_partition(chain: Chain, place: Place) -> CutLabel:
-    """Return the best partition into row-wise groups, for any compute."""
+    """Return the best partition into row-wise groups, without a limit on compute."""
     return least_bytes([Cuts(RowGroups(chain), place, None)], UNLIMITED)[0]
 
 

@@ -59,7 +59,7 @@ DEPTHWISE = [
     (ConvShape(2, 4, 6, 2, 8, 8, 7, 5, 6), 0, 0, 1552),
     (ConvShape(3, 3, 8, 1, 9, 9, 5, 5, 8, dilation_h=2, dilation_w=2), 0, 0, 1472),
 ]
-"""The same functions for depthwise convolutions."""
+"""Results of the functions of the same libraries for depthwise convolutions."""
 
 
 @pytest.mark.parametrize(("window", "dsp", "mve", "esp"), CONVOLUTIONS)
