@@ -28,7 +28,7 @@ else:
 
 T = TypeVar("T")
 NOT_IN_NAMES = frozenset('<>:"/\\|?*')
-"""Characters that Windows forbids in file names. Slashes, which separate folders, are included."""
+"""Characters that Windows forbids in file names. The set includes slashes, which separate folders."""
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
 }

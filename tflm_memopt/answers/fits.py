@@ -67,7 +67,9 @@ class Fits:
 
     @property
     def other_target(self) -> str:
-        """Return how many boards cannot run the rewritten program because it is packed for another target, or ""."""
+        """Return a phrase with the number of boards whose target the rewritten program is not packed for, or "" for
+        none.
+        """
         number = sum(not row.rewritten.runs for row in self.boards)
         return f"{number} have another target" if number else ""
 

@@ -240,7 +240,9 @@ class Report:
     original_refused: str = ""
     """Reason why TFLM refuses the original model, or "" if none is known."""
     planned_for: str = ""
-    """For models of builtin operators, kernels with which tensors may share bytes: "any" or `--kernels`."""
+    """For models of builtin operators: the kernel library that may run them, since tensors share bytes: "any" or that
+    of `--kernels`.
+    """
     in_parts: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts, by their indices in the original model."""
     to_register: tuple[str, ...] = ()

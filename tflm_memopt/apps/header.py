@@ -57,7 +57,9 @@ def _operators(result: AppOptimized) -> Iterator[Needed]:
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """For each model, return bit masks of the models that must not run, and must not be paused, at its start."""
+    """Return two lists with a bit mask for each model: the models that must not be running when it starts, and those
+    that must not be paused then.
+    """
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
     turns = {frozenset(pair) for pair in yields}

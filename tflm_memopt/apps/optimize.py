@@ -41,7 +41,7 @@ from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 SLOW_TRIES = 8
 """Number of layouts to try with less and less fast memory for single models."""
 HASTE = 2.0
-"""Effort (plan/effort.py) for each point of the curve of heads over the time between pauses."""
+"""Effort (plan/effort.py) for each point of the curve, which is the head for each time between pauses."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
@@ -195,7 +195,7 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Return the member with a plan that places all of its bytes, if other models must avoid some of them.
+    """Return the member with a plan that places all of its bytes, if other models must not use some of these bytes.
 
     Raises UsageError if TFLM would place some of the bytes.
     """

@@ -55,7 +55,7 @@ def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
 
 
 def _operator(graph: Graph, start: int | str) -> int:
-    """Return an operator by its number or by the name of its output. Raises UsageError if it does not exist."""
+    """Return an operator by its number or by the name of its output. Raises UsageError for an unknown operator."""
     names = {str(op.index): op.index for op in graph.ops}
     for op in graph.ops:
         for tensor in op.outputs:

@@ -37,7 +37,9 @@ class Timer:
     """Milliseconds per instruction if there is no cycle model."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest time of some work, or None if unknown. moved: slow bytes that are read and written."""
+        """Return the longest time of some work, or None if unknown. moved: bytes of slow memory that are read and
+        written.
+        """
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
             return None if any(moved) else inside
@@ -69,7 +71,7 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
 
 
 def _hint(member: AppMember, entry: AppModel) -> str:
-    """Return a hint about how to make the run time known, or how to avoid that it is needed."""
+    """Return a hint how to make the run time known, or how to do without it."""
     without = "leave out fps, ms and yield: inspect says which of its operators stay builtin"
     if entry.ms_measured is not None:  # the plan has no operators whose instructions could be compared
         return without

@@ -121,7 +121,7 @@ class FloatModel:
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return the arrays in the inputs' shapes. Raises UsageError if they do not match."""
+        """Return the arrays in the inputs' shapes. Raises UsageError if arrays and shapes do not match."""
         if len(arrays) != len(self.shapes):
             hint = "give one array per input, in the model's order"
             raise UsageError(

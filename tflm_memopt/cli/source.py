@@ -34,7 +34,7 @@ class Source:
         path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
     ) -> Source:
         """Read the model and convert a Keras model. Raises UsageError for a Keras model without --calibrate, and for
-        another model with it.
+        any other model with --calibrate or --test.
         """
         if not is_keras(path):
             source = Source(read_model(path))  # first, since the error for another format says how to convert it

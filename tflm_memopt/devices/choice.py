@@ -98,9 +98,9 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return the layers that all devices share: by rows before the switch (by default the estimated best one), then by
-    channels. front: ROWS, or OVERLAP for rows without exchange. Partial sums are used where fewer bytes are sent with
-    them, unless they are switched off.
+    """Return the network with layers that all devices share: by rows before the switch (by default the estimated best
+    one), then by channels. front: ROWS, or OVERLAP for rows without exchange. Partial sums are used where fewer bytes
+    are sent with them, unless they are switched off.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)

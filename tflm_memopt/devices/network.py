@@ -217,7 +217,9 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[StageOnDevice, ...]:
-    """Return the operators at which another device continues with whole operators; none if the first runs all."""
+    """Return the stages of whole operators, each with its device and first operator; none if one device runs all of
+    them.
+    """
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
     begins = [StageOnDevice(d, i) for n, (i, d) in enumerate(each) if n == 0 or d != each[n - 1][1]]
     return tuple(begins) if len(begins) > 1 else ()

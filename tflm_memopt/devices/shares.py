@@ -210,7 +210,9 @@ class _Sharer(Tiles):
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors assembled from pieces, by tensor, axis, first element, end and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors that hold only the rows of another tensor that an operator reads, by tensor and number of rows."""
+    """Tensors with only the first rows of another tensor, as an operator reads them, by that tensor and the number of
+    rows.
+    """
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Names of received tensors, by original tensor and receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
@@ -427,7 +429,7 @@ class _Sharer(Tiles):
         return self.shardings[op.index] is not DeviceSharding.WHOLE or self.at.get(op.index, 0) in devices
 
     def _rows_read(self, op: Op, t: TensorId) -> int:
-        """Return the end of the rows of a tensor that an operator reads."""
+        """Return the number of a tensor's rows up to the last one that an operator reads."""
         by_rows = self.shardings[op.index] in (DeviceSharding.ROWS, DeviceSharding.OVERLAP)
         if op.type not in WINDOWS or by_rows or op.inputs[0] != t:
             return self.tensors[t].shape[ROWS_AXIS]
@@ -453,7 +455,7 @@ class _Sharer(Tiles):
         return Piece(axis, 0, shape[axis] if shape else 1, device, tensor)
 
     def _all(self, tensor: TensorId, device: int) -> TensorId:
-        """Return a complete tensor on a device."""
+        """Return the tensor that holds all elements of `tensor` on a device."""
         first, *others = self.pieces[tensor]
         if not others:
             return self._cross(first.tensor, first.device, device)

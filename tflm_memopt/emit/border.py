@@ -24,7 +24,7 @@ class Border:
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs. Without the original, they are the rewritten model's tensors, where an
+    """Return a model's inputs and outputs. Without the original, the result has the rewritten model's tensors, where an
     external input is missing and a streamed input has the rows of one push.
     """
     graph = rewritten.graph

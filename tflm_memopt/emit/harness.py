@@ -23,7 +23,7 @@ def harness(
     file holds, for each run, the bytes of each output.
 
     header: the module's header. ports, source: ports that the module must have; other modules do not compile. stateful:
-    the module has a state. If it has, the data of each run begin with three uint32: whether to reset, whether the
+    the module has a state. With a state, the data of each run begin with three uint32: whether to reset, whether the
     window is still filling before the last inference, and the number of inferences. slow: the module needs slow memory.
     """
     return rendered(

@@ -27,7 +27,7 @@ class InApp:
     prefix: str
     """Prefix of the application's identifiers."""
     model: str
-    """The model's number among the models that take turns."""
+    """C constant with the model's number among the models that take turns."""
     pauses: tuple[int, ...]
     """Numbers of iterations after which the model pauses."""
 

@@ -160,7 +160,7 @@ class Builder:
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
         """Return sum * multiplier / 2^31, minus 1 if the sum is negative, as input of saturated().
 
-        Together they give TFLM's two roundings for right shifts.
+        scaled() and saturated() together give TFLM's two roundings for right shifts.
         """
         sign = self.compute("shift_right", Type.INT32, value, Index.of(31))
         x = self.compute("high_mul", Type.INT32, value, multiplier)

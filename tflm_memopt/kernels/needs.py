@@ -185,7 +185,7 @@ def _places(
 
 
 def _common(a: Sequence[For], b: Sequence[For]) -> tuple[For, ...]:
-    """Return the loops that enclose both."""
+    """Return the outer loops that two nests of loops share."""
     return tuple(one for one, other in zip(a, b, strict=False) if one is other)
 
 

@@ -78,7 +78,7 @@ class Addresses:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Index, Index | None]] = {}
-        """First element, and distance between the elements of adjacent lanes, by the identity of the load or store."""
+        """By id() of each load or store: its first element, and the distance between the elements of adjacent lanes."""
 
     def of(self, one: Load | Store, values: Extents, count: int) -> Ints:
         """Return the number of the element that the statement accesses; for a vector, one number for each lane."""

@@ -138,7 +138,7 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the names that an expression depends on. The empty name stands for all parts of it other than names and
+    """Return the names that an expression depends on. The empty name stands for all parts that are neither names nor
     arithmetic, such as calls.
     """
     names = set()

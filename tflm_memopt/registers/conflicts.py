@@ -1,7 +1,7 @@
 """Finds accesses of a function that must not be combined: the bit field access conflict graph (6.4.2), and C's rules.
 
 In the graph, edges for control flow lead only to writes and to reads with effects. A read without effects may be
-executed although a branch would have skipped it. The dissertation combines Figure 6.5 (a) in this way.
+executed although a branch would have skipped it. The dissertation combines the accesses of Figure 6.5 (a) in this way.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """Return whether an event prevents a read from moving to `first` and out of these loops."""
+        """Return whether an event prevents a read from moving to event number `first` and out of these loops."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

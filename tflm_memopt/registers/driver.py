@@ -48,8 +48,8 @@ class FieldChain:
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine the place. A call counts as an unnamed variable; two places that depend on it are never
-    equal.
+    """Variables that determine which field is accessed. A call counts as an unnamed variable; two expressions that
+    depend on it are never equal.
     """
 
     @property
@@ -134,11 +134,11 @@ class Function:
     """Whether the function has a goto, in which case nothing in it is combined."""
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
-    """Contexts that may be executed several times."""
+    """Branches and loops (by context number) that may be executed several times."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """Dependencies of the condition of each context."""
+    """For each branch or loop (by context number): what its condition depends on."""
     values: dict[str, MadeOf] = field(default_factory=dict)
-    """Dependencies of each variable's values."""
+    """For each variable: what its values depend on."""
     calls: set[str] = field(default_factory=set)
 
     @property
@@ -146,7 +146,7 @@ class Function:
         return [event.access for event in self.events if event.access is not None]
 
     def controls(self, access: FieldAccess) -> frozenset[int]:
-        """Return the orders of the reads whose values decide whether the access is executed."""
+        """Return the event numbers of the reads whose values decide whether the access is executed."""
         contexts = set(access.context)
         for event in self.events[: access.order]:
             if event.what is Happening.EXIT:

@@ -79,7 +79,9 @@ def flatten(description: Description, driver: Driver) -> Flat:
 
 
 def _kept(description: Description, driver: Driver) -> frozenset[str]:
-    """Return the groups of devices, pointers and arrays with unknown indices, and all that contain one of these."""
+    """Return the groups that devices, pointers or unknown array indices lead to, and all groups that contain one of
+    them.
+    """
     kept = {device.group for device in description.devices} | set(driver.dynamic)
     for name, group in description.groups.items():
         kept |= {part.group for part in group.parts if (name, part.name) in driver.indexed}

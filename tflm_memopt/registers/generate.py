@@ -43,7 +43,7 @@ class Generated:
     """Name of the rewritten driver among the files."""
     files: Mapping[str, str]
     plain: Version
-    """The version with separate accesses."""
+    """The driver without combined accesses."""
     combined: Version
     memory_map: int
     """Size of the memory map in bytes."""

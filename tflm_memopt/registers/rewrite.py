@@ -52,7 +52,7 @@ def _included(text: str, description: str, header: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """New text for a span; it is inserted if the span is empty. parts: spans that the new text contains."""
+    """New text for a span; inserted if the span is empty. parts: spans of the source that the new text contains."""
 
     span: Span
     text: str

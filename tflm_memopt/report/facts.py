@@ -1,4 +1,4 @@
-"""The main figures of a result for the terminal and the page. Each has a name, a value and a remark."""
+"""The main figures of a result for the terminal and the page. Each figure has a name, a value and a remark."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Board:
 
     @property
     def free_ram(self) -> int:
-        """Return the bytes that the core software and the stack of an inference leave."""
+        """Return the bytes of RAM that the core software and the stack of an inference leave free."""
         return self.ram - self.core_ram - stack(self.core)
 
     @property
@@ -83,7 +83,7 @@ class Board:
 
     @property
     def flash_limit(self) -> int:
-        """Return the bytes for model, library and TFLM in addition to the core software, without the radio."""
+        """Return the bytes of flash that the core software leaves for model, library and TFLM, without the radio."""
         return max(0, self.flash - self.core_flash)
 
     @property
@@ -114,9 +114,9 @@ class BoardFit:
     """Whether the model fits together with the core software."""
     fits_with_radio: bool
     ram_left: int
-    """Contiguous bytes left after core software, stack and arena."""
+    """Contiguous bytes of RAM left after core software, stack and arena."""
     flash_left: int
-    """Bytes left after core software, TFLM, the C library and the model."""
+    """Bytes of flash left after core software, TFLM, the C library and the model."""
     flash: Footprint
     ram_needed: int
     """Bytes of the smallest arena that TFLM accepts."""

@@ -86,7 +86,7 @@ def _slow_cycles(given: Any) -> SlowCycles | None:
 
 
 def _timing(core: str | None, given: Any) -> FlashTiming | None:
-    """Return the flash timing. Raises UsageError if it is invalid or no times are modelled for it."""
+    """Return the flash timing. Raises UsageError for a timing that is invalid or for which no times are modelled."""
     if given is None:
         return None
     types = get_type_hints(FlashTiming)

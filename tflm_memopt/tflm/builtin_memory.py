@@ -40,8 +40,8 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate: the variable's bytes in the tail. TFLM allocates them when a variable first
-    gets a value, and only in the subgraph that creates its handle.
+    """MicroResourceVariables::Allocate: the variable's bytes in the tail. TFLM allocates these bytes when a variable
+    first gets a value, and only in the subgraph that creates its handle.
     """
 
     handle: Tensor

@@ -1,7 +1,7 @@
 """Output shapes of TFLM's builtin operators, computed from the shapes of their inputs and from their options.
 
-A function takes an operator and returns the shape of each output. It raises Unknown if the shape depends on values that
-are known only at run time, and Diagnostics if the shapes of the inputs do not match.
+Each function takes an operator and returns the shape of each output. The function raises Unknown if the shape depends
+on values that are known only at run time, and Diagnostics if the shapes of the inputs do not match.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Unknown(Exception):
 
 
 class Diagnostics(Exception):
-    """The shapes of an operator's inputs do not match. The message names them."""
+    """The shapes of an operator's inputs do not match. The message names the shapes."""
 
 
 def _of(node: Node, name: str) -> Shape:
