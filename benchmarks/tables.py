@@ -110,7 +110,7 @@ def update(page: Path, name: str, table: str) -> None:
 
 
 def require(page: Path, name: str) -> None:
-    """Raise ValueError for a document without such marks. Call this before long work."""
+    """Raise ValueError for a page without the marks of this table. Call this before a long measurement."""
     _parts(page.read_text(encoding="utf-8"), name)
 
 
@@ -136,7 +136,7 @@ Pages = dict[tuple[str, str, tuple[str, ...]], str]
 
 
 def stale(table: Table, root: Path, folders: Mapping[str, Path], made: Pages) -> str:
-    """Return why a table is stale, or "". made: cache of the tables that were made again, which is extended."""
+    """Return why a table is stale, or "". made: cache of the pages with tables made again; this call adds to it."""
     from published import digest  # noqa: PLC0415 (it imports scripts, which import this file)
 
     now, kept = between((root / table.page).read_text(encoding="utf-8"), table.name)

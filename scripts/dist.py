@@ -55,7 +55,7 @@ def python_packages(out: Path, scratch: Path) -> list[Path]:
 
 
 def _built(kind: str, source: Path, scratch: Path) -> Path:
-    """Build it in a separate folder with the installed packages."""
+    """Build this kind of distribution in a separate folder, with the installed packages."""
     folder = scratch / kind
     folder.mkdir()
     _run("-c", BACKEND, kind, folder, cwd=source)

@@ -38,7 +38,7 @@ PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
 """Start of the reason for skipping a test that needs a missing file."""
 QUICK = "TMO_QUICK"
-"""Environment variable that is set when slow tests are left out. A global would not reach test modules, which import
+"""Environment variable that is set when slow tests are left out. A global variable would not do: test modules import
 another copy of this module than pytest does.
 """
 QUICKLY = 0.05

@@ -77,7 +77,7 @@ def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
         sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
         inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
         for k, tensor in enumerate(region.inputs):
-            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # indices select the first row
+            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # 0 as an index selects the first row
         expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
         cases.append(Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator))
     return cases

@@ -287,7 +287,7 @@ def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: lis
     assert min(refused, finished, right, finished - right) > count // 50  # all outcomes occurred
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
-    else:  # there are few of these samples, and they have separate checks
+    else:  # two kinds of samples are few and have separate checks
         for name in ("pools", "poses"):
             damage(fuzzer, 2_500, [path for path in samples if path.stem.startswith(name)])
 

@@ -58,7 +58,7 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
     for seed in seeds(16):
         found = drawn(seed)
         if not can_be_source(found.program):
-            continue  # two inputs, two views of the input, or indices
+            continue  # the program has two inputs, two views of its input, or indices
         program, rng = external(found.program), np.random.default_rng(seed)
         status, got = _run(program, found.inputs[0], found.expected.size, form, rng)
         assert status is Status.OK

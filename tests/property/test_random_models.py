@@ -124,7 +124,7 @@ def test_a_fixed_set_of_forced_plans() -> None:
 
 @pytest.mark.slow
 def test_a_pool_may_add_up_rows_in_tiles() -> None:
-    """The operators before it run row by row, and it counts its own tiles."""
+    """The operators before the pool run row by row, and the pool counts its own tiles."""
     net, summed = Net(), 0
     x = net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3))
     data = net.model(net.mean(net.conv2d(x, 5, kernel=(3, 3)), (1, 2), out=(0.1, 3)))

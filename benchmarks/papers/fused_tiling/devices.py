@@ -29,7 +29,7 @@ EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (
 PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
     "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
 }  # fmt: skip
-"""Splits on two devices. OWP is that of Figure 5.6."""
+"""Splits of the layers on two devices. OWP is the split of Figure 5.6."""
 
 
 def example() -> dict[str, int]:

@@ -5,7 +5,7 @@
 The running example of chapter 4 of the thesis is a convolution 6x2 with stride 2, a depthwise one 3x3, one 1x1 to 64
 channels, average pooling and a dense layer. In float32 it needs 24,576 B, and 16,384 B if tiled by depth; in int8 a
 quarter of that. The text model is like the thesis' TXT: the mean of an embedding for each word. No tiling of feature
-maps can shrink it.
+maps can shrink the text model.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Row:
     total_before: int
     total: int
     saved: float
-    """Lower bound of the head."""
+    """Lower bound of the head in bytes."""
     runs: int
     bit_exact: bool
 

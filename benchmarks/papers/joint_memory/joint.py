@@ -195,7 +195,7 @@ class Application:
     networks: tuple[str, ...]
     partitions: int
     paper: float
-    """Least MB of the methodology, weights included."""
+    """The paper's smallest memory in MB, weights included."""
 
 
 APPLICATIONS: Mapping[int, Application] = {

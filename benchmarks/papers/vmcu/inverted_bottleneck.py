@@ -27,8 +27,8 @@ Int8s = NDArray[np.int8]
 def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
     """vMCU, Figure 6: expansion, 3x3 window, projection and, with as many channels in and out, an addition.
 
-    It makes one pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors exist. Sums are clamped, not
-    requantised, since the figure is only about addresses.
+    The kernel makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors exist. Sums are
+    clamped, not requantised, since the figure is only about addresses.
     """
 
     def describe(b: Builder) -> None:
@@ -48,7 +48,7 @@ def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
                     b.dot(total, b.ram_load(a, y, x, i), b.flash_load(expand, m, i))
                 b.ram_store(window, b.clamp(total, (low, high)), r, s, m)
             sizes = b.sizes, b.numbers
-            b.sizes, b.numbers = [], []  # the same taps once more
+            b.sizes, b.numbers = [], []  # the next loop visits the same taps once more
             with b.loop("j", c_mid) as j:
                 total = b.broadcast(Type.INT32, Index.of(0))
                 with taps(b, height, width, (p, q)) as (r, s, _, _):

@@ -25,7 +25,7 @@ import tflm_memopt
 from tflm_memopt.answers.optimized import Optimized
 
 ANY = 4.0
-"""Limit of F with recompute."""
+"""Limit of the compute factor F if pixels may be recomputed."""
 ALIGNMENT = 16
 """TFLM places tensors at multiples of this many bytes; the formulas leave out the alignment."""
 FIGURE_1C = (2, 3, 2)
@@ -201,14 +201,14 @@ class Headroom:
 
     name: str
     image: float
-    """Growth of height and width, with recompute as in vMCU."""
+    """Factor by which height and width may grow, with recompute as in vMCU."""
     channels: float
-    """Growth of input and output channels, with recompute."""
+    """Factor by which input and output channels may grow, with recompute."""
     image_once: float
-    """Without recompute."""
+    """The factor of height and width without recompute."""
     channels_once: float
     image_formula: float
-    """By vMCU's formula."""
+    """The factor of height and width by vMCU's formula."""
     channels_formula: float
 
 
