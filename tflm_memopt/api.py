@@ -199,7 +199,7 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
 
-    Each point is planned and checked. One point is the network on a single device. The arguments are those of
+    Each point is planned and checked. One of the points is the network on a single device. The arguments are those of
     optimize_devices(); a clock is required.
     """
     progress("reading", 0, 0)
@@ -254,7 +254,7 @@ def combine_registers(
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
-    """Report the remaining time if nothing is recomputed. Otherwise the number of searches is unknown."""
+    """Report the remaining time if nothing is recomputed. With recompute, the number of searches is unknown."""
     once = limits.overhead is None or limits.overhead <= 1
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1

@@ -37,13 +37,13 @@ NAME_HINT = "a name of letters, digits, '_', '-' and '.'"
 
 
 def read_file(path: Path) -> bytes:
-    """Return the bytes of a file. Raises UsageError if it cannot be read."""
+    """Return the bytes of a file. Raises UsageError if the file cannot be read."""
     with _reading(path):
         return path.read_bytes()
 
 
 def start_of(path: Path, nbytes: int) -> bytes:
-    """Return the first bytes of a file. Raises UsageError if it cannot be read or is not a regular file."""
+    """Return the first bytes of a file. Raises UsageError if the file cannot be read or is not a regular file."""
     with _reading(path):
         _demand_regular(path, "a file on disk")
         with path.open("rb") as file:

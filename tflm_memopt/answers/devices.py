@@ -92,7 +92,7 @@ class DevicesReport:
     room_for_all: int
     """Buffer size, in bytes, that a link without flow control needs: it holds all messages of an inference."""
     identity: int
-    """Number in every message, which is equal for models that belong together."""
+    """Number that every message carries; models that belong together have the same number."""
     seconds: float
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""

@@ -33,7 +33,7 @@ class StageReport:
     """An operator inside a group, and how the group computes its output."""
 
     ops: tuple[int, ...]
-    """Indices of its operators in the original model."""
+    """Indices, in the original model, of the operators that this stage combines."""
     operator: str
     tensor: str
     """Name of the output tensor."""

@@ -176,7 +176,7 @@ class Writer:
     width: int = 0
     """Current element width of the vector unit in bits, or 0 if unknown."""
     last: bool = False
-    """Whether the current turn may have masked lanes."""
+    """Whether the current iteration may have masked lanes."""
     each: LaneUnit | None = None
     """Lane unit of the enclosing vectorised loop whose turns are independent, or None outside such a loop."""
     moving: dict[str, str] = field(default_factory=dict)
@@ -186,7 +186,7 @@ class Writer:
     inner: frozenset[str] = frozenset()
     """Variables of the loops inside the loop with moving pointers."""
     parts: int = 1
-    """Number of registers per vector of the enclosing loop with independent turns."""
+    """Number of registers per vector of the enclosing loop with independent iterations."""
     pointers: int = 0
     """Number of shared pointers so far."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
@@ -300,7 +300,7 @@ class Writer:
         self.say("}")
 
     def each_loop(self, one: For, unit: LaneUnit) -> None:
-        """Write a loop with independent turns: `group` registers of lanes at once, then the remaining turns with masked
+        """Write a loop with independent iterations: `group` registers of lanes at once, then the rest with masked
         lanes.
         """
         if not self._may_move(one):
@@ -317,7 +317,7 @@ class Writer:
         self.each, self.moving = None, {}
 
     def _predicated(self, one: For, unit: LaneUnit) -> None:
-        """Write a loop for which the core counts elements in LR and masks missing lanes of the last turn.
+        """Write a loop for which the core counts elements in LR and masks missing lanes of the last iteration.
 
         Clang before version 17 does not support outputs of assembly with jumps; it gets the generic masked loop.
         """
@@ -333,7 +333,7 @@ class Writer:
         self.lines.append("#endif")
 
     def _left_out(self, one: For, unit: LaneUnit, left: str) -> None:
-        """Write a loop over `left` turns, which masks the lanes beyond the last turn."""
+        """Write a loop over `left` iterations, which masks the lanes beyond the last iteration."""
         self.last, self.parts, name = True, 1, f"{one.var}_left"
         fewer = f"{name} = {name} > {unit.lanes} ? {name} - {unit.lanes} : 0{self._step(unit.lanes)}"
         head = f"for (uint32_t {name} = {left}; {name} > 0; {fewer}) {{"

@@ -86,7 +86,9 @@ class _Writer:
                 self._edit(access.span, *self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Read all fields of the region into variables, before the first access. Returns the variables by order."""
+        """Read all fields of the region into variables, before the first access. Returns each access's variable, by the
+        access's event number.
+        """
         lead = region[0]
         fields = self._by_name(region)
         names = {name: self._temporary() for name in fields}
@@ -219,7 +221,7 @@ def _renumbered(text: str, first: int) -> str:
 def _outermost(edits: Iterable[_Edit], span: Span) -> list[_Edit]:
     """Return the outermost edits inside a span in order.
 
-    Insertions at a position come first; those before the span itself are left out.
+    At each position, insertions come first; insertions at the start of the span are left out.
     """
     inside = [e for e in edits if span[0] <= e.span[0] and e.span[1] <= span[1] and e.span[1] > span[0]]
     inside.sort(key=lambda e: (e.span[0], e.span[1] > e.span[0], -e.span[1]))

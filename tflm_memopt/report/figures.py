@@ -302,7 +302,7 @@ class _Axes:
     """Bounds of the bytes, as logarithms."""
     high: float
     least: float
-    """Bounds of compute."""
+    """Bounds of the axis of F."""
     most: float
 
     @classmethod

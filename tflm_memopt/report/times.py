@@ -36,7 +36,9 @@ def milliseconds(inference: Inference | None) -> str:
 
 
 def change(time: Time, *, changed: bool) -> str:
-    """Return milliseconds before and after; only one range for an unchanged model."""
+    """Return the milliseconds before and after the rewrite as text, or only those of the original for an unchanged
+    model.
+    """
     before, after = milliseconds(time.original), milliseconds(time.rewritten)
     less = percent(time.change) if time.rewritten and time.rewritten.milliseconds else ""
     return f"{before} -> {after}{f' ({less})' if less else ''}" if changed else before
@@ -63,7 +65,7 @@ def verdict(report: Report) -> str:
 
 
 def _slower(time: Time | None) -> str:
-    """Return "" for a model that is not slower, or if that is unknown.
+    """Return by how much the rewritten model is slower, or "" if it is not slower or if that is unknown.
 
     >>> before, after = Inference(100, (1.0, 2.0)), Inference(90, (1.12, 2.48))
     >>> _slower(Time("cortex-m4", "", 64.0, None, before, after))

@@ -123,7 +123,8 @@ class BoardFit:
     only_external: bool = False
     """Whether the arena fits only into the board's external RAM."""
     known: bool = True
-    """Whether all operators' arena use is known. Otherwise `ram_left` is an upper bound, and `fits` is False."""
+    """Whether the arena use of all operators is known. If it is not, `ram_left` is an upper bound, and `fits` is False.
+    """
 
     runs: bool = True
     """Whether the board's core can run the packed programs."""

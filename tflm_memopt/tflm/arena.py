@@ -253,7 +253,7 @@ def _start(replay: _Replay) -> None:
 
 
 def _reserve_scratch_requests(replay: _Replay) -> None:
-    """Reserve space for the requests so far and those of one more operator."""
+    """Reserve space for the scratch requests so far and for those of one more operator."""
     replay.add_struct(_Where.HEAD, "ScratchBufferRequest", len(replay.scratch) + MAX_SCRATCH_PER_OP)
 
 

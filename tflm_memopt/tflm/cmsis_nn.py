@@ -221,7 +221,9 @@ def _transpose_conv(mve: bool) -> Prepare:
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
-    """Return the sizes of two buffers: for im2col columns or the sums of a few rows, and for a reversed filter."""
+    """Return the bytes of two buffers: the first for im2col columns or sums of a few rows, the second for a reversed
+    filter.
+    """
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:

@@ -26,7 +26,7 @@ class Library:
 
 
 def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
-    """Return these rows and those of the custom operators, which have the same kernels in every library."""
+    """Return the rows of `builtin` and of the custom operators, whose kernels are the same in every library."""
     return {**builtin, **custom_memory.KERNELS}
 
 
