@@ -96,7 +96,7 @@ def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> C
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors from other devices whose last rows no iteration requests. These rows must still be received."""
+    """Return tensors from other devices whose last rows no iteration requests, but which must be received."""
     if not any(op.receives for op in ops):
         return set()
     # end of the requested bytes of each tensor, not of its rows, since a view may have rows of another size

@@ -44,7 +44,7 @@ MOST_ALONE = 0.2
 LABELS = 1000
 """Resolution of core 0's time in the choice of splits."""
 TOGETHER = 64
-"""Number of operators whose splits are chosen together. A longer group is processed in pieces."""
+"""Number of operators whose splits are chosen together. The operators of a longer group are processed in pieces."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 """Number of multiply-accumulates that take about as long as writing one output byte."""
 
@@ -60,7 +60,7 @@ class Patch:
     end: int
 
     def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return a view of the marks that belong to these bytes."""
+        """Return a view of the elements of `marks` (one per byte) that belong to these bytes."""
         whole = marks[self.start : self.start + self.pixels * self.pitch]
         view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
         return view
@@ -110,7 +110,7 @@ class _Group:
         """Tensors in slow memory, whose addresses follow those of the arena."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
-        """Return a core's bytes of scratch or counters. Those of core 1 start `behind` bytes after core 0's."""
+        """Return a core's scratch or counters. Core 1's scratch or counters start `behind` bytes after core 0's."""
         found = self.own.get((role, self.step))
         return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 

@@ -98,7 +98,7 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Remaining seconds. They are negative if the last piece of work took more than was left."""
+        """Remaining seconds. The value is negative if the last piece of work took more than was left."""
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def share(self, seconds: float) -> Budget:

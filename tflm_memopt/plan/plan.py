@@ -69,7 +69,7 @@ class Buffer:
 
 
 INDEX_BYTES = 2
-"""Bytes of the uint16 index of a state's oldest row. The index is 0 after a reset."""
+"""Size in bytes of the uint16 index of a state's oldest row. This index is 0 after a reset."""
 
 
 WINDOW: TensorId = -1
@@ -151,7 +151,7 @@ class Group:
     in_turn: bool = False
     """Whether equal shares of the sinks are requested in turn, not one sink after another."""
     loops: Loops = ()
-    """Loops with the order of its iterations. Only a finished plan has them."""
+    """The group's order of iterations, as loops. Empty until the plan is finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Sharing:
     shares: tuple[Share, ...]
     """Splits in the order of the group's stages."""
     barriers: tuple[int, ...]
-    """Iterations before which the cores wait for each other. They also wait before and after each custom operator."""
+    """Iterations before which the cores wait for each other. Cores also wait before and after each custom operator."""
     alone: tuple[int, ...] = ()
     """Iterations that the first core makes alone, regardless of the split of their operator."""
 

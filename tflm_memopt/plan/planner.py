@@ -122,7 +122,7 @@ class Planner:
         """Multiply-accumulates of all row operators if each output is computed once."""
 
     def _cuts_of(self, number: int, rows: RowGroups, like: Cuts | None) -> Cuts:
-        """Return the cuts of a chain. like: cuts of the same chain that another planner knows."""
+        """Return the cuts of a chain. like: another planner's cuts of the same chain."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
         place, reverse = partial(self._place, number), partial(self._reverse, number)
         return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, like=like)
@@ -208,7 +208,7 @@ class Planner:
         return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """Return the steps with these groups. For each step, also return the number of its chain and its group."""
+        """Return the drafts of all steps with these groups, and the chain's number and the group by step number."""
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}
@@ -456,7 +456,7 @@ def states(graph: RowGraph) -> tuple[PlacedState, ...]:
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
         kept = [(op, state) for i in region.ops for op in (graph.ops[i],) for state in op.rolling_buffers]
-        # the window's counter is updated after all other states
+        # the sliding window's counter comes last, since it is updated after all other states
         window = graph.window if region.number in last else None
         at = INDEX_BYTES * (len(kept) + bool(window))
         for op, state in kept:

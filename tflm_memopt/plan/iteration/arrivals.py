@@ -41,7 +41,7 @@ class Arrivals:
     last: int
     """Position of the last read in the trace."""
     all_rows: bool
-    """Whether an iteration requests the last row. Otherwise it is pushed after the group."""
+    """Whether an iteration requests the last row. If none does, the last row is pushed after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

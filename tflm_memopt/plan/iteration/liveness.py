@@ -43,7 +43,7 @@ class LiveRange:
     """For a rolling buffer, value of `top` before the iteration's writes."""
 
     def from_the_end(self) -> LiveRange:
-        """Return this range with bytes counted in reverse."""
+        """Return this live range with bytes counted from the buffer's end."""
         nbytes = self.buffer.nbytes
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
@@ -68,7 +68,7 @@ class GroupBorder:
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
-    """Return the buffer that keeps an operator's output inside a group. It holds rows or, in a tiled group, pixels."""
+    """Return the buffer that keeps an operator's output inside a group: rows or, in a tiled group, pixels."""
     tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
@@ -183,7 +183,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
     """Return the bytes of a rolling buffer below the pixel that an in-place operator writes at each moment.
 
-    Without them, the pixel of an empty buffer might overlap the middle of the pixel that is read.
+    Without these bytes, the pixel of an empty buffer might overlap the middle of the pixel that is read.
     """
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:

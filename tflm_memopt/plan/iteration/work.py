@@ -172,7 +172,7 @@ def _by_kernel(w: Windows, done: Work, packed: Packing) -> Work:
 
 
 def _words(w: Windows, packed: Packing) -> Iterator[str]:
-    """Yield the words that the kernel's name gets for the way in which the executor runs the iterations."""
+    """Yield the words added to the kernel's name that tell how the executor runs the iterations."""
     if w.rows and w.makes_single_pixels(packed):
         yield "narrow"
     elif w.columns == 1 and not w.rows and w.backwards and packed is not Packing.NONE:

@@ -99,7 +99,7 @@ class Windows:
     def gathered_alone(self, at_once: Ints) -> int:
         """Return the number of windows that are gathered singly.
 
-        at_once: for each column, whether its window is gathered together with others if no row of it is clipped.
+        at_once: for each column, whether its window, if none of its rows is clipped, is gathered together with others.
         """
         return self.pixels - int(self._at_height(at_once).sum())
 
@@ -126,7 +126,7 @@ def iterations(w: Windows) -> Iterator[tuple[tuple[int, int, int], int]]:
 
 
 def _between(each: Ints, x0: Ints, x1: Ints) -> Ints:
-    """Return the sum of each[x0:x1] for each pair of x0 and x1."""
+    """Return the sum of the elements [x0, x1) of array `each`, for each pair of x0 and x1."""
     below = np.concatenate(([0], np.cumsum(each)))
     found: Ints = below[x1] - below[x0]
     return found

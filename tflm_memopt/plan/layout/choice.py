@@ -25,7 +25,7 @@ class Point:
     head: int
     tail: int
     load: int
-    """Use of the core, in a unit that all models share."""
+    """Load of the core by this model, in one unit for all models."""
     busy: int = 0
     """Use of the core's time at the required rate, in millionths."""
 
@@ -134,7 +134,7 @@ class Choices:
             model.add_exactly_one(row)
 
         def taken(of: Callable[[Point], int]) -> list[Any]:
-            """Return, for each model, a term for the figure `of` of its chosen point."""
+            """Return, for each model, the linear expression that equals `of(point)` for its chosen point."""
             both = zip(takes, self.models, strict=True)
             return [sum(of(p) * took for took, p in zip(row, each, strict=True)) for row, each in both]
 

@@ -99,7 +99,7 @@ def problem_of(
         if {(i, j), (j, i)} & set(concurrent_pairs):
             lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
         for u, (bottom, top) in (item for live in lives for item in live.items()):
-            for v, buffer in enumerate(other.plan.buffers):  # this buffer is above or below the live bytes
+            for v, buffer in enumerate(other.plan.buffers):  # v must be above or below the live bytes of u
                 a, b = first[i] + u, first[j] + v
                 for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):
                     distances[pair] = max(distance, distances.get(pair, distance))

@@ -25,7 +25,7 @@ SEED = 20261120
 PAIR_SECONDS = 2e-7
 """Work (effort.py) for comparing a buffer with a placed one."""
 MODEL_SECONDS = 6e-5
-"""Work for each constraint of CP-SAT's model. It covers the presolve, which CP-SAT's own clock does not count."""
+"""Work for each constraint of CP-SAT's model. It includes the presolve, which CP-SAT's own clock does not count."""
 SOLVER_SECONDS = 2.2
 """Work for each second of CP-SAT's deterministic time."""
 MOST_PLACED = 2000
@@ -225,7 +225,7 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
     """Return the lowest offset that the placed neighbours leave for a buffer."""
     taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
     start = 0
-    for low, high in sorted(taken):  # a start strictly between `low` and `high` is too close to that neighbour
+    for low, high in sorted(taken):  # strictly between `low` and `high`, it is too close to a neighbour
         if start <= low:
             break
         if start < high:

@@ -47,7 +47,7 @@ class OrderProblem:
 
     @cached_property
     def direct(self) -> Sequence[Sequence[int]]:
-        """Direct predecessors of each task, by tensors or by `after`."""
+        """Direct predecessors of each task: those that make its inputs, and those that `after` requires."""
         direct: list[list[int]] = [[self.made[t] for t in task.inputs if t in self.made] for task in self.tasks]
         for first, second in self.after:
             direct[second].append(first)
