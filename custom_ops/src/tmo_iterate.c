@@ -104,21 +104,23 @@ static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *
 TMO_OWN_FRAME static bool read_columns(const iteration *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
   const tmo_op *op = f->kernel.op;
   tmo_taps under = rows_under(f);
-  const tmo_taps first = tmo_columns(&f->kernel, (uint16_t)x), last = tmo_columns(&f->kernel, (uint16_t)(end - 1)), whole = {0, 1, 0};
-  if (first.count == 0 || last.count == 0 || tmo_is_source(f->run->program, f->in.tensor)) return false;
-  const uint32_t pixel = f->in.pixel, offset = first.start * pixel, columns = last.start + (last.count - 1) * op->dilation_w + 1 - first.start;
+  /* a dilated window whose first taps are outside the input may begin to the right of the next one */
+  const uint32_t extent = (end - 1 - x) * op->stride_w + (op->kernel_w - 1u) * op->dilation_w + 1;
+  const tmo_taps all = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, (uint16_t)extent, 1, f->in.tensor->width), whole = {0, 1, 0};
+  if (extent > UINT16_MAX || all.count == 0 || tmo_is_source(f->run->program, f->in.tensor)) return false;
+  const uint32_t pixel = f->in.pixel, offset = all.start * pixel;
   int8_t *copy = (int8_t *)(rows + under.count);
   *window = taps_window(rows, under.count, under.first, whole);
   for (const int8_t **row = rows, **const after = row + under.count; row != after; ++row, under.start += op->dilation_h) {
     const place p = row_of(f->run, &f->in, under.start);
     const uint32_t bytes = p.line.depth * pixel, step = p.line.step * pixel;
-    uint32_t at = tmo_remainder(p.line.first + first.start * p.line.step, p.line.depth) * pixel;
+    uint32_t at = tmo_remainder(p.line.first + all.start * p.line.step, p.line.depth) * pixel;
     const int8_t *const line = p.base + p.line.offset;
     *row = line + at - offset;
-    if (p.line.step == 1 && at + columns * pixel <= bytes) continue;
-    if (columns * pixel > (uint32_t)((int8_t *)(rows + TMO_MAX_TAPS) - copy)) return false;
+    if (p.line.step == 1 && at + all.count * pixel <= bytes) continue;
+    if (all.count * pixel > (uint32_t)((int8_t *)(rows + TMO_MAX_TAPS) - copy)) return false;
     *row = copy - offset;
-    for (uint32_t n = columns; n > 0; --n, at += step) {
+    for (uint32_t n = all.count; n > 0; --n, at += step) {
       if (at >= bytes) at = tmo_remainder(at - bytes, bytes);
       for (uint32_t i = 0; i < pixel; ++i) *copy++ = line[at + i];
     }

@@ -122,6 +122,21 @@ def test_a_fixed_set_of_forced_plans() -> None:
         examine_forced(seed)
 
 
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_tiles_of_dilated_convolutions_read_all_columns_under_them(target: str) -> None:
+    """At a border, the first window of a tile may begin to the right of the second one."""
+    for seed in range(8):
+        rng = random.Random(seed)
+        net, shape = Net(seed), (1, rng.randint(3, 8), rng.randint(2, 9), rng.choice((1, 2, 3, 8)))
+        kernel, dilation = (rng.randint(1, 3), rng.randint(2, 4)), (1, rng.randint(1, 3))
+        data = net.model(net.conv2d(net.input(shape), rng.choice((2, 5)), kernel=kernel, dilation=dilation))
+        tiles = replace(random_settings(rng), tile=rng.choice((2, 3, 4, 1000)), at_once=1, group_channels=0)
+        with forced(tiles, seed):
+            converted = convert(data, ConversionOptions(seconds=0, target=target, reorder=False))
+        assert converted is not None
+        assert_same_bytes(data, converted[0], seed=seed, before=running(data))
+
+
 @pytest.mark.slow
 def test_a_pool_may_add_up_rows_in_tiles() -> None:
     """The operators before the pool run row by row, and the pool counts its own tiles."""
