@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 
 from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.model.graph import TensorId
@@ -39,6 +39,8 @@ PLANNING = 1 - ORDERING - SEARCH
 """Fraction of a search's budget that a plan may spend after its groups are found."""
 SPILL_TRIES = 4
 """Number of layouts to try with tensors in slow memory. After each of them, the limit for single groups is lowered."""
+KEPT_DRAFTS = 256
+"""Number of drafts with more pixels at once that are kept: plans for a larger head begin with the same changes."""
 TAIL_BYTES = 64
 """Approximate bytes of tail for one more custom operator with its tensors (32-bit pointers)."""
 
@@ -94,6 +96,7 @@ class Planner:
         }
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._builtin_draft: Callable[[int], Draft] = like._builtin_draft if like else cache(self._new_builtin_draft)
+        self._roomier_draft = lru_cache(KEPT_DRAFTS)(self._new_roomier_draft)
         self._reversed = cache(self._new_reversed)
         self._reversed_chain: Callable[[int, bool], Reversed] = (
             like._reversed_chain if like else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
@@ -279,7 +282,7 @@ class Planner:
             step = plan.steps[number]
             if not isinstance(step, Group) or not step.stripes:
                 continue
-            chain = self._reversed_chain(name, True).chain if step.is_reversed else self._chains[name]
+            chain = self._pixel_chain(name, step.is_reversed)
             best = replace(group, stages=step.stages, stripes=step.stripes)
             changes = _wider(chain, best, rows=not step.is_reversed) if wide else ()
             for change in (*changes, *_more_at_once(chain, best)):
@@ -287,9 +290,7 @@ class Planner:
                     continue
                 if not budget.allows(SearchPart.BATCHES):
                     return plan
-                draft = _draft(
-                    chain, other, self._whole[name], overlap=self._options.overlap, is_reversed=step.is_reversed
-                )
+                draft = self._roomier_draft(name, other, step.is_reversed)
                 budget.spend(_work(draft))
                 if self._placer.bound(draft) > head:
                     continue
@@ -399,6 +400,15 @@ class Planner:
         draft = _draft(self._chains[number], group, self._whole[number], overlap=self._options.overlap)
         self._placing.spend(_work(draft))
         return draft
+
+    def _pixel_chain(self, number: int, is_reversed: bool) -> Chain:
+        """Return the chain in whose order a tiled group runs."""
+        return self._reversed_chain(number, True).chain if is_reversed else self._chains[number]
+
+    def _new_roomier_draft(self, number: int, group: Candidate, is_reversed: bool) -> Draft:
+        """Return the draft of a tiled group that computes more pixels at once."""
+        chain, whole = self._pixel_chain(number, is_reversed), self._whole[number]
+        return _draft(chain, group, whole, overlap=self._options.overlap, is_reversed=is_reversed)
 
     def _place(self, number: int, candidate: Candidate, enough: int) -> int:
         """Return the bytes of a group with placed buffers (cuts.Place)."""
