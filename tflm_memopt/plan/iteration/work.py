@@ -81,10 +81,10 @@ def _there(op: RowOp, move: Move, row: Ints) -> int:
 
 
 def _in_words(op: RowOp, move: Move) -> bool:
-    """Return whether memmove() copies the runs of a move in words, as each starts at a multiple of 4 in both rows."""
+    """Return whether a move copies its runs in words, since each of them starts at a multiple of 4 in both rows."""
     rows = op.operands[move.operand].row_bytes, op.writes.row_bytes
     places = move.source, move.target, move.source_step, move.target_step, move.phase_step
-    return move.nbytes >= 16 and not any(n % 4 for n in (*rows, *places))
+    return not any(n % 4 for n in (*rows, *places))
 
 
 def _by_access(m: Member, executed: Ints) -> Work:
