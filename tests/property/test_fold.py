@@ -107,6 +107,13 @@ def test_many_networks(recipe: Recipe) -> None:
     examine(recipe)
 
 
+def test_no_order_moves_a_folded_tensor_out_of_its_region() -> None:
+    """The dilated convolution becomes builtin operators, past which the end of the bottleneck could move."""
+    one = Layer("conv", channels=1, kernel=(1, 1), flag=False)
+    last = replace(one, kind="bottleneck", source=4, channels=4)
+    examine(Recipe(((1, 1, 1, 1),), (replace(one, other=6, dilation=(1, 2)), one, one, one, last), seed=0))
+
+
 @pytest.mark.slow
 def test_odd_plans_run_folded_operators() -> None:
     """Tiles, stripes and channel groups work with any number of remaining channels."""

@@ -42,7 +42,8 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
     found = [graph]
     for order in (schedule(problem, seconds=SECONDS, budget=budget).order, contiguous(problem)):
         other = replace(graph, nodes=tuple(_nodes(graph, [nodes[i] for i in order])))
-        if _runs(other) not in map(_runs, found) and _with_states(other) == _with_states(graph):
+        same = _with_states(other) == _with_states(graph) and _folded(other) <= _folded(graph)
+        if same and _runs(other) not in map(_runs, found):
             found.append(other)
     return tuple(found)
 
@@ -50,6 +51,13 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
     """Return the operators of each region that use states. They stay together, since the states share one buffer."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
+
+
+def _folded(graph: RowGraph) -> set[TensorId]:
+    """Return the tensors outside regions that lack channels of the model. TFLM would place them with all channels."""
+    whole = {t: tensor.nbytes for t, tensor in graph.model.tensors.items()}
+    folded = {op.output for op in graph.ops.values() if op.writes.nbytes < whole.get(op.output, 0)}
+    return folded.intersection(t for node in graph.nodes for t in node.inputs)
 
 
 def _runs(graph: RowGraph) -> list[tuple[int, ...]]:
