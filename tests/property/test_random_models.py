@@ -99,8 +99,9 @@ def examine_forced(seed: int) -> None:
     """Run an unusual plan with random cuts into tiled groups and random switches."""
     data = build(bordered(mobile(seed)))
     before = running(data)
+    target = random.Random(f"target {seed}").choice(("generic", *TARGETS))
     with forced(random_settings(random.Random(seed)), seed):
-        converted = convert(data, ConversionOptions("group" if seed % 5 == 0 else "region", SECONDS / 4))
+        converted = convert(data, ConversionOptions("group" if seed % 5 == 0 else "region", SECONDS / 4, target=target))
     assert converted is not None
     new, planned = converted
     assert Plan.from_json(json.loads(json.dumps(planned.plan.to_json()))) == planned.plan
