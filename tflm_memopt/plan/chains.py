@@ -1,4 +1,4 @@
-"""The chains of row operators that groups are cut from, and the lifetimes of the tensors between nodes."""
+"""Chains of row operators, which the planner cuts into groups, and the lifetimes of tensors between nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def stored(graph: RowGraph) -> RowGraph:
         return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
 
     def fills(tensor: TensorId) -> TensorId | None:
-        """Return the tensor that stores this tensor's bytes if it has no other bytes, else None."""
+        """Return the stored tensor that consists of exactly this tensor's bytes, or None if it has further bytes."""
         if tensor not in parts:
             return tensor
         whole = parts[tensor].storage
@@ -44,7 +44,7 @@ def stored(graph: RowGraph) -> RowGraph:
 
 @dataclass(frozen=True, slots=True)
 class TensorLives:
-    """Lifetimes of a graph's tensors, in nodes."""
+    """The nodes of a graph between which each tensor is live."""
 
     made: Mapping[TensorId, int]
     """Number of the first node that writes a tensor, or -1 for an input of the model."""
@@ -84,7 +84,7 @@ def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, 
 
 
 def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> Chain:
-    """Return the chain of a region. across: bytes of the tensors that live through it."""
+    """Return the chain of a region. across: bytes of the tensors that live through the region."""
     node = graph.nodes[number]
     keys = node.ops if isinstance(node, Region) else ()
     ops, source = tuple(graph.ops[i] for i in keys), graph.source
@@ -96,10 +96,10 @@ def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> C
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors from other devices whose last rows no iteration requests, but which must be received."""
+    """Return tensors that devices send to the last row although no iteration requests the last rows."""
     if not any(op.receives for op in ops):
         return set()
-    # end of the requested bytes of each tensor, not of its rows, since a view may have rows of another size
+    # A view may have rows of another size, so the end of the requested data is counted in bytes.
     asked: dict[TensorId, int] = {}
     for op in reversed(ops):
         whole = op.output in outside or op.leaves

@@ -1,4 +1,4 @@
-"""Names of the planner's option values. The command line's help imports them without the planner."""
+"""Names of the planner's option values."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 Both cores run through the iterations of a group in the same order. Rows are split by columns or by channels, so neither
 rolling buffers nor whole tensors grow; only scratch and counters exist twice. A barrier is needed before an iteration
-that accesses bytes that the other core has written since the last barrier, or writes bytes that it has read. Placing it
-directly before that iteration gives the fewest barriers for a given order and split, since each barrier ends the
-longest possible run of iterations without a conflict. The cores are devices that share their memory (Stahl, thesis,
-chapter 5).
+that accesses bytes that the other core has written since the last barrier, or writes bytes that it has read. A barrier
+directly before the conflicting iteration gives the fewest barriers for a given order and split, since it ends the
+longest possible run of iterations without a conflict. Sharding follows Stahl's thesis, chapter 5, with cores as devices
+that share their memory.
 
 Core 0 copies the weights of a group before it makes its share of the group's first iteration.
 """
@@ -30,15 +30,15 @@ from tflm_memopt.plan.plan import Plan, Role, Share, Sharing
 
 CORES = 2
 EVEN = (1.0, 1.0)
-"""Speeds if both cores give all of their time to the inference."""
+"""Speeds of two cores that give all their time to the inference."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
-"""Multiples at which channels are split, by packing. Operators with other packings are not split."""
+"""By packing, the number at whose multiples cores split channels; other packings are not split."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a packed kernel computes at once. Fewer pixels take as long."""
+"""Number of pixels that a packed kernel computes at once. A call for fewer pixels takes equally long."""
 LEAST_PACKED = 4
 """Minimum number of channels for a packed kernel."""
 AWKWARD = 4
-"""Number of columns that neither core may get of a wider packed row: the scratch has room for only three at once."""
+"""Number of columns that no core gets of a wider packed row, because it does not fit the scratch."""
 MOST_ALONE = 0.2
 """Largest fraction of iterations that core 0 may make alone, to avoid conflicts with core 1."""
 LABELS = 1000
@@ -201,8 +201,8 @@ class _Possible:
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits that give core 0 about the fraction `first` of the work. Before each split comes the fraction that
-    both cores do.
+    """Yield splits that give core 0 about the fraction `first` of the work. Each split is preceded by the fraction of
+    the work that both cores do.
     """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
@@ -257,7 +257,7 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the splits in which core 0 makes few iterations alone or, if there are none, those on one core."""
+    """Return the splits in which core 0 makes few iterations alone, or splits on one core if there are no others."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -286,7 +286,7 @@ def _balanced(
     """Choose a split for each operator so that the later core finishes early. Returns the splits and both end times.
 
     before: the cores' start times. Rows of a group's operators alternate, so one operator can compensate for another's
-    imbalance. Only one label is kept of those with similar times of core 0. If end times are equal, core 1 gets the
+    imbalance. Of several labels with similar times of core 0, only one is kept. If end times are equal, core 1 gets the
     least work.
     """
     if len(candidates) > TOGETHER:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 WORKERS = 1
-"""Threads of a search. With deterministic time and a fixed seed, a version gives the same plans everywhere."""
+"""Number of threads of a search. With deterministic time and a fixed seed, one version of CP-SAT gives the same plans
+on every machine.
+"""
 
 
 def load() -> None:
@@ -46,6 +48,6 @@ def solver(seconds: float, seed: int) -> cp_model.CpSolver:
     made.parameters.num_workers = WORKERS
     made.parameters.random_seed = seed
     made.parameters.catch_sigint_signal = (
-        False  # CP-SAT would restore the default action, and Ctrl-C would then skip all clean-up
+        False  # CP-SAT would restore the default action of SIGINT, so that Ctrl-C would skip all clean-up
     )
     return made

@@ -1,8 +1,8 @@
 """Search budgets in counted work, not in time, so that a plan does not depend on the machine or its load.
 
-Work is counted in seconds on a core of about 2.6 GHz. It is derived from the number of compared buffer pairs of a
-layout, the entries of a group's trace, and CP-SAT's deterministic time. The constants were measured, but only their
-magnitude matters. A search that has spent its budget returns the best result so far.
+Work is counted in seconds on a core of about 2.6 GHz. Work is derived from the number of buffer pairs that a layout
+compares, from the entries of a group's trace, and from CP-SAT's deterministic time. The constants of these budgets were
+measured, but only their magnitude matters. A search that has spent its budget returns the best result so far.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: budget of a conversion, minimum for its search, and estimate per operator for the rest."""
+"""Seconds at normal effort: budget of a conversion, least budget of its search, other time per operator."""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
-"""Fractions of a search's budget: orders, finding groups, and placing single groups. The layout gets the rest."""
+"""Fractions of a search's budget for operator orders, finding groups and placing single groups."""
 FIRST = 0.75
-"""Fraction of the budget for the first of several orders: the others are compared with its result."""
+"""Fraction of the budget for the first of several operator orders, with which the others are compared."""
 GENEROUS = 4
-"""Multiple of a fair share that one of several consumers may spend."""
+"""A consumer of a shared budget may spend this multiple of a fair share."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 """Effort factors by name."""
@@ -32,7 +32,7 @@ EXACT = 0.5
 
 
 def factor(effort: float | str) -> float:
-    """Return the factor of an effort, given by name or as a number. Raises UsageError for anything else.
+    """Return the factor of an effort, given by name or as a number. Raises UsageError for other values.
 
     >>> factor("high"), factor("2.5"), factor(0.1)
     (10.0, 2.5, 0.1)
@@ -84,13 +84,13 @@ class SearchPart(str, enum.Enum):
 class Log:
     seconds: float = 0.0
     cut: dict[SearchPart, None] = field(default_factory=dict)
-    """Parts that were cut short, in the order of their ends."""
+    """Searches that were cut short, in the order in which they ended."""
     found: Callable[[], None] = lambda: None
     """Callback for a search that has found its groups."""
 
 
 class Budget:
-    """A budget of work that can be divided into parts. Work spent in a part counts for the whole and is logged."""
+    """A budget of work, divided into parts whose work counts for the whole budget, too, and is logged."""
 
     def __init__(self, seconds: float = math.inf, log: Log | None = None, parent: Budget | None = None) -> None:
         """parent: the budget of which this is a part."""
@@ -98,20 +98,20 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Remaining seconds. The value is negative if the last piece of work took more than was left."""
+        """Remaining seconds. The remaining budget is negative if the last piece of work took more than was left."""
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def share(self, seconds: float) -> Budget:
         return Budget(min(seconds, self.left), self.log, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return a part for the next of `waiting` consumers: a multiple of a fair share, since most consumers take
+        """Return a part of the budget for the next of `waiting` consumers: a multiple of a fair share, since most take
         less.
         """
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return a part for the next of `waiting` consumers. The first consumer matters most."""
+        """Return the fraction FIRST of the budget for the next of `waiting` consumers, or all for the last one."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:
@@ -122,7 +122,7 @@ class Budget:
             self.log.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether `seconds` more may be spent. If not, record that the part was cut short."""
+        """Return whether `seconds` more may be spent; if not, record that the part was cut short."""
         if self.left > seconds:
             return True
         self.log.cut[part] = None

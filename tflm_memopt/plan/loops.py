@@ -1,8 +1,8 @@
 """The order of a group's iterations as nested loops, which the program stores and the executor runs.
 
-The converter simulates every iteration of a group. The sequence repeats from stripe to stripe, and within a stripe from
-column to column. `loops_of` converts it to loops, smallest period first, until it has no repetitions. A few hundred
-bytes describe a hundred thousand iterations.
+The converter simulates every iteration of a group. The sequence of iterations repeats from stripe to stripe, and within
+a stripe from column to column. `loops_of` converts it to loops, smallest period first, until it has no repetitions. A
+few hundred bytes of loops describe a hundred thousand iterations.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ SKIP_BYTES = 5
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """The next iteration of a stage of the group."""
+    """The next iteration of a stage."""
 
     stage: int
     """Position of the stage in the group."""
     skips: int = 0
-    """Number of stripes that the stage skips before the iteration, since recomputed rows are made only when needed."""
+    """Number of stripes without rows of this stage that it skips before the iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def from_json(data: Sequence[Any]) -> Loops:
 
 
 def loops_of(stages: Ints, skips: Ints) -> Loops:
-    """Return loops that run these iterations, found by their smallest period first.
+    """Return loops that run these iterations, of which those with the smallest period are found first.
 
     stages, skips: `Iteration.stage` and `Iteration.skips` of each iteration, in order.
 
@@ -123,7 +123,7 @@ class _Finder:
         return left
 
     def _folded(self, left: Ints, period: int) -> Ints:
-        """Return the sequence with repetitions of `period` items replaced by loops where that takes fewer bytes."""
+        """Return the sequence with repetitions of `period` items replaced by loops where a loop takes fewer bytes."""
         same = left[period:] == left[:-period]
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         parts: list[Ints] = []
@@ -140,7 +140,7 @@ class _Finder:
         return np.concatenate([*parts, left[done:]]) if parts else left
 
     def _repeat(self, times: int, body: tuple[int, ...]) -> int | None:
-        """Return the number of a loop, or None if it would be nested too deeply or not smaller than its iterations."""
+        """Return the number of a loop, or None for a loop that is too deep or not smaller than its iterations."""
         nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
         if depth > LOOP_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:
             return None

@@ -1,6 +1,6 @@
 """Data for the report's memory map over time: addresses and lifetimes of the buffers in the arena's head. Time is
 counted in moments. An operator that TFLM runs takes one moment. A group of the plan, whose operators alternate, takes
-several. Addresses are bytes from the start of the arena.
+several moments. Addresses are bytes from the start of the arena.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """An operator of the model or a group of the plan. It runs for some moments."""
+    """An operator of the model or a group of the plan, which runs for some moments."""
 
     name: str
     ops: tuple[int, ...]
@@ -56,13 +56,13 @@ class MappedBuffer:
     first: int
     last: int
     kept: str
-    """The part of the tensor that the buffer holds."""
+    """The part of a tensor that a buffer holds."""
     stretches: tuple[Stretch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """A head over time, and the tail above it."""
+    """The head of an arena over time, and the tail above it."""
 
     title: str
     phases: tuple[Phase, ...]
@@ -72,7 +72,7 @@ class MemoryMap:
     head: int
     tail: int
     bound: int
-    """Maximum of the live bytes. No layout of these buffers has a lower head."""
+    """Maximum of the live bytes. A lower bound of the head of any layout of these buffers."""
 
     def __repr__(self) -> str:
         return f"<MemoryMap {self.title!r}: {len(self.buffers)} buffers, head {self.head:,} B, tail {self.tail:,} B>"

@@ -1,7 +1,7 @@
 """Loop nest of an operator in a group: stripes of rows, column tiles in a stripe, rows in a tile.
 
-A stripe may be processed once per channel group. One iteration is a *unit*: it makes up to `tile` pixels of one row. In
-the simplest loop nest, a stripe is one row and a tile is as wide as the tensor.
+A stripe of rows may be processed once per channel group. One iteration is a *unit*: it makes up to `tile` pixels of one
+row. In the simplest loop nest, a stripe is one row and a tile is as wide as the tensor.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class LoopNest:
     tile: int = 0
     """Number of columns, or 0 for all."""
     channel_groups: int = 1
-    """Number of channel groups. Each processes the stripe once and makes its own channels of every pixel."""
+    """Number of channel groups, each of which processes the stripe once and makes its own channels of every pixel."""
     sums: bool = False
     """Whether each channel group adds to int32 sums of all channels (the projection of FDT). One more pass over the
-    stripe then writes the pixels when the previous operators have finished with their inputs.
+    stripe then writes the pixels when the previous operators no longer need their inputs.
     """
 
     @property
@@ -42,7 +42,7 @@ class LoopNest:
 
     @property
     def splits(self) -> bool:
-        """Whether a pixel inside the group holds the channels of only one channel group."""
+        """Whether an inner pixel holds the channels of only one channel group."""
         return self.channel_groups > 1 and not self.sums
 
     @property
@@ -51,8 +51,8 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Row, 0 or above the tensor, where the first period begins if every row is made once. Each stripe ends with a
-        period.
+        """Row at which the first period begins if every row is made once: 0, or a row above the tensor. Each stripe
+        ends with a period.
         """
         return -(-self.end % self.advance)
 
@@ -62,7 +62,7 @@ BY_ROWS = LoopNest()
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """All units of a loop nest in order, with a lookup by position."""
+    """All units of a loop nest in order, with a lookup by row and column."""
 
     nest: LoopNest
     stripe: Ints
@@ -81,7 +81,7 @@ class Units:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe that makes this row for a reader: the reader's own one if rows are recomputed."""
+        """Return the stripe that makes this row for a reader: the reader's own stripe if rows are recomputed."""
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:
@@ -96,7 +96,7 @@ class Units:
 
 @functools.lru_cache(maxsize=1024)
 def units(nest: LoopNest, stripes: int, height: int, width: int) -> Units:
-    """Return the units that make a tensor of this size in `stripes` stripes."""
+    """Return the units that make a tensor of this size in this number of stripes."""
     m = np.arange(stripes, dtype=np.int64)
     hi = np.clip(m * nest.advance + nest.end, 0, height)
     if nest.recomputes:

@@ -39,7 +39,7 @@ class Role(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnWindow:
-    """`rows` rows of each stripe, in a rolling buffer of `depth` pixels (plan/iteration/column_windows.py)."""
+    """A rolling buffer of `depth` pixels that holds `rows` rows of each stripe (plan/iteration/column_windows.py)."""
 
     rows: int
     depth: int
@@ -51,8 +51,8 @@ class Buffer:
 
     role: Role
     key: int
-    """The tensor for TENSOR and ROLLING BUFFER, the tensor that an ACCUMULATOR sums up to, the step for COUNTERS and
-    SCRATCH, and the operator's output for WEIGHTS.
+    """The meaning depends on the role: the tensor of a TENSOR or ROLLING_BUFFER, the tensor that an ACCUMULATOR sums up
+    to, the step of COUNTERS and SCRATCH, or the operator's output for WEIGHTS.
     """
     nbytes: int
     first: int = 0
@@ -69,19 +69,18 @@ class Buffer:
 
 
 INDEX_BYTES = 2
-"""Size in bytes of the uint16 index of a state's oldest row. This index is 0 after a reset."""
+"""Size in bytes of the uint16 index of a state's oldest row, which is 0 after a reset."""
 
 
 WINDOW: TensorId = -1
-"""Value of PlacedState.tensor for the counter of inferences until a sliding window is full. This state has no rows."""
+"""Value of PlacedState.tensor for the counter of inferences until a sliding window is full; this state has no rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedState:
-    """A rolling buffer that outlives the inference. Row number t, counting all kept rows, is in slot t mod depth."""
+    """A rolling buffer that outlives the inference; row t of all kept rows is in its slot t mod depth."""
 
     tensor: int
-    """The tensor that operators read, or WINDOW."""
     offset: int
     """Offset in the region's state, which is not part of the arena's head."""
     depth: int
@@ -115,12 +114,12 @@ class Stage:
     op: int
     """Key of the row operator."""
     operands: tuple[int, ...]
-    """Inputs in the order in which their rows are demanded."""
+    """The operator's inputs, in the order in which their rows are demanded."""
     iterative: bool = False
     nest: LoopNest = BY_ROWS
     """Loop nest over the output or, if the operator is iterative, over the input."""
     at_once: int = 1
-    """Limit of the consecutive iterations, of one pixel or one row each, that a packed kernel computes at once."""
+    """Maximum number of consecutive iterations, of one pixel or one row each, that a packed kernel computes at once."""
 
     def stripes(self, of_group: int) -> int:
         """Return the operator's number of stripes in a group of `of_group` stripes, or 0 if it runs row by row on
@@ -138,7 +137,7 @@ class Group:
     """A group: consecutive operators whose iterations are interleaved."""
 
     region: int
-    """Number of the region. Consecutive groups of one region share a custom operator."""
+    """Number of the group's region. Consecutive groups of one region share a custom operator."""
     stages: tuple[Stage, ...]
     sinks: tuple[int, ...]
     """Keys of operators whose rows are all requested, in the order of demand."""
@@ -151,7 +150,7 @@ class Group:
     in_turn: bool = False
     """Whether equal shares of the sinks are requested in turn, not one sink after another."""
     loops: Loops = ()
-    """The group's order of iterations, as loops. Empty until the plan is finished."""
+    """The group's order of iterations, as loops. These loops are empty until the plan is finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +171,9 @@ class Sharing:
     shares: tuple[Share, ...]
     """Splits in the order of the group's stages."""
     barriers: tuple[int, ...]
-    """Iterations before which the cores wait for each other. Cores also wait before and after each custom operator."""
+    """Iterations of the group before which the cores wait for each other. They also wait before and after each custom
+    operator.
+    """
     alone: tuple[int, ...] = ()
     """Iterations that the first core makes alone, regardless of the split of their operator."""
 
@@ -183,7 +184,7 @@ class Builtin:
 
     op: int
     macs: int = 0
-    """Number of multiply-accumulates, which is counted only if all operators are builtin."""
+    """Number of the operator's multiply-accumulates, which is counted only if all operators are builtin."""
 
 
 Step = Group | Builtin
@@ -212,17 +213,19 @@ class Plan:
     offsets: tuple[int, ...]
     head: int
     lower_bound: int
-    """Maximum of the live bytes. No layout of these groups can be lower."""
+    """Maximum of the live bytes, below which no layout of these groups can be."""
     proven: bool
-    """Whether no layout of these buffers is lower than `head`."""
+    """Whether no layout of the plan's buffers is lower than `head`."""
     target: str = GENERIC
     """The target for whose kernels the operators are packed."""
     passes: tuple[Rematerialisation, ...] = ()
-    """Rematerialisations. The copied operators are numbered in this order, from the first unused number on."""
+    """Rematerialisations. Operators whose weights are copied. Each copy is numbered in this order, from the first
+    unused tensor number on.
+    """
     tilings: tuple[Tiling, ...] = ()
-    """Builtin operators that run in parts. The parts are numbered in this order."""
+    """Builtin operators that run in parts, which are numbered in this order."""
     states: tuple[PlacedState, ...] = ()
-    """States, in the order of the indices at the start of the state."""
+    """The plan's states, in the order in which their indices begin the state's bytes."""
     pauses: tuple[int, ...] = ()
     """Numbers of completed iterations at which the plan pauses for other models, in ascending order."""
     sharing: tuple[Sharing, ...] = ()
@@ -315,7 +318,7 @@ _hints = cache(get_type_hints)
 
 
 def _decoded(kind: Any, value: Any) -> Any:
-    """Return a value of this type from JSON. Unknown fields are ignored."""
+    """Return a value of this type from JSON, whose unknown fields are ignored."""
     if kind == Loops:
         return loop_nests.from_json(value)
     if isinstance(kind, UnionType):

@@ -32,15 +32,15 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Region, RowGraph, tensor_siz
 from tflm_memopt.rowgraph.slow import may_be_slow
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
-"""Work (effort.py) for a draft, each of its iterations, each pair of its buffers, and each constraint in a layout."""
+"""Work (effort.py) for a draft, each of its iterations, each pair of its buffers, and each layout constraint."""
 ORDER_SECONDS = 1e-3
-"""Minimum work per operator for planning another order. A search with a smaller budget would find nothing."""
+"""Minimum work per operator for planning another order; a search with a smaller budget would find nothing."""
 PLANNING = 1 - ORDERING - SEARCH
-"""Fraction of a search's budget that a plan may spend after its groups are found."""
+"""Fraction of a search's budget that one plan may spend after its groups are found."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory. After each of them, the limit for single groups is lowered."""
+"""Number of layouts to try with tensors in slow memory, each with a lower limit for single groups than the last."""
 KEPT_DRAFTS = 256
-"""Number of drafts with more pixels at once that are kept: plans for a larger head begin with the same changes."""
+"""Number of cached drafts with more pixels at once, since plans for a larger head begin with the same changes."""
 TAIL_BYTES = 64
 """Approximate bytes of tail for one more custom operator with its tensors (32-bit pointers)."""
 
@@ -50,19 +50,19 @@ class Options:
     ops: Ops = PER_REGION
     """Operators of the rewritten model. With a custom operator per group, TFLM places every tensor between groups."""
     seconds: float = EXACT
-    """Limit of the exact layout of the whole model in deterministic seconds. All orders share it."""
+    """Limit of the exact layout of the whole model in deterministic seconds, shared by all operator orders."""
     overlap: bool = True
-    """Whether whole tensors of one group may share bytes: its output may grow into bytes that its input frees."""
+    """Whether whole tensors of one group may share bytes: an output may grow into bytes that its input frees."""
     reorder: bool = True
     """Whether to try other orders than the model's own (plan/schedule/operator_order.py)."""
     target: str = GENERIC
-    """Target. Weights are packed for its kernels (ops/packing.py)."""
+    """Target. The target for whose kernels weights are packed (ops/packing.py)."""
     rematerialisation: bool = True
     """Whether operators may run twice if the compute budget allows it (rowgraph/rematerialisation.py)."""
     reverse: bool = True
     """Whether groups may run in reverse (plan/search/reverse.py)."""
     effort: float = 1.0
-    """Factor of the search budget (plan/effort.py). All orders share the budget."""
+    """Factor of the search budget (plan/effort.py). All operator orders share the search budget."""
     tiles: Settings | None = NO_RECOMPUTE
     """Techniques and recomputation that tiled groups may use, or None for row-wise groups only."""
     two_rows: bool = False
@@ -72,7 +72,7 @@ class Options:
 
 
 class Planner:
-    """Plans one row graph in one order for any compute budget. Later plans reuse known groups."""
+    """Plans one row graph in one order for any compute budget; later plans reuse groups of earlier ones."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Planner:
         like: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """like: planner with other tiled groups, whose other results are reused. searching: budget of all planners."""
+        """like: planner with other tiled groups, whose results are reused. searching: search budget of all planners."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -136,7 +136,7 @@ class Planner:
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """Return the chains that need the most bytes, if these are at least `least`, each with its bytes."""
+        """Return the chains whose groups need the most bytes, if these are at least `least`, each with its bytes."""
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
@@ -151,7 +151,7 @@ class Planner:
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
-        """Return the unchecked plan of lowest head within `macs`, or a known plan that it cannot beat."""
+        """Return the unchecked plan of lowest head within `macs`, or a known plan that no new plan beats."""
         budget = budget or Budget(PLANNING * self.allowance, self.log)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
@@ -165,7 +165,7 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recomputation, with a head up to `limit`, whose slow memory costs least, or None."""
+        """Return the plan without recomputation with a head up to `limit` that uses slow memory least, or None."""
         self._placing = Budget(PLANNING * self.allowance, self.log)
         allowed = may_be_slow(self._graph)
         each = [
@@ -196,7 +196,7 @@ class Planner:
         limit: int,
         budget: Budget,
     ) -> Plan:
-        """Return the plan of these steps with some tensors in slow memory. Any head up to `limit` is good enough."""
+        """Return the plan of these steps with some tensors in slow memory."""
         fast = [without(draft, slow) for draft in drafts]
         found, backward = self._laid_out(fast, {}, budget), dict[int, Draft]()
         if self._options.reverse and found.head > limit:
@@ -225,7 +225,7 @@ class Planner:
         return drafts, groups
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether no layout of these steps, with or without reversed groups, beats `other` in any figure."""
+        """Return whether `other` is at least as good as any layout of these steps, with or without reversed groups."""
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
@@ -242,7 +242,7 @@ class Planner:
         return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
 
     def _geometry(self, name: int, group: Candidate) -> Candidate:
-        """Return a chain's group as it runs, without its bytes."""
+        """Return a chain's group in the form in which it runs, without its bytes."""
         return in_two_rows(self._chains[name], group.geometry) if self._options.two_rows else group.geometry
 
     def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
@@ -253,7 +253,7 @@ class Planner:
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
 
     def roomier(self, plan: Plan, head: int) -> Plan | None:
-        """Return a plan of this planner with as many pixels computed at once as this head allows, or None."""
+        """Return a plan whose packed operators compute as many pixels at once as this head allows, or None."""
         for cuts, known in self._plans.items():
             if known == plan:
                 budget = Budget(PLANNING * self.allowance, self.log)
@@ -272,7 +272,7 @@ class Planner:
         *,
         wide: bool = False,
     ) -> Plan:
-        """Return the plan with as many pixels of packed operators computed at once as a head of this size allows.
+        """Return the plan in which packed operators compute as many pixels at once as a head of this size allows.
 
         wide: whether tiles may be widened, too.
         """
@@ -300,7 +300,7 @@ class Planner:
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget) -> Plan:
-        """Return the plan of these drafts with a quick layout. Any head up to `enough` is good enough."""
+        """Return the plan of these drafts with a quick layout, for which any head up to `enough` is good enough."""
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         placed = layout.place(
@@ -350,7 +350,7 @@ class Planner:
         )  # fmt: skip
 
     def _new_reversed(self, number: int, group: Candidate) -> Draft | None:
-        """Return the draft of a reversed group with the same buffers, or None if reversing it has no benefit."""
+        """Return the draft of a reversed group with the same buffers, or None if the reversed group saves nothing."""
         draft = self._draft(number, group)
         if not any(buffer.role is Role.TENSOR for buffer in draft.buffers):
             return None
@@ -367,7 +367,7 @@ class Planner:
         return self._reversed_chain(number, group.stripes > 0).group(group, settings, limit, self._searching)
 
     def _reverse(self, number: int, group: Candidate, limit: int) -> Candidate | None:
-        """Return the group with the bytes of its reversed form, or None if these are not below the limit."""
+        """Return the group with the bytes of its reversed form, or None if these are at least the limit."""
         if not self._options.reverse or not self._searching.allows(SearchPart.REVERSED_GROUPS):
             return None
         draft = self._reversed(number, group.geometry) if self._reversed_form(number, group, limit - 1) else None
@@ -380,7 +380,7 @@ class Planner:
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_builtin_draft(self, number: int) -> Draft:
-        """Return the draft of a builtin operator. Its output may grow into inputs that are not read later."""
+        """Return the draft of a builtin operator, whose output may grow into inputs that are not read later."""
         node, sizes = self._graph.nodes[number], self._placer.sizes
         if not isinstance(node, BuiltinNode):
             raise TypeError(f"node {number} is not a builtin operator")
@@ -402,11 +402,11 @@ class Planner:
         return draft
 
     def _pixel_chain(self, number: int, is_reversed: bool) -> Chain:
-        """Return the chain in whose order a tiled group runs."""
+        """Return the chain, reversed if the tiled group runs in reverse."""
         return self._reversed_chain(number, True).chain if is_reversed else self._chains[number]
 
     def _new_roomier_draft(self, number: int, group: Candidate, is_reversed: bool) -> Draft:
-        """Return the draft of a tiled group that computes more pixels at once."""
+        """Return the draft of a tiled group in which kernels compute more pixels at once."""
         chain, whole = self._pixel_chain(number, is_reversed), self._whole[number]
         return _draft(chain, group, whole, overlap=self._options.overlap, is_reversed=is_reversed)
 
@@ -421,7 +421,7 @@ class Planner:
         return self._top(without(self._draft(number, group.geometry), slow))
 
     def _top(self, draft: Draft, enough: int = 0) -> int:
-        """Return the height of a quick layout of one step. Any height up to `enough` is good enough."""
+        """Return the height of a quick layout of one step, for which any height up to `enough` is good enough."""
         _, problem = self._placer.problem([draft])
         self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
@@ -446,7 +446,7 @@ def planners(graph: RowGraph, options: Options = Options(), log: Log | None = No
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """Yield each planner's plan of lowest head within `macs`, or a known plan that it cannot beat."""
+    """Yield each planner's plan of lowest head within `macs`, or a known plan that no new plan beats."""
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].log if found else None)
     for i, planner in enumerate(found):
@@ -479,12 +479,12 @@ def states(graph: RowGraph) -> tuple[PlacedState, ...]:
 
 
 Change = Callable[[Candidate], Candidate]
-"""Function that returns a tiled group with more pixels computed at once, or the group itself."""
+"""Function that returns a tiled group in which kernels compute more pixels at once, or the unchanged group."""
 
 
 def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
-    """Yield changes that let a stage compute several pixels at once: first the stage with the most work, and for each
-    stage first the largest number of pixels.
+    """Yield changes that let a stage compute several pixels at once: the stage with the most work comes first, and for
+    each stage the largest number of pixels.
     """
     each = [i for i in range(len(group.stages)) if joins(chain, group, i)]
     for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):
@@ -493,9 +493,9 @@ def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
 
 
 def _wider(chain: Chain, group: Candidate, *, rows: bool) -> Iterator[Change]:
-    """Yield changes that widen the tiles of a group's first stages, where maps are large and pixels small, then changes
-    for single stages. Tiles of two columns come first, since they gain most. rows: whether the first operators may run
-    row by row.
+    """Yield changes that widen the tiles of a group's first stages, where feature maps are large and pixels small, then
+    changes of single stages. Tiles of two columns come first, since they gain most. rows: whether the first operators
+    may run row by row.
     """
     count = len(group.stages)
     for tile in (2, *range(PACKED_PIXELS, 2, -1)):
@@ -518,7 +518,7 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return the cost of a plan: head bytes plus approximate tail bytes of its operators, then multiply-accumulates."""
+    """Return a plan's cost: head bytes plus approximate tail bytes of operators, then multiply-accumulates."""
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 
 

@@ -1,6 +1,6 @@
 """Estimates the remaining time of a conversion from the remaining work and the speed so far.
 
-Work is counted (plan/effort.py), so only the speed depends on the machine and its load.
+Work is counted (plan/effort.py), so that only the speed depends on the machine and its load.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ LEAST = 2.1
 
 
 def tell(progress: Progress, log: Log, operators: int, layouts: float, searches: int, started: float) -> None:
-    """Make the log call `progress` with the remaining time whenever a search has found its groups. layouts: maximum
-    seconds of exact layouts per plan. searches: number of searches. started: start by time.monotonic().
+    """After each search that has found its groups, call `progress` with the remaining time. layouts: maximum seconds of
+    exact layouts per plan. searches: number of searches. started: start by time.monotonic().
     """
     found = 0
 

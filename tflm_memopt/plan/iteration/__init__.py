@@ -1,1 +1,1 @@
-"""The iterations of a group: their trace, and the live bytes at each of them."""
+"""The trace of a group's iterations, and the live bytes at each iteration."""

@@ -17,7 +17,7 @@ from tflm_memopt.plan.nest import Ints
 
 
 def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
-    """Return the external bytes converted to int8 at once: for a row or, in a tiled group, for one output pixel."""
+    """Return the external bytes that one row or, in a tiled group, one output pixel converts to int8 at once."""
     source, op, total = trace.source, member.op, 0
     if source is None or source.pushed or op.element_bytes > 1:
         return 0
@@ -32,7 +32,7 @@ def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """The pushes of rows that a group requests, each as late as possible."""
+    """When rows of a streamed input are pushed for a group: each row as late as possible."""
 
     depth: int
     """Maximum number of older rows that must be kept besides the newest ones."""
@@ -41,7 +41,7 @@ class Arrivals:
     last: int
     """Position of the last read in the trace."""
     all_rows: bool
-    """Whether an iteration requests the last row. If none does, the last row is pushed after the group."""
+    """Whether an iteration requests the last row; otherwise the last row is pushed after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:

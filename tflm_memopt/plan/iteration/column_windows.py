@@ -1,10 +1,10 @@
 """Places of the pixels of a tiled group's inner tensors, and their lifetimes.
 
 The rows of a stripe are divided into column windows, each of consecutive rows that later stripes need for equally long.
-A column window is a rolling buffer of pixels in the order in which a stripe makes them, column by column. For rows that
-no later stripe needs, it holds a few columns; for other rows, it holds one or several whole lines (vMCU's and msf-CNN's
-line buffers, exact to the pixel). Depths are not estimated: the trace gives the write and the last read of every pixel,
-and two live pixels never share a slot.
+A column window is a rolling buffer of pixels in the order in which a stripe makes them, column by column. A column
+window holds a few columns of rows that no later stripe needs, and one or several whole lines of other rows (vMCU's and
+msf-CNN's line buffers, exact to the pixel). Depths are not estimated: the trace gives the write and the last read of
+every pixel, and two live pixels never share a slot.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def lives(trace: Trace, producer: Member) -> Lives:
 
 def _lives(trace: Trace, producer: Member) -> Lives:
     written, executed = trace.iterations_of(producer.key)
-    if producer.iterative:  # the last iteration makes all pixels
+    if producer.iterative:  # the producer's last iteration makes all its pixels
         written, executed = written[-1:], executed[-1:]
     u = producer.units
     read = np.full(len(u), -1, dtype=np.int64)
@@ -48,7 +48,7 @@ def _lives(trace: Trace, producer: Member) -> Lives:
 
 
 def _column_steps(producer: Member, c0: Ints, c1: Ints) -> list[int]:
-    """Return offsets of columns in a window. Every tile under the window contains at least one of these columns."""
+    """Return offsets of columns in a window, so that every tile under the window contains at least one of them."""
     width = int((c1 - c0).max(initial=0))
     return list(range(width)) if producer.nest.tile else [0][:width]
 
@@ -60,7 +60,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
         return (ColumnWindow(1, producer.op.writes.w),)
     lap, residue, period = _laps(producer, life)
     crosses = producer.op.receives or any(reader.op.sends for reader, _ in trace.readers(producer.op.output))
-    grain = producer.op.writes.w if crosses else 1  # messages have whole rows
+    grain = producer.op.writes.w if crosses else 1  # a message from another device has whole rows
     kept = np.zeros(period, dtype=np.int64)
     np.maximum.at(kept, residue, life.stripes)
     result = []
@@ -85,7 +85,7 @@ def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow])
 
 
 def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
-    """Return the period of rows that each iteration is in, its row in the period, and the rows of a period."""
+    """Return, for each iteration, its period of rows and its row in that period, and the number of rows of a period."""
     nest, u = producer.nest, producer.units
     period = nest.rows if nest.recomputes else nest.advance
     row, stripe = u.row[life.unit], u.stripe[life.unit]

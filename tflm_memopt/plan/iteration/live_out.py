@@ -43,7 +43,7 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """Return the live bytes of each buffer before these iterations, without the last pushed rows: they may be lost."""
+    """Return the live bytes of each buffer before these iterations, except the last pushed rows, which may be lost."""
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:

@@ -3,8 +3,8 @@
 The live bytes of a buffer at an iteration are one range: a whole input shrinks from its bottom, a whole output grows at
 its top, and a rolling buffer or accumulator is either empty or live as a whole. These ranges give the bytes that are
 live at once (a lower bound of the head) and the distance between any two buffers. For one input and one output the
-distance is vMCU's min(b_In - b_Out) (section 4); here it applies to any group and any pair. An iteration writes before
-it reads unless its operator works in place.
+distance is vMCU's min(b_In - b_Out) (section 4); here it applies to any group and any pair. The output bytes of an
+iteration become live before its input bytes are freed, unless the operator works in place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TILED_COUNTER_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class LiveRange:
-    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end; none if top <= bottom."""
+    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end, if top > bottom."""
 
     buffer: Buffer
     bottom: Ints
@@ -113,7 +113,7 @@ def live_ranges(
 
 
 def _scratch(trace: Trace, moments: Ints) -> Iterator[LiveRange]:
-    """Yield the scratch of kernels and conversions. Operators share it, since they never run at the same time."""
+    """Yield the scratch of kernels and conversions, which operators share since no two run at the same time."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
@@ -183,7 +183,8 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
     """Return the bytes of a rolling buffer below the pixel that an in-place operator writes at each moment.
 
-    Without these bytes, the pixel of an empty buffer might overlap the middle of the pixel that is read.
+    If these bytes were free, the first pixel of an empty buffer might overlap the middle of the input pixel that is
+    being read.
     """
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:
@@ -207,16 +208,15 @@ def ends_late(writer: Member) -> bool:
 
 
 def _ends_on(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return LiveRange.ends_on. rolling_buffers: tensors in rolling buffers."""
+    """Return the value of LiveRange.ends_on. rolling_buffers: tensors in rolling buffers."""
     if not ends_late(writer):
         return frozenset()
     return frozenset(writer.op.inputs).difference(rolling_buffers, (trace.source.tensor,) if trace.source else ())
 
 
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return the tensors that an operator may overwrite in place. They do not include the streamed input, since it
-    moves. In a column window, an iteration's pixels may wrap around, so that the first one is not below the last one
-    read.
+    """Return the tensors that an operator may overwrite in place; a streamed input is not one, because it moves. In a
+    column window, an iteration's pixels may wrap around, so that the first one is not below the last one read.
     """
     if not writer.op.in_place:
         return frozenset()
@@ -227,7 +227,7 @@ def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId
 
 
 def most_alive(ranges: Iterable[LiveRange]) -> int:
-    """Return the maximum of the live bytes over all iterations. No layout can be lower."""
+    """Return the maximum of the live bytes over all iterations, below which no layout can be."""
     return int(sum((np.maximum(c.before - c.bottom, 0) for c in ranges), np.zeros(1, dtype=np.int64)).max(initial=0))
 
 
@@ -247,8 +247,9 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
 def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     """Return the minimum distance from the start of `lower` to the start of `upper`.
 
-    An in-place operator reads each byte before it overwrites it, so a place at or below the replaced row is safe. For
-    other operators that end late, only the last byte of an iteration may overlap bytes that the iteration reads.
+    An in-place operator reads each byte before it overwrites it, so a place at or below the replaced row is safe. If an
+    operator that does not work in place writes the last byte of its output after all reads, only that byte may overlap
+    bytes that the iteration reads.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces
@@ -257,7 +258,7 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     distance = int((top - upper.bottom)[meet].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
     if not replacing:
         return distance
-    # even a row that nothing reads overwrites others, which may be read later
+    # a row that nothing reads overwrites other rows, which may be read later
     kept = upper.top if upper.kept is None else upper.kept
     later = (lower.top > lower.before)[:-1] & (kept > upper.bottom)[1:]
     return int((lower.top[:-1] - upper.bottom[1:])[later].max(initial=max(distance, 0)))

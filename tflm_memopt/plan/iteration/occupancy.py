@@ -17,7 +17,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""Limit of the moments of one group; more would be finer than a screen can show."""
+"""Maximum number of moments of one group; more moments would be finer than a screen can show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _groups(count: int) -> list[slice]:
 
 
 def _append(stretches: list[Stretch], new: Stretch) -> None:
-    """Append a stretch, or merge it with the previous one if both are equal."""
+    """Append a moment, or merge it with the previous one if both are equal."""
     old = stretches[-1] if stretches else None
     if old and (old.last, old.bottom, old.top) == (new.first, new.bottom, new.top):
         stretches[-1] = Stretch(old.first, new.last, new.bottom, new.top)

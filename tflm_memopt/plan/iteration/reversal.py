@@ -15,7 +15,7 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 
 
 def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
-    """Return the operator with rows in reverse and, with `pixels`, also columns; None if there is no such operator."""
+    """Return the operator with its rows and, if `pixels`, columns in reverse, or None if it has no such form."""
     w, seen, made = op.window, op.reads[0], op.writes
     top = w.reach_h(made.h) - seen.h - w.pad_top
     left = w.reach_w(made.w) - seen.w - w.pad_left if pixels else w.pad_left
@@ -49,8 +49,9 @@ def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
 def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) -> tuple[LiveRange, ...]:
     """Return the live ranges of a reversed group, with whole tensors in whole rows or pixels.
 
-    A kernel processes a unit forwards, so it must not overwrite what it reads. Scratch counts as a whole while it is
-    used, since smaller uses take its first bytes, which are the last ones in a mirrored arena.
+    A kernel processes a row or pixel forwards, so its output must not overwrite the bytes that it still reads. Scratch
+    counts as a whole while it is used, since smaller uses take its first bytes, and those become the last bytes in a
+    mirrored arena.
     """
     whole = {r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR}
 
@@ -69,7 +70,7 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
 
 
 def mirrored(buffers: Sequence[Buffer], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-    """Return the distances of a reversed group: those of a mirrored arena, except between the group's own buffers."""
+    """Return the minimum distances of a reversed group's buffers, mirrored except between its own buffers."""
 
     def distance(u: int, v: int) -> int:
         if Role.TENSOR not in (buffers[u].role, buffers[v].role):

@@ -1,9 +1,10 @@
-"""The iteration order of a group, and the lifetimes that follow from it.
+"""The order of a group's iterations, and the lifetimes that follow from this order.
 
-A group runs on demand: a sink requests its units, and a unit requests the pixels that it reads, operand by operand.
-Demand-driven iteration makes the depths of rolling buffers exact for any graph (the CSDF view of Jung et al., joint
-memory of several CNNs). The trace is built from the group's end: adding a producer before its readers never changes the
-order of their iterations, so all groups [a, end) share one trace, which grows operator by operator.
+A group runs on demand: its last operators request rows or pixels, and each of these requests the pixels that it reads,
+operand by operand. Demand-driven iteration makes the depths of rolling buffers exact for any graph (the CSDF view of
+Jung et al., joint memory of several CNNs). The trace is built from the group's end: adding a producer before its
+readers never changes the order of their iterations, so all groups [a, end) share one trace, which grows operator by
+operator.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SCRATCH_ALIGN = 4
 OUTSIDE = -1
 """Value of Trace.op for a demand from outside the group."""
 EXECUTE = -1
-"""Value of Trace.slot for an iteration. Operands and tensors are numbered from 0."""
+"""Value of Trace.slot for an iteration, whereas operands and tensors are numbered from 0."""
 _SLOTS = 32
 """Number of bits of Trace.entry below the operator's key."""
 
@@ -91,7 +92,7 @@ class Member:
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that these iterations process. The pass that only writes sums is not counted."""
+        """Return the number of pixels that these iterations process, without the pass that only writes sums."""
         u = self.units
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -101,7 +102,7 @@ class Member:
 
     @cached_property
     def batches(self) -> tuple[Ints, Ints]:
-        """For each iteration, the half-open range of those that run with it: some columns of tiles, or part of one."""
+        """For each iteration, the half-open range of iterations that a kernel runs in one call."""
         u, most = self.units, self.stage.at_once
         number = np.arange(len(u), dtype=np.int64)
         if most == 1:
@@ -205,14 +206,14 @@ class Lives:
 
 @dataclass(frozen=True)
 class Trace:
-    """The events of a group in order, with demands whose producer is not yet in the group and which cost nothing."""
+    """The events of a group in order, including demands whose producer is not yet in the group; these cost nothing."""
 
     members: tuple[Member, ...]
     """Operators in schedule order."""
     entry: Ints
     """`op` and `slot` of each entry, combined in one number (_entry())."""
     iteration: Ints
-    """Number of the operator's iteration; for a demand from outside, that of the tensor's producer."""
+    """Number of the operator's iteration or, for a demand from outside, of the iteration of the tensor's producer."""
     wanted: frozenset[TensorId]
     """Tensors that are demanded from outside."""
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
@@ -300,7 +301,7 @@ class Trace:
 
 
 def _merged(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Return the positions and values of all parts, sorted by position."""
+    """Join pairs of positions and values, and sort them by position."""
     if len(parts) < 2:
         return parts[0] if parts else (np.zeros(0, dtype=np.int64),) * 2
     at, values = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -339,7 +340,7 @@ def traced(
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Add a producer at the front: it runs just before the demands that need its results."""
+    """Add an operator at the front, which runs just before the demands for its results."""
     demands, need = _demands(trace, member)
     rows_read = member.nest.by_rows and len(demands)  # readers may step over all rows of an output
     first, end = _rows_at_once(member, demands, need) if rows_read else member.batches
@@ -353,7 +354,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     if member.nest.recomputes:
         iteration = (produced - counts.cumsum()).repeat(counts) + number
 
-    # A batch of the producer replaces the demand that it satisfies: first the batch's own demands, then its iterations.
+    # A demand that a batch of the producer satisfies is replaced by the batch's own demands and then its iterations.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -375,8 +376,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return Member.batches for whole rows. A batch ends where most readers stop reading, so that no row is computed
-    early. A reader may demand several rows one after the other.
+    """Return the value of Member.batches for an operator that makes whole rows. A batch ends where most readers stop
+    reading, so that no row is computed early. A reader may demand several rows one after the other.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
@@ -388,7 +389,7 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
     """Return the positions at which a producer's iterations are inserted, given the positions of their demands.
 
-    Operators that add up the same rows run together, so that the rows need not be kept for the second one.
+    Operators that add up the same rows run together, so that the rows need not be kept.
     """
     if member.iterative and not member.nest.recomputes:
         for reader, k in trace.readers(member.op.inputs[0]):
@@ -399,7 +400,7 @@ def _together(trace: Trace, member: Member, at: Ints) -> Ints:
 
 
 def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
-    """Return the positions of the demands for a producer's output, and how many of its iterations each requires."""
+    """Return the positions of demands for a producer's output, and how many of its iterations each requires."""
     tensor, parts = producer.op.output, []
     if tensor in trace.wanted:
         at = trace.entries(OUTSIDE, tensor)

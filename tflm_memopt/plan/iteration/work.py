@@ -1,4 +1,4 @@
-"""Counts the work of a plan's operators from its iterations. It includes recomputation and excludes clipped taps."""
+"""Counts the work of a plan's operators from its iterations, with recomputation, without clipped taps."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
-    # earlier rows exist in a state
+    # a state holds the earlier rows
     high = _clipped(m.units.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
         high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the last pass only writes

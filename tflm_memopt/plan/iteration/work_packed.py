@@ -1,4 +1,4 @@
-"""Models of how packed kernels process the windows of an iteration: loops, pieces, and separate work.
+"""Models of the loops in which packed kernels process the windows of an iteration.
 
 Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
 """
@@ -140,8 +140,8 @@ def _dsp_dense(w: Windows, done: Work) -> Work:
 
 
 def _mve_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_mve.c, which computes four channels for two pixels, or eight for one. Remaining channels take as
-    long as two pixels.
+    """Model tmo_conv_mve.c, which computes four channels for two pixels, or eight for one. For the remaining channels,
+    one pixel takes as long as two.
     """
     op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
     batches, twos = _batches(w, Packing.MVE_CONV, values)
@@ -166,7 +166,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
     """Return the number of passes over the weights, each of which computes a few pixels of an iteration.
 
-    Also return, for each column, 1 if it is in a pass of the most pixels that a kernel computes and none of them reads
+    The second result has, for each column, 1 if a pass with the kernel's most pixels computes it without reading
     padding, else 0.
     """
     window, total = w.op.window, 0
@@ -217,7 +217,7 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _esp(w: Windows, done: Work) -> Work:
-    """Model tmo_esp.c. ESP-NN computes all multiply-accumulates of a window. `done` already contains all its work."""
+    """Model tmo_esp.c, which computes all multiply-accumulates of a window, as `done` already counts them."""
     return done
 
 
@@ -247,7 +247,7 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
     """Model dsp_nine_row() and convolve_nine(): runs of pixels share constants, and a call computes RUNS_AT_ONCE runs.
-    In a tile, each pixel is a run. convolve_four() computes up to four pixels in a call.
+    In a tile of the nine-tap kernel, each pixel is a run, and convolve_four() computes up to four pixels in a call.
     """
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1

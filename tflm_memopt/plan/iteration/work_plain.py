@@ -22,7 +22,7 @@ SUMS_AT_ONCE = 32
 
 def _conv(w: Windows, done: Work) -> Work:
     """Model tmo_conv_ref.c, which processes runs of contiguous bytes for each channel, eight or four bytes at once, and
-    gathers the bytes of small windows before. The DSP extension computes four channels from each byte.
+    gathers the bytes of small windows before. The DSP extension computes four output channels from each input byte.
     """
     if not w.makes_fours:
         return in_fours(_runs(w, done), w.out_channels)
@@ -32,7 +32,7 @@ def _conv(w: Windows, done: Work) -> Work:
     done = _runs(w, done, gathered=not is_run and kernel_choice.gathers_everywhere(window, c))
     fours, odd = -(-w.out_channels // 4), w.pixels * (w.out_channels % 4 > 0)
     done = replace(done, odd=odd, batches=w.pixels * fours)
-    if is_run:  # the window is read in place
+    if is_run:
         return named(replace(done, weights=w.over(w.wide * c // QUAD) * fours * 16), "direct")
     if kernel_choice.gathers(window, c, w.out_channels, rows=w.reads_rows):
         values = w.wide * c if in_rows else np.array([c])
@@ -45,7 +45,7 @@ def _conv(w: Windows, done: Work) -> Work:
 
 def in_fours(done: Work, channels: int) -> Work:
     """Add the work of tmo_dsp_sums(), which multiplies runs of bytes by four channels at once, and by each remaining
-    channel separately. `loops` and `quads` count all channels.
+    channel separately. `loops` and `quads` are summed over all channels.
     """
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
@@ -87,7 +87,8 @@ def _pieces(values: Ints) -> Ints:
 
 def _depthwise(w: Windows, done: Work) -> Work:
     """Model tmo_depthwise_ref.c, which computes four channels at once and the rest singly, or two outputs of an input
-    channel at once. With the DSP extension, the rest are computed with the last four.
+    channel at once. With the DSP extension, the last four channels are computed together and may overlap the four
+    before them.
     """
     c = w.out_channels
     if w.in_channels != c:
@@ -116,8 +117,8 @@ def _filter16(w: Windows, done: Work) -> Work:
 
 def _pool(w: Windows, done: Work) -> Work:
     """Model tmo_generated_pool.c, which computes four channels at once, tap by tap or row by row. With the DSP
-    extension, MAX_POOL compares words of four channels (max_pool_words() of tmo_pool_ref.c). The last word may overlap
-    the one before it.
+    extension, MAX_POOL compares words of four channels (max_pool_words() of tmo_pool_ref.c). In max_pool_words(), the
+    last word of a row may overlap the one before it.
     """
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
     done = replace(
@@ -131,14 +132,14 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_softmax.c. Neither the maximum nor values far below it need an exponential. int8 values are
-    assumed to be uniformly distributed.
+    """Model tmo_generated_softmax.c. In a SOFTMAX, neither the maximum nor values far below it need an exponential.
+    int8 values are assumed to be uniformly distributed.
     """
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 
 def _two_operands(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_binary.c, which works pixel by pixel. A constant operand is read like the other."""
+    """Model tmo_generated_binary.c, which reads two operands, constant or not, pixel by pixel."""
     share = 2 / len(w.op.inputs)
     at_once = w.op.writes.c * (w.columns if w.rows else 1)
     vectors = len(w.x0) * stripes(at_once) if w.rows else w.pixels * stripes(at_once)

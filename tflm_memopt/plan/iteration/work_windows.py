@@ -19,8 +19,6 @@ FULL_RANGE = -128, 127
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of all iterations of an operator."""
-
     op: RowOp
     rows: bool
     """Whether an iteration makes a whole row from whole rows."""
@@ -97,9 +95,8 @@ class Windows:
         return full
 
     def gathered_alone(self, at_once: Ints) -> int:
-        """Return the number of windows that are gathered singly.
-
-        at_once: for each column, whether its window, if none of its rows is clipped, is gathered together with others.
+        """Return the number of windows that are gathered one at a time. at_once: for each column, whether its window is
+        gathered together with others unless a row of it is clipped.
         """
         return self.pixels - int(self._at_height(at_once).sum())
 
@@ -120,13 +117,13 @@ def stripes(channels: int) -> int:
 
 
 def iterations(w: Windows) -> Iterator[tuple[tuple[int, int, int], int]]:
-    """Yield columns and number of window rows inside the input of each distinct iteration, and how often it occurs."""
+    """Yield columns and window rows inside the input of each distinct iteration, and how often it occurs."""
     found, counts = np.unique(np.stack((w.x0, w.x1, w.high), axis=1), axis=0, return_counts=True)
     yield from zip(map(tuple, found.tolist()), counts.tolist(), strict=True)
 
 
 def _between(each: Ints, x0: Ints, x1: Ints) -> Ints:
-    """Return the sum of the elements [x0, x1) of array `each`, for each pair of x0 and x1."""
+    """For each pair of x0 and x1, return the sum of the elements [x0, x1) of `each`."""
     below = np.concatenate(([0], np.cumsum(each)))
     found: Ints = below[x1] - below[x0]
     return found

@@ -1,1 +1,1 @@
-"""Layout of buffers: the drafts of steps become a layout problem, whose solution is a set of offsets."""
+"""Layout of buffers: the steps of a plan become a layout problem, whose solution is a set of offsets."""

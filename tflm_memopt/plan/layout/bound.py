@@ -1,6 +1,6 @@
 """Computes a lower bound of layouts from buffers that all overlap in time and must therefore be stacked in some order.
 
-The cheapest order is a shortest path through all of them (Held and Karp's dynamic program), including alignment. Unlike
+The cheapest order is a shortest path through all buffers (Held and Karp's dynamic program), including alignment. Unlike
 the maximum of the live bytes, it considers pairs that overlap at different moments, and forbidden starts.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 MOST_BUFFERS = 12
-"""Limit of the number of buffers of a clique, since the time is 2^n * n^2. The largest buffers are used."""
+"""Maximum number of buffers in a clique, which takes time 2^n * n^2; the largest buffers are used."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6
@@ -24,7 +24,7 @@ Constraints = Mapping[tuple[int, int], int]
 
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
-    """Return a lower bound of the top of any layout. `known` is a lower bound that is already known."""
+    """Return a lower bound of the top of any layout. `known` is a lower bound from another method."""
     import networkx as nx  # noqa: PLC0415 (slow to import, and not all commands plan)
 
     graph: nx.Graph[int] = nx.Graph()
@@ -39,7 +39,7 @@ def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Const
 
 
 def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], constraints: Constraints) -> int:
-    """Return the lowest top of these buffers if each only keeps its distance from the next lower one."""
+    """Return the lowest top of a stack in which each buffer keeps its distance only from the next lower one."""
     count = len(clique)
     apart = np.array([[_in_order(constraints, u, v) if u != v else 0 for v in clique] for u in clique])
     # lowest offset of the last buffer, by the set of placed buffers and the last one
@@ -56,5 +56,5 @@ def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int],
 
 
 def _in_order(constraints: Constraints, first: int, second: int) -> int:
-    """Return how far `second` must start above `first` if it cannot be below; 0 if it might be below."""
+    """Return how far `second` must start above `first` in bytes if it cannot be below, or 0 if it might be below."""
     return max(0, constraints[first, second]) if constraints[second, first] > 0 else 0

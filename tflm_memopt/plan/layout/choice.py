@@ -1,6 +1,6 @@
 """Chooses a point of each model's frontier so that all models fit an arena and keep their rates, exactly.
 
-Minakova's chapter 6 explores this space with a genetic algorithm. There are few points, so CP-SAT finds the optimum. It
+Minakova's chapter 6 explores this space with a genetic algorithm. There are few points, so CP-SAT finds the optimum: it
 chooses one point per model, places whole heads side by side for models that may run at the same time, and adds up the
 arena and the load of each core.
 """
@@ -27,11 +27,10 @@ class Point:
     load: int
     """Load of the core by this model, in one unit for all models."""
     busy: int = 0
-    """Use of the core's time at the required rate, in millionths."""
+    """Fraction of a core's time that a model takes at its required rate, in millionths."""
 
 
 ALL_THE_TIME = 1_000_000
-"""The whole time of a core, in millionths of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +39,12 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Sets of models that stay on one core because they exclude each other, by number. If this is empty, all
-    models stay on one core.
+    """Sets of models that stay on one core because they exclude each other, by number; if empty, all models stay on one
+    core.
     """
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
-        """Return the core of each model, so that the busiest core has the least to do. busy: use of time by model."""
+        """Return the core of each model, so that the load of the busiest core is least. busy: use of time by model."""
         cp_sat.load()
         from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 
@@ -65,7 +64,8 @@ class Cores:
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Limit the use of each core to `most`. Return, for each model, a variable per core: whether it is there.
+        """Limit the use of each core to `most`. Return, for each model, a variable per core that is 1 if the model runs
+        on this core.
 
         busy: use of time by model. whole: upper bound of the use by all models.
         """
@@ -86,13 +86,13 @@ class Cores:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One point per model."""
+    """A choice of one point per model."""
 
     points: tuple[int, ...]
     ram: int
     load: int
     proven: bool
-    """Whether no other choice is better."""
+    """Whether no other choice of points is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,8 @@ class Choices:
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice with the least RAM and, among those, the least load; without `least_ram` vice versa.
-
-        Returns None if no choice is within the limits.
+        """Return the choice with the least RAM, and the least load among those, or None if no choice is within the
+        limits. Without `least_ram`, load comes before RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:

@@ -13,8 +13,8 @@ Placed = Sequence[tuple[Buffer, int]]
 def critical(placed: Placed) -> list[Buffer]:
     """Return the critical buffers of a layout, largest first (Stahl, fused tiling, section 4.3.3 and Figure 4.10).
 
-    They form chains from the layout's top to its bottom. Each buffer of a chain rests on one that is live at the same
-    time: it starts at or, if the two share bytes, before that buffer's end, with only alignment between them.
+    Critical buffers form chains from the layout's top to its bottom. In a chain, each buffer rests on another that is
+    live at the same time, with only alignment between them; it starts below that one's end only if the two share bytes.
     """
     top = max((offset + buffer.nbytes for buffer, offset in placed), default=0)
     below = {i: [j for j in range(len(placed)) if _rests(placed[i], placed[j])] for i in range(len(placed))}

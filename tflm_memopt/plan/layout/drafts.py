@@ -26,14 +26,14 @@ class Draft:
     whole: tuple[TensorId, ...]
     """Tensors whose bytes are all live during the step."""
     buffers: tuple[Buffer, ...] = ()
-    """The group's other buffers, without offsets."""
+    """Other buffers of the group, without offsets."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Minimum distances of the step's buffers in bytes, as in LayoutProblem."""
     most_alive: int = 0
     """Maximum of the live bytes of the step."""
 
     def keys(self) -> list[tuple[Role, int]]:
-        """Return role and key of each buffer."""
+        """Return role and key of each of the step's buffers."""
         return [(h.role, h.key) for h in self.buffers]
 
     def tensors(self) -> Iterator[TensorId]:
@@ -56,7 +56,7 @@ def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
 
 
 def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[TensorId]) -> tuple[SlowTensor, ...]:
-    """Place the steps' tensors `slow` in slow memory. An output may grow into bytes that its step's inputs free."""
+    """Place tensors in slow memory, where an output may grow into bytes that its step's inputs free."""
     only = [_selected(draft, lambda buffer: buffer.role is Role.TENSOR and buffer.key in slow) for draft in drafts]
     buffers, problem = placer.problem(only)
     problem = replace(problem, align=(TFLM_ALIGN,) * len(buffers))
@@ -67,7 +67,7 @@ def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[Tenso
 
 
 def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
-    """Return the draft with only the wanted buffers and whole tensors."""
+    """Return a step's draft with only the wanted buffers and whole tensors."""
     left = [i for i, buffer in enumerate(draft.buffers) if wanted(buffer)]
     number = {i: n for n, i in enumerate(left)}
     constraints = {(number[u], number[v]): d for (u, v), d in draft.constraints.items() if u in number and v in number}
@@ -111,7 +111,9 @@ class Placer:
             local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.buffers]
             whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
             filled = [i for i, buffer in zip(local, draft.buffers, strict=True) if self._is_filled(buffer)]
-            fresh = [t for t in whole if t not in before]  # constraints between the other tensors already exist
+            fresh = [
+                t for t in whole if t not in before
+            ]  # tensors that are not reversed already have their constraints
             before = set(whole)
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
             pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}

@@ -1,6 +1,7 @@
-"""One layout problem for the buffers of several models, with explicit conflicts between the models. It follows chapter
-6 of Minakova's thesis on CNNs that share memory, applied to rows. Two models that exclude each other may share all
-bytes, and two that run at the same time share none. No other model may touch the bytes that a model occupies while it
+"""One layout problem for the buffers of several models, with explicit conflicts between the models. The problem follows
+chapter 6 of Minakova's thesis on CNNs that share memory, applied to rows. Two models that exclude each other may share
+all bytes, and two that run at the same time share none. No other model may touch the bytes that a model occupies while
+it
 is not running: retained outputs, a suspended streamed inference, and live data at a pause. Within a model, buffers keep
 the distances that its plan requires (plan/iteration/liveness.py).
 """
@@ -36,7 +37,7 @@ class Tenant:
     overlap: bool = True
     """Whether whole tensors of one group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None
-    """Distances between the model's buffers, if known."""
+    """Distances between the model's buffers, or None if they must be computed."""
 
     @property
     def plan(self) -> Plan:
@@ -52,7 +53,7 @@ class Shared:
     lower_bound: int
     proven: bool
     stacked: int
-    """Head that would result from separate whole heads of concurrent models, with reserved bytes above all of them."""
+    """Head that would result from separate whole heads of concurrent models, with reserved bytes above all heads."""
 
 
 def share(
@@ -63,8 +64,8 @@ def share(
     seconds: float,
     budget: Budget,
 ) -> Shared:
-    """Return the lowest layout. concurrent_pairs: models that run at the same time. yields: pairs of models; the second
-    may run in pauses of the first.
+    """Return the lowest layout. concurrent_pairs: pairs of models that run at the same time. yields: pairs of models of
+    which the second may run in pauses of the first.
     """
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
@@ -86,7 +87,7 @@ def share(
 def problem_of(
     tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> tuple[LayoutProblem, list[int]]:
-    """Return the problem, and the number of each tenant's first buffer in it."""
+    """Return the layout problem of several models, and the number of each model's first buffer in it."""
     buffers = [b for tenant in tenants for b in tenant.plan.buffers]
     first = [*accumulate((len(tenant.plan.buffers) for tenant in tenants), initial=0)]
     distances: Distances = {}
@@ -99,7 +100,9 @@ def problem_of(
         if {(i, j), (j, i)} & set(concurrent_pairs):
             lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
         for u, (bottom, top) in (item for live in lives for item in live.items()):
-            for v, buffer in enumerate(other.plan.buffers):  # v must be above or below the live bytes of u
+            for v, buffer in enumerate(
+                other.plan.buffers
+            ):  # a buffer of another model must be above or below the live bytes
                 a, b = first[i] + u, first[j] + v
                 for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):
                     distances[pair] = max(distance, distances.get(pair, distance))
@@ -133,7 +136,7 @@ def within(tenant: Tenant) -> Distances:
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
                 keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
-        given = tenant.planned.graph.model.inputs  # inputs exist together before anything runs
+        given = tenant.planned.graph.model.inputs  # all inputs of a model exist at once before it runs
         inputs = [i for i in inside if plan.buffers[i].role is Role.TENSOR and plan.buffers[i].key in given]
         for u, v in permutations(inputs, 2):
             keep(u, v, plan.buffers[u].nbytes)
@@ -141,9 +144,7 @@ def within(tenant: Tenant) -> Distances:
 
 
 def _as_planned(plan: Plan, u: int, v: int) -> int:
-    """Return the plan's distance from u up to v if they share bytes, else the size of u. The plan was checked, so that
-    distance is valid.
-    """
+    """Return the plan's distance from buffer u up to buffer v if they share bytes, else the size of u."""
     below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
     shared = -above.nbytes < distance < below.nbytes
@@ -175,6 +176,6 @@ def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tupl
 
 
 def _moved(plan: Plan, offsets: tuple[int, ...]) -> Plan:
-    """Return the plan with other offsets. It is not marked as optimal, since its offsets depend on the other models."""
+    """Return the plan with other offsets, not marked as optimal, since its offsets depend on the other models."""
     head = max((o + b.nbytes for o, b in zip(offsets, plan.buffers, strict=True)), default=0)
     return replace(plan, offsets=offsets, head=head, proven=head <= plan.lower_bound)

@@ -3,8 +3,8 @@
 Two buffers that are live at the same time need offset(upper) - offset(lower) >= constraint(lower, upper) for one of the
 two orders. Normally the constraint is the lower buffer's size; it is less for a pair that shares memory row by row
 (plan/iteration/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout. If
-its top is above the lower bound, a better bound is computed (bound.py). If it is still above, CP-SAT decides the order
-of each pair.
+its top is above the lower bound, a better bound is computed (bound.py). If the heuristic's top is above the better
+bound, too, CP-SAT decides the order of each pair.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tflm_memopt.plan.layout import bound
 CLIMB_STEPS = 200
 SEED = 20261120
 PAIR_SECONDS = 2e-7
-"""Work (effort.py) for comparing a buffer with a placed one."""
+"""Work (effort.py) for comparing a buffer with one that has an offset."""
 MODEL_SECONDS = 6e-5
-"""Work for each constraint of CP-SAT's model. It includes the presolve, which CP-SAT's own clock does not count."""
+"""Work for each constraint of CP-SAT's model, including the presolve, which CP-SAT's own clock does not count."""
 SOLVER_SECONDS = 2.2
 """Work for each second of CP-SAT's deterministic time."""
 MOST_PLACED = 2000
@@ -59,10 +59,10 @@ class LayoutProblem:
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may be reversed; their forward constraints are not in `constraints`."""
+    """Groups that may be reversed. Their constraints in forward order are not in `constraints`."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
-        """Return the problem with these groups reversed and the others not."""
+        """Return the layout problem with these groups reversed and all others forward."""
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
         for number, reversible in enumerate(self.reversibles):
             for pair, distance in (reversible.backward if number in backward else reversible.forward).items():
@@ -148,7 +148,7 @@ def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part
 
 
 def climb(problem: LayoutProblem, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT) -> Layout:
-    """Place buffers one after the other as low as possible. Improve the order by moving single buffers."""
+    """Place buffers one after the other, each as low as possible. Improve the order by moving single buffers."""
     rng = random.Random(SEED)
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (-problem.nbytes[i], i))
@@ -201,7 +201,7 @@ def _restack(
     before: Sequence[int],
     limit: int,
 ) -> list[int]:
-    """Return the result of _stack() after a buffer moved in the order, or [] if a buffer would end above the limit."""
+    """Return the layout after a buffer moved in the order, or [] if a buffer would end above the limit."""
     (first, last), mover = sorted(moved), order[moved[1]]
     offsets = list(before)
     for u in order[first:]:
@@ -225,7 +225,7 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
     """Return the lowest offset that the placed neighbours leave for a buffer."""
     taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
     start = 0
-    for low, high in sorted(taken):  # strictly between `low` and `high`, it is too close to a neighbour
+    for low, high in sorted(taken):  # an offset strictly between `low` and `high` is too close to a neighbour
         if start <= low:
             break
         if start < high:
@@ -234,7 +234,7 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
 
 
 def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
-    """Solve the disjunctions, and the choice of reversed groups, with CP-SAT. Returns the layout and the time taken."""
+    """Solve the disjunctions and the choice of reversed groups with CP-SAT. Return the layout and the time taken."""
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 

@@ -2,12 +2,13 @@
 
 The live bytes depend only on the set of completed tasks, not on their order (Ahn et al., Ordering Chaos: Memory-Aware
 Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). So an order is a path through such
-sets, and its peak is the maximum along it. Sets are visited by ascending peak, and among equal peaks the largest set
-first. This corresponds to Serenity's budget, raised only as far as needed. Two rules limit the number of sets:
+sets, and the peak of an order is the maximum along its path. Sets of completed tasks are visited by ascending peak, and
+among equal peaks the largest set first. This visiting order corresponds to Serenity's budget, raised only as far as
+needed. Two rules limit the number of sets:
 
-- A task that fits into the budget and leaves no more live bytes than before runs at once. This never raises
-  the peak, since a task frees at least as much when more tasks are completed.
-- Beam searches find an order first, and sets that do not lead to a better one are not visited.
+- A task that fits into the budget and leaves no more live bytes than before runs at once. Running the task at once
+never raises the peak, since a task frees at least as much when more tasks are completed.
+- Beam searches find an order first, and sets that do not lead to a better order are not visited.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, peak
 
 STEP_SECONDS = 2e-6
-"""Work (effort.py) for considering a task that could run next."""
+"""Work (effort.py) for considering a task as the next one."""
 WIDTHS = (1, 16, 256)
-"""Numbers of sets of equal size that the successive beam searches keep."""
+"""Numbers of sets of equal size that successive beam searches keep."""
 BEAM = 0.25
 """Fraction of the time for the beam searches."""
 
@@ -33,7 +34,7 @@ State = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """An order of a problem's tasks, by index."""
+    """An order of a problem's tasks by index, with its peak."""
 
     order: tuple[int, ...]
     peak: int
@@ -60,16 +61,14 @@ def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDE
 
 
 class _Space:
-    """The sets of completed tasks of a problem, with the number of visited sets."""
-
     def __init__(self, problem: OrderProblem) -> None:
         nbytes, before = problem.nbytes, problem.before
         readers = {t: sum(1 << i for i in tasks) for t, tasks in problem.readers.items()}
         self.made = [sum(nbytes[t] for t in task.outputs) for task in problem.tasks]
         self.dying = [[(readers.get(t, 0), nbytes[t]) for t in problem.freed_by(task)] for task in problem.tasks]
-        """For each task, the tensors that may be freed after it, each as a bit set of readers and a number of bytes."""
+        """For each task, the tensors that may be freed after it: the set of readers in bits, and the bytes."""
         self.waiting: list[list[tuple[int, int]]] = [[] for _ in problem.tasks]
-        """For each task, its possible successors, each with all tasks that it waits for."""
+        """For each task, its possible successors, each with all tasks that must precede it."""
         for j, tasks in enumerate(before):
             for i in bits(tasks & ~reduce(or_, (before[i] for i in bits(tasks)), 0)):
                 self.waiting[i].append((j, tasks))
@@ -80,7 +79,7 @@ class _Space:
         """For each set of completed tasks, the last task on the best path to it."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the tasks that can run next, with the resulting states and live bytes; only the best one if known."""
+        """Return the tasks that can run next, or only the best one if known, with the states and bytes after each."""
         done, ready, alive = state
         found = []
         for i in bits(ready):
@@ -126,7 +125,7 @@ def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple
 
 
 def _by_rising_peak(space: _Space, bound: int, least: int, most: int) -> tuple[tuple[int, ...] | None, int]:
-    """Return the order of lowest peak with its peak, if that is below `least`; otherwise None and a lower bound."""
+    """Return the order of lowest peak with its peak, or None and a lower bound if no order has a peak below `least`."""
     space.last = {}
     waiting = [(bound, 0, space.start)]
     seen, visited = {0: bound}, set[int]()

@@ -1,9 +1,10 @@
 """Orders of a model's operators that are worth planning.
 
 Groups consist of consecutive operators, so the order also decides what can be fused, and the order with the fewest
-bytes of whole tensors is not always the best. So up to three orders are planned: the model's own, with the fewest
-regions; the one with the fewest live bytes of whole tensors (least_peak.py); and one that finishes each branch before
-the next. In the latter two, a region consists of the operators between two builtin operators.
+bytes of whole tensors is not always the best. So up to three orders are planned: the model's own, which has the fewest
+regions; the order with the fewest live bytes of whole tensors (least_peak.py); and an order that finishes each branch
+before the next. In the two orders that differ from the model's, a region consists of the operators between two builtin
+operators.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
 
 
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
-    """Return the operators of each region that use states. They stay together, since the states share one buffer."""
+    """Return the operators of each region that use states, which stay together because the states share one buffer."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 
 def _folded(graph: RowGraph) -> set[TensorId]:
-    """Return the tensors outside regions that lack channels of the model. TFLM would place them with all channels."""
+    """Return the tensors outside regions that lack channels, because TFLM would place them with all channels."""
     whole = {t: tensor.nbytes for t, tensor in graph.model.tensors.items()}
     folded = {op.output for op in graph.ops.values() if op.writes.nbytes < whole.get(op.output, 0)}
     return folded.intersection(t for node in graph.nodes for t in node.inputs)
@@ -85,7 +86,7 @@ def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node
 
 
 def _bound(graph: Graph, nodes: Sequence[BuiltinNode | int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of builtin operators that depend on each other through variables and resources, not a tensor."""
+    """Yield pairs of builtin operators that depend on each other through a variable or resource, not a tensor."""
     ops = {op.index: op for op in graph.ops}
     place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, BuiltinNode)}
     yield from ((place[a], place[b]) for a, b in state_order(graph, place))

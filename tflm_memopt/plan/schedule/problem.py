@@ -11,12 +11,12 @@ from tflm_memopt.model.graph import TensorId
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator. All its tensors are live while it runs."""
+    """An operator. All tensors of a task are live while it runs."""
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
     resident: frozenset[TensorId] = frozenset()
-    """Inputs whose rows several iterations read, such as the right matrix of a product."""
+    """The task's inputs whose rows several iterations read, such as the right matrix of a product."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class OrderProblem:
     outputs: frozenset[TensorId] = frozenset()
     """Tensors that must stay live to the end."""
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of tasks that do not depend on each other through tensors; the first must run before the second."""
+    """Pairs of tasks without common tensors, of which the first must run before the second."""
     across: int = 0
     """Number of bytes that are live throughout."""
 
@@ -47,7 +47,7 @@ class OrderProblem:
 
     @cached_property
     def direct(self) -> Sequence[Sequence[int]]:
-        """Direct predecessors of each task: those that make its inputs, and those that `after` requires."""
+        """Direct predecessors of each task: the tasks that make its inputs, and those that `after` requires."""
         direct: list[list[int]] = [[self.made[t] for t in task.inputs if t in self.made] for task in self.tasks]
         for first, second in self.after:
             direct[second].append(first)
@@ -91,7 +91,7 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of the peak of any order: the bytes of the largest task, or those live at the start."""
+    """Return a lower bound of any order's peak: the bytes of the largest task or of all initial tensors."""
     start = sum(problem.nbytes[t] for t in problem.given)
     own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
     return problem.across + max(start, *own, 0)
@@ -100,8 +100,8 @@ def lower_bound(problem: OrderProblem) -> int:
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """Return an order that finishes each branch before the next, so that operators that can be fused stay adjacent.
 
-    Branches come in descending order of peak minus result (Sethi and Ullman, 1970). Branches of resident inputs precede
-    the others, so that rows of the others can be read as soon as they are made.
+    Branches come in descending order of peak minus result size (Sethi and Ullman, 1970). Branches that read resident
+    inputs come first, so that rows of streamed inputs can be read as soon as they are made.
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):

@@ -1,17 +1,17 @@
 """Cuts a region's schedule into groups by exact Pareto label setting.
 
 A label at position p describes a cut of the operators before p: the bytes of the worst group so far and the
-multiply-accumulates. A group's cost does not depend on the other groups (groups.py), so a label that another one equals
-or beats in both figures is dropped without loss. These are msf-CNN's problems P1 and P2 (section 5) on the
-shortest-path graph of its Figure 4, with bytes combined by max. Candidates are row-wise groups (groups.py) and tiled
-groups (tiles_search.py).
+multiply-accumulates. A group's cost does not depend on the other groups (groups.py), so a label can be dropped without
+loss if another label equals or beats it in both figures. The search solves msf-CNN's problems P1 and P2 (section 5) on
+the shortest-path graph of its Figure 4, with bytes combined by max. Candidates are row-wise groups (groups.py) and
+tiled groups (tiles_search.py).
 
-Long groups and other orders of operands matter only where a partition needs the most bytes, so all of them are tried
-there. Elsewhere only short groups in one order are tried.
+Only where a partition needs the most bytes do long groups and other orders of operands matter, so all of them are tried
+there, and elsewhere only short groups in one order of operands.
 
-A candidate's bytes are its peak live bytes; with fixed buffer addresses it may need more. Placing the buffers shows how
-much, but takes time, so only the groups of the chosen partition are placed. Their costs are corrected, and the labels
-are set again until the best partition consists of placed groups.
+A candidate's bytes are its peak live bytes, but with fixed buffer addresses a group may need more. To find out takes a
+layout and time, so only the groups of the chosen partition are placed. The costs of these groups are corrected, and the
+labels are set again until the best partition consists of placed groups.
 """
 
 from __future__ import annotations
@@ -31,23 +31,21 @@ from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 SHORT = 16
-"""Maximum number of operators of a row-wise group that is tried everywhere."""
+"""Maximum number of operators of a row-wise group that is tried at every position."""
 SLACK = 16
 """A search of groups in all orders of operands uses a limit of bytes that exceeds the required one by 1 / SLACK."""
 FUSING = 0.5
 """Minimum share of the budget for row-wise groups of several operators."""
 LONG = 0.1
-"""Work for the longest groups, as a fraction of the budget for row-wise groups. It is added to that budget, so that
-other groups do not lose work.
-"""
+"""Work for the longest groups, as a fraction of the budget for row-wise groups, to which it is added."""
 TURNS = 0.3
-"""Work for groups whose outputs are requested in turn, added to the same budget as a fraction of it."""
+"""Work for groups whose outputs are requested in turn, as a fraction of that for row-wise groups."""
 FRONT_SECONDS = 1e-5
-"""Work (effort.py) for considering a group when labels are set."""
+"""Work (effort.py) for considering one group during label setting."""
 Place = Callable[[Candidate, int], int]
-"""Returns the bytes of a group with placed buffers. The search ends at any result up to the second argument."""
+"""Function that returns a group's bytes with placed buffers; any result up to its second argument will do."""
 Reverse = Callable[[Candidate, int], Candidate | None]
-"""Returns the group with the bytes of its reversed form (reverse.py), or None if not below the second argument."""
+"""Function that returns the group with its bytes in reverse (reverse.py), or None if it needs at least a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class CutLabel:
 
     nbytes: int
     macs: int
-    """Multiply-accumulates. Those in tiled groups are multiplied by Settings.tiled_cost."""
+    """Multiply-accumulates. Multiply-accumulates of tiled groups are multiplied by Settings.tiled_cost."""
     spread: tuple[int, ...] = ()
     """Figures that break ties: the sum of the bytes of all groups or, with `low`, their sorted bytes."""
     last: Candidate | None = field(default=None, compare=False)
@@ -72,7 +70,7 @@ class CutLabel:
 
 class RowGroups:
     """The row-wise groups of one chain by their end. Short groups in one order of operands are found first, beginning
-    with those that replace the largest single operators.
+    with the groups that replace the largest single operators.
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
@@ -84,7 +82,7 @@ class RowGroups:
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
         needs = {last: group.nbytes if group else 0 for last, group in shortest.items()}
         limit = max(needs.values(), default=0)
-        if budget.left < FUSING * given:  # groups of single operators took too much of the budget
+        if budget.left < FUSING * given:  # single operators alone took too much of the budget
             self._budget = Budget(FUSING * given, budget.log)
         found = {
             last: self._candidates(last, limit, 1, count - n, SHORT)
@@ -98,10 +96,10 @@ class RowGroups:
         if _least_of(chain, joined) < _least_of(chain, found):
             self.by_end = joined
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
-        """For each end, the limit of bytes up to which all groups are known with their best order of operands."""
+        """For each end position, the limit of bytes up to which the best group in each order of operands is known."""
 
     def _longest(self, limit: int, budget: Budget) -> Iterator[tuple[int, tuple[Candidate, ...]]]:
-        """Yield the ends of a partition into the longest groups, with all groups that end there."""
+        """Yield the end positions of a partition into the longest groups, with all groups that end at each position."""
         last = len(self.chain.ops)
         while last and budget.allows(SearchPart.ROW_GROUPS):
             found = tuple(candidates(self.chain, last, limit, 1, budget=budget))
@@ -109,12 +107,12 @@ class RowGroups:
             last = min((group.first for group in found), default=0)
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """Return groups that end at `last`, at least those of up to `limit` bytes. waiting: ends still to search."""
+        """Return groups that end at `last`, with all of up to `limit` bytes. waiting: number of ends still to try."""
         if limit > self._limit[last]:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # raise the limit, since corrected bytes rise in small steps
+            limit += limit // SLACK  # raise the limit further, since corrected bytes rise in small steps
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -123,7 +121,7 @@ class RowGroups:
     def _candidates(
         self, last: int, limit: int, orders: int, waiting: int, length: int = MAX_OPERATORS
     ) -> tuple[Candidate, ...]:
-        """Return groups that end at `last`, within its share of the budgets. waiting: ends still to search."""
+        """Return groups that end at `last`, within its share of the budgets. waiting: number of ends still to try."""
         budget, turns = self._budget.fair(waiting), self._turns.fair(waiting)
         return tuple(candidates(self.chain, last, limit, orders, length, budget, turns))
 
@@ -147,7 +145,7 @@ class Cuts:
     ) -> None:
         """settings: settings of tiled groups, or None for row-wise groups only. budget: budget for finding groups. low:
         whether to prefer few bytes in every group to few groups, if the largest group leaves a choice. like: known cuts
-        of the same chain. If they recompute nothing and are optimal, no further tiled groups are searched.
+        of the same chain. If the known cuts recompute nothing and are optimal, no further tiled groups are searched.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
@@ -167,7 +165,7 @@ class Cuts:
         self.known = sum(map(len, self._table.values()))
         """Number of groups."""
         self._front: Sequence[CutLabel] | None = None
-        """Pareto front of the groups in the table, or None if they have changed."""
+        """Pareto front over the groups in the table, or None if the groups have changed since it was computed."""
         self._placed: set[Candidate] = set()
 
     def _tiled_groups(self, like: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
@@ -187,7 +185,7 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search more groups where they may bring the bytes below the limit. Return False if there are none."""
+        """Search more groups where they may bring the bytes below the limit, and return whether there are any."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
@@ -200,7 +198,7 @@ class Cuts:
         return any(new.values())
 
     def once(self) -> Mapping[int, Sequence[Candidate]]:
-        """Return the known groups without recomputation by their end."""
+        """Return the known groups that recompute nothing, by their end position."""
         return {last: [group for group in groups if self._is_once(group)] for last, groups in self._table.items()}
 
     def _is_once(self, group: Candidate) -> bool:
@@ -222,7 +220,7 @@ class Cuts:
                 yield found
 
     def add_single(self) -> None:
-        """Add single operators in pixel-wise form. It takes time, so only where the row-wise form may be too large."""
+        """Add single operators in pixel-wise form where the row-wise form may be too large."""
         least = self.front()[0].nbytes
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
@@ -230,7 +228,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add the pixel-wise form of the largest row-wise group (tiles_any.py). Counting its exact bytes takes time."""
+        """Add the pixel-wise form of the largest row-wise group only (tiles_any.py): exact counting takes time."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -241,14 +239,14 @@ class Cuts:
             self._add(worst.last, tuple(better))
 
     def front(self) -> Sequence[CutLabel]:
-        """Return the Pareto front of (bytes, macs), fewest bytes first; the same object until it changes."""
+        """Return the Pareto front of (bytes, macs), fewest bytes first, as the same object until it changes."""
         if self._front is None:
             found = chain_front(self.chain, self._table, low=self._low, tiled_cost=self._tiled_cost)
             self._front = found or [self._rough]
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
-        """Place the groups of a partition. Return False if all were already placed, so that its bytes are exact."""
+        """Place the groups of a partition, and return False if all were already placed, so that its bytes are exact."""
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
             known = replace(group, nbytes=self._place(group, enough))
@@ -268,7 +266,7 @@ def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
     """Return a partition per chain within `macs` whose largest group needs the fewest bytes or, with equal bytes, the
-    fewest macs. bar: bytes of an existing plan; the search ends when it cannot get below.
+    fewest macs. bar: bytes of an existing plan; the search ends when no partition can need fewer.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))

@@ -1,7 +1,7 @@
 """Candidate groups of a region and their costs.
 
-A group is an interval of the region's schedule. The tensors that cross its border depend only on the interval, so its
-cost does not depend on how the rest of the region is cut, which makes the search in cuts.py exact.
+A group is an interval of the region's schedule. The tensors that cross a group's border depend only on the interval, so
+a group's cost does not depend on how the rest of the region is cut, which makes the search in cuts.py exact.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ UNLIMITED = 1 << 62
 MAX_PERMUTED = 3
 """Number of operands up to which all orders of demand are tried."""
 MAX_ORDERS = 8
-"""Maximum number of operand order combinations for each end of a group. Those with the fewest bytes are kept."""
+"""Maximum number of orders of operands for each end of a group; those with the fewest bytes are kept."""
 
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
 """Work (effort.py) for adding an operator to the front of a group, and for each entry of the resulting trace."""
@@ -48,7 +48,7 @@ MAX_OPERATORS = 48
 
 @dataclass(frozen=True)
 class Chain:
-    """The operators of one region in schedule order, and the uses of their tensors outside."""
+    """The operators of one region in schedule order, and where their tensors are used outside the region."""
 
     keys: tuple[int, ...]
     ops: tuple[RowOp, ...]
@@ -57,9 +57,9 @@ class Chain:
     across: int
     """Bytes of tensors that live through the region."""
     source: InputSource | None = None
-    """The streamed or external input, if this region reads it."""
+    """The streamed or external input, if the region reads it."""
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
-    """The spaces of the tensors that are read from outside the arena."""
+    """The spaces of those tensors that are read from outside the arena."""
 
     @cached_property
     def last_read(self) -> Mapping[TensorId, int]:
@@ -73,7 +73,7 @@ class Chain:
 
     @cached_property
     def lasting(self) -> Sequence[list[RowOp]]:
-        """At each position, the operators before it whose output is read at that position or later."""
+        """At each position, the earlier operators whose output is read at that position or later."""
         found: list[list[RowOp]] = [[] for _ in range(len(self.ops) + 1)]
         for i, op in enumerate(self.ops):
             for at in range(i + 1, self.last_read.get(op.output, -1) + 1):
@@ -96,8 +96,9 @@ class Chain:
         return last < self.streamed or not self._in_order(first, last)
 
     def _in_order(self, first: int, last: int) -> bool:
-        """Return whether a group exchanges rows in an order that all devices know. If it does not, no group that
-        contains it does. It may exchange one tensor with each device in each direction, and receive no answers.
+        """Return whether a group exchanges rows with other devices in an order that all devices know: at most one
+        tensor with each device in each direction, without answers to what it sent. If it does not, no group that
+        contains it does.
         """
         seen = [(i, op) for i, op in self._messages if first <= i < last]
         if not seen:
@@ -131,7 +132,7 @@ class Chain:
 
     @cached_property
     def alive(self) -> Sequence[frozenset[TensorId]]:
-        """At each position, the tensors that are written before it and read there or later."""
+        """At each position, the tensors that are written before the position and read there or later."""
         last_read = self.last_read
         now = {t for t in self.sizes if t in last_read}.difference(op.output for op in self.ops)
         steps = []
@@ -143,7 +144,7 @@ class Chain:
 
     @cached_property
     def least(self) -> int:
-        """Lower bound of the bytes of any cut: whole tensors at the start or end, and one operator's counter."""
+        """Lower bound of the bytes of any partition: whole tensors at the start or end, and one operator's counter."""
         before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
@@ -155,7 +156,7 @@ class Candidate:
     first: int
     last: int
     nbytes: int
-    """Peak arena bytes, including tensors that only live through the group. They are a lower bound of any layout."""
+    """Peak arena bytes, including tensors that only live through the group: a lower bound of any layout."""
     macs: int
     stages: tuple[Stage, ...]
     stripes: int = 0
@@ -167,12 +168,12 @@ class Candidate:
 
     @property
     def geometry(self) -> Candidate:
-        """The group without its bytes, for comparisons."""
+        """The group without its bytes, as a key for comparisons."""
         return replace(self, nbytes=0, is_reversed=False)
 
 
 NINE_TAPS = 9
-"""Number of taps of a depthwise convolution whose kernel computes several pixels at once, with windows anywhere."""
+"""Number of taps of a depthwise convolution whose kernel computes several pixels at once at any position."""
 
 
 def joins(chain: Chain, group: Candidate, number: int) -> bool:
@@ -189,7 +190,7 @@ def joins(chain: Chain, group: Candidate, number: int) -> bool:
 
 
 def joined(chain: Chain, group: Candidate, at_once: int) -> Candidate:
-    """Return the group with up to `at_once` pixels computed at once, where kernels can."""
+    """Return the group in which kernels compute up to `at_once` pixels at once where they can."""
     stages = (
         replace(stage, at_once=at_once) if joins(chain, group, number) else stage
         for number, stage in enumerate(group.stages)
@@ -198,7 +199,7 @@ def joined(chain: Chain, group: Candidate, at_once: int) -> Candidate:
 
 
 def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> Candidate:
-    """Return the group with at least `at_once` pixels of a stage computed at once, if its kernel can."""
+    """Return the group in which the kernel of one stage computes at least `at_once` pixels at once if it can."""
     stages = list(group.stages)
     if joins(chain, group, number) and at_once > stages[number].at_once:
         stages[number] = replace(stages[number], at_once=at_once)
@@ -219,8 +220,8 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 
 
 def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
-    """Return the tiled group with its first `count` operators row by row, if they can run so. Kernels for rows take
-    less time than those for tiles, which fetch weights and code for every few pixels.
+    """Return the tiled group whose first `count` operators run row by row, if they can. Kernels for rows take less time
+    than kernels for tiles, which fetch weights and code for every few pixels.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     if chain.source or count == len(stages):
@@ -234,8 +235,8 @@ def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
 
 
 def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
-    """Return a row-wise group that computes two rows at once where kernels can. For depthwise convolutions, see
-    joins().
+    """Return a row-wise group whose kernels compute two rows at once where they can (depthwise convolutions as in
+    joins()).
     """
     stages = list(group.stages)
     for number, stage in enumerate(stages):
@@ -251,13 +252,13 @@ def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Growing:
-    """A row-wise group that is being extended towards the front."""
+    """A row-wise group to which the search adds operators at the front."""
 
     trace: Trace
     alive: Ints
-    """Live bytes inside the group and of its outputs, at each iteration and at the end."""
+    """Live bytes inside the group, with its outputs, at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration, which apply to an iteration inserted there."""
+    """Live bytes just before each iteration, which also hold for an iteration that is inserted there."""
     macs: int = 0
     """Number of multiply-accumulates of the iterations."""
     in_turn: bool = False
@@ -274,18 +275,18 @@ def border(chain: Chain, first: int, last: int) -> GroupBorder:
 
 
 def seed(chain: Chain, last: int, *, in_turn: bool = False) -> Growing:
-    """Return the empty group before `last`. Operators whose output is used later are its sinks."""
+    """Return the empty group before `last`, with the operators whose output is used later as its sinks."""
     sinks = [(op.output, op.writes.h) for op in reversed(chain.lasting[last])]
     nothing = np.zeros(1, dtype=np.int64)
     return Growing(start(sinks, chain.source, in_turn=in_turn), nothing, nothing, in_turn=in_turn)
 
 
 def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
-    """Yield the group with an operator added to its front in each of its forms; nothing if it cannot be fused."""
+    """Yield each form of the group with an operator added to its front, if the operator can be fused."""
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
-            return  # a reader divides the tensor into other rows, so it must be whole
+            return  # a tensor that a reader divides into other rows must be whole
     for member in forms:
         trace = prepend(group.trace, member)
         rolling_buffer = None if is_sink else rolling_buffer_of(trace, member)
@@ -295,7 +296,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 def _grown(
     chain: Chain, groups: Sequence[Growing], first: int, last: int, ways: Mapping[bool, Budget]
 ) -> list[Growing]:
-    """Return groups with the operator at `first` added to their front. ways: budgets for both values of in_turn."""
+    """Return groups with the operator at `first` added to their front. ways: the budget for each value of in_turn."""
     is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
     found = [g for old in groups for g in grow(old, forms, is_sink=is_sink)]
     for g in found:
@@ -304,7 +305,7 @@ def _grown(
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield all orders of a few operands, or two of many. A broadcast operand must be complete, so it comes first."""
+    """Yield all orders of a few operands, or two orders of many, beginning with operands that are broadcast."""
     n = len(op.inputs)
     if op.keeps_order:
         yield tuple(range(n))
@@ -317,7 +318,7 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 
 def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Growing:
-    """Return the extended group: the old group's live bytes, also at new iterations, and those of the new buffers."""
+    """Return the extended group with its live bytes, which include the new buffers and the new iterations."""
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = group.gaps[is_old.cumsum() - is_old]
@@ -329,7 +330,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether sums should replace a whole input (msf-CNN, section 7): if needed or if they take fewer bytes."""
+    """Return whether int32 sums replace a whole input (msf-CNN, section 7): if needed or if they take fewer bytes."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -360,8 +361,8 @@ def candidates(
     """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
 
     orders: number of operand order combinations to follow. length: limit of the operators, unless a streamed input
-    needs more. turns: budget for groups whose outputs are requested in turn. Inner bytes never shrink when a group is
-    extended. The shortest possible group is always considered.
+    needs more. turns: work budget for groups whose outputs are requested in turn. The inner bytes of a group never
+    shrink when the group is extended. The shortest possible group is always considered.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if len(chain.lasting[last]) > 1 else {False: budget}
@@ -401,7 +402,7 @@ def candidates(
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return the peak bytes of a group without tensors that only live through it, exact only below `enough`."""
+    """Return a group's peak bytes without tensors that only live through it, exact only below `enough`."""
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
@@ -411,26 +412,26 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Return the trace and rolling buffers of a candidate. They are not stored, since there are many candidates."""
+    """Return the trace and rolling buffers of a candidate, which are not stored because there are many candidates."""
     ops = chain.ops[candidate.first : candidate.last]
     members = [Member(s, op, s.stripes(candidate.stripes)) for s, op in zip(candidate.stages, ops, strict=True)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
     trace = traced(members, sinks, chain.source, in_turn=candidate.in_turn)
     inner = [m for m in members if m.key not in sinks]
-    in_order = inner if candidate.stripes else reversed(inner)  # in the order of buffers in a plan
+    in_order = inner if candidate.stripes else reversed(inner)
     kept = {m.op.output: rolling_buffer_of(trace, m) for m in in_order}
     return trace, {t: buffer for t, buffer in kept.items() if buffer.nbytes}
 
 
 def exact_bytes(chain: Chain, candidate: Candidate) -> int:
-    """Return the peak arena bytes of a group, counted from its live ranges."""
+    """Return the peak arena bytes of a group, from the live ranges of its buffers."""
     at_border = border(chain, candidate.first, candidate.last)
     through = chain.across + sum(chain.sizes[t] for t in at_border.through)
     return through + most_alive(live_ranges(*rebuild(chain, candidate), at_border, chain.sizes))
 
 
 def executed_macs(trace: Trace) -> int:
-    """Return the multiply-accumulates of the iterations. Unused pixels do not count, and overlaps count twice."""
+    """Return the multiply-accumulates of the iterations, without unused pixels; overlaps count twice."""
     return sum(_macs(trace, m) for m in trace.members)
 
 

@@ -20,7 +20,7 @@ class Links:
     linked: tuple[bool, ...]
     """For each operator, whether it can share a group with the previous one."""
     repeated: Mapping[TensorId, int]
-    """Tensors that a later operator broadcasts, with the first such operator. They must be whole."""
+    """Tensors that a later operator broadcasts, each with the first such operator; they must be whole."""
     last_read: Mapping[TensorId, int]
     sizes: Mapping[TensorId, int]
     born: Mapping[TensorId, int]
@@ -30,9 +30,7 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Return the relations. In a chain with skips, an operator reads the previous one's output and possibly an earlier
-    tensor.
-    """
+    """In a chain with skips, an operator reads the previous operator's output and possibly an earlier tensor."""
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

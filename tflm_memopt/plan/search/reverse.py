@@ -1,9 +1,9 @@
-"""Groups that run in reverse row order, and the choice of the groups that should.
+"""Groups that run in reverse row order, and the choice of groups to reverse.
 
 An output that grows into bytes freed by its input starts below the input, by the halo of its window. Along a chain of
-such groups, tensors move down through the arena to its end (in vMCU they wrap around in a circular pool). A reversed
-group shifts its output upwards, so reversing every other group compensates its neighbour's shift. The arena is
-mirrored, so lower buffers become upper ones.
+groups whose output grows into their input, tensors move down through the arena to its end (in vMCU they wrap around in
+a circular pool). A reversed group shifts its output upwards, so reversing every other group compensates the shift of
+the group before it. In the arena of a reversed group, addresses are mirrored, so that lower buffers become upper ones.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Reversed:
     """A chain of reversed operators, which gives the reversed forms of groups."""
 
     chain: Chain
-    """The reversed chain. Operators without a reversed form are unchanged."""
+    """The reversed chain, in which operators without a reversed form are unchanged."""
     able: frozenset[int]
     """Positions of the operators with a reversed form."""
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
     """Cache of whether operators [first, last) can be reversed together."""
     known: dict[tuple[int, Settings | None], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
-    """Cache of groups by their end, and for tiled ones by their settings, with the limit of their bytes."""
+    """Cache of reversed groups by end position and, if tiled, by settings, each with the limit of its bytes."""
 
     def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
         """Return the best reversed group of the same operators that needs no more multiply-accumulates, or None."""
@@ -68,7 +68,7 @@ def _best(found: Sequence[Candidate], group: Candidate) -> Candidate | None:
 
 
 def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
-    """Return the reversed chain. Operators without a reversed form stay unchanged."""
+    """Return the reversed chain, in which operators without a reversed form are unchanged."""
     ops = [reversed_op(op, pixels=pixels) for op in chain.ops]
     other = replace(chain, ops=tuple(new or old for new, old in zip(ops, chain.ops, strict=True)))
     return Reversed(other, frozenset(i for i, op in enumerate(ops) if op), links(other))

@@ -1,11 +1,11 @@
 """Cuts a chain into groups within a limit of fast bytes, with some whole tensors in slow memory.
 
-A label at position p describes a cut of the operators before p and the tensors that are in slow memory there. Its cost
-is the time that slow memory takes, so a larger group that keeps a tensor in a rolling buffer beats one that writes it
-to slow memory and reads it again. Rolling buffers, sums and scratch are always fast.
+A label at position p describes a cut of the operators before p and the tensors that are in slow memory there. The cost
+of a label is the time that slow memory takes, so a larger group that keeps a tensor in a rolling buffer beats a group
+that writes the tensor to slow memory and reads it again. Rolling buffers, sums and scratch are always fast.
 
 Groups that touch slow memory are placed to find their bytes. Other groups count with their lower bound until they are
-in the best cut. Then they are placed, too, until the best cut consists of placed groups (as in cuts.py).
+in the best cut. They are placed then, too, until the best cut consists of placed groups (as in cuts.py).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that returns the bytes of a group with placed buffers, without the given tensors that are in slow memory."""
+"""Function that returns the bytes of a group with placed buffers, without these tensors in slow memory."""
 MOST_CHOSEN = 3
-"""Maximum number of outputs of a group that are decided separately; more are together in slow memory or not at all."""
+"""Maximum number of outputs of a group that go to slow memory one by one, not all together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Spill:
 
     cost: float = 0.0
     spread: int = 0
-    """Sum of the bytes of all groups, which breaks ties in favour of few groups."""
+    """Sum of the bytes of all groups, which breaks ties in favour of fewer groups."""
     here: Slow = frozenset()
     last: Bordered | None = None
     slow: Slow = frozenset()
@@ -69,9 +69,9 @@ class Bordered:
     born: tuple[Slow, ...]
     """Sets of outputs that may be in slow memory together."""
     touched: Slow
-    """Tensors that are last read or written in the group."""
+    """Tensors that the group is the last to read, and tensors that it writes."""
     reads: Sequence[tuple[TensorId, Member, int]]
-    """Tensors at the border that may be in slow memory, with their readers and the operand's number."""
+    """Tensors at the group's border that may be in slow memory, with their readers and the number of the operand."""
 
     @cached_property
     def bytes_read(self) -> Mapping[TensorId, int]:
@@ -93,7 +93,7 @@ class Spilling:
         self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
         self._table = {last: [*map(self._bordered, _smallest(groups))] for last, groups in table.items()}
         self._labels: list[dict[Slow, Spill]] = []
-        """At each position, the best label for each set of tensors in slow memory."""
+        """At each position, the best label for each set of tensors that are in slow memory there."""
         self._placed: dict[Bordered, dict[Slow, int]] = defaultdict(dict)
         """Bytes of placed groups, by group and the tensors in slow memory that it reads or writes."""
 
@@ -111,7 +111,7 @@ class Spilling:
         return None
 
     def worst(self, spill: Spill) -> int:
-        """Return the fast bytes of the largest group of a result of within()."""
+        """Return the fast bytes of the largest group of a cut that within() returned."""
         return max(self._fast_bytes(group, slow, 0) for group, slow in spill.steps())
 
     def _bordered(self, group: Candidate) -> Bordered:
@@ -128,7 +128,7 @@ class Spilling:
         return Bordered(group, frozenset(edge.dying), born, frozenset((*edge.dying, *edge.born)), reads)
 
     def _cheapest(self, limit: int) -> Spill | None:
-        """Return the best cut. Labels that are missing are set."""
+        """Return the best cut, after setting the labels that are missing."""
         labels = self._labels
         for last in range(len(labels), len(self.chain.ops) + 1):
             best: dict[Slow, Spill] = {}
@@ -154,7 +154,7 @@ class Spilling:
                 yield Spill(cost, label.spread + nbytes, stays | chosen, group, slow, label)
 
     def _fast_bytes(self, group: Bordered, slow: Slow, limit: int) -> int:
-        """Return the fast bytes of a group, or a bound of them that already shows whether they are within the limit."""
+        """Return the fast bytes of a group, or a bound that already decides whether the group is within the limit."""
         touched, nbytes = slow & group.touched, group.group.nbytes
         through = sum(self._sizes[t] for t in slow - touched) if slow else 0
         placed = self._placed[group]
@@ -170,7 +170,7 @@ class Spilling:
 
 
 def _smallest(groups: Sequence[Candidate]) -> Iterable[Candidate]:
-    """Return the row-wise group and the tiled group with the fewest bytes for each first operator."""
+    """For each first operator, return the row-wise group and the tiled group with the fewest bytes."""
     found: dict[tuple[int, bool], Candidate] = {}
     for group in sorted(groups, key=lambda group: group.nbytes):
         found.setdefault((group.first, group.stripes > 0), group)

@@ -101,7 +101,6 @@ def _at_once(op: RowOp, nest: LoopNest, iterative: bool) -> LoopNest:
 
 
 def _visits(trail: Trail) -> list[Visit]:
-    """Return the visits of a trail, from the group's front to its end."""
     visits = []
     while trail:
         trail, visit = trail

@@ -1,8 +1,8 @@
-"""Pixel-wise forms of row-wise groups with any branches and shortcuts, in stripes whose overlap is kept.
+"""Pixel-wise forms of row-wise groups with any branches and shortcuts, in stripes whose overlap is kept in buffers.
 
-The search for tiled groups (tiles_search.py) handles only chains with skips. In any graph, the stripes of the last
-operator determine the rows that each operator makes per stripe if nothing is recomputed: the maximum of its readers'
-demands. The bytes are counted exactly.
+The search for tiled groups (tiles_search.py) handles only chains with skips. If nothing is recomputed, the stripes of a
+group's last operator determine the rows that every other operator makes per stripe, in any graph: the maximum of its
+readers' demands. The bytes of these forms are counted exactly.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of an operator after stripe m are below m * advance + end. Stripe 0 is the first one with output."""
+    """The rows of an operator after stripe m are below m * advance + end. Stripe 0 is the first stripe in which the
+    group's output has rows.
+    """
 
     advance: int
     end: int
 
     @property
     def first(self) -> int:
-        """The first stripe that makes any rows."""
+        """First stripe in which an operator makes rows."""
         return -((self.end - 1) // self.advance)
 
     def read(self, op: RowOp) -> _Rows:
@@ -45,9 +47,8 @@ PIXEL_SECONDS = 5e-6
 
 
 def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget = UNBOUNDED) -> Iterator[Candidate]:
-    """Yield the row-wise group in stripes, for each height worth trying.
-
-    Nothing is yielded if it has no such form. budget: work budget.
+    """Yield the row-wise group in stripes for each height worth trying, or nothing if it has no such form. budget: work
+    budget.
     """
     ops = chain.ops[group.first : group.last]
     pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
@@ -73,16 +74,18 @@ def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget 
 
 
 def _running(ops: tuple[RowOp, ...], group: Candidate) -> list[RowOp]:
-    """Return the operators that read windows, without those that add their input pixel by pixel."""
+    """Return the operators that read windows, except those that add up their input pixel by pixel."""
     return [op for op, stage in zip(ops, group.stages, strict=True) if not stage.iterative]
 
 
 def _stages(
     ops: tuple[RowOp, ...], stages: tuple[Stage, ...], driver: int, rows: _Rows, stripes: int, tile: int
 ) -> tuple[tuple[Stage, ...], int] | None:
-    """Return the loop nests of all operators and the number of stripes, or None if two readers need different advances.
+    """Return the loop nests of all operators and the number of stripes, or None if two readers require different
+    numbers of rows per stripe.
 
-    driver: the operator whose stripes have `rows` rows. Operators after the driver run when its output is complete.
+    driver: the operator whose stripes have `rows` rows. Operators after the driver run when the driver's output is
+    complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None
@@ -90,7 +93,7 @@ def _stages(
     paces: list[_Rows] = []
     for i in range(driver, -1, -1):
         pace = rows if i == driver else wanted.get(ops[i].output)
-        if pace is None:  # no operator up to the driver reads the output
+        if pace is None:
             return None
         paces.append(pace)
         read = pace if stages[i].iterative else pace.read(ops[i])

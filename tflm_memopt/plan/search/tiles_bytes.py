@@ -1,11 +1,11 @@
 """Closed formulas for the buffer bytes of a tiled group.
 
-A pixel of an inner tensor is kept in a column window: consecutive rows of the period of its producer (its advance if
-every row is made once, its rows per stripe if the overlap is recomputed). A column window keeps its pixels column by
-column in a rolling buffer: a window of k columns and k rows spans (k-1)*r + k pixels of a column window of r rows
-(msf-CNN's H-cache), and a row that is needed again q stripes later spans another q*W*r (the line caches of fused
-tiling). Row coordinates are relative to the stripe: 0 is its end, -1 its last row. The plan's depths come from
-simulation and never exceed these formulas.
+A pixel of an inner tensor is kept in a column window, which has the consecutive rows of the producer's period: the
+producer's advance if every row is made once, or its rows per stripe if the overlap is recomputed. A window of k columns
+and k rows spans (k-1)*r + k pixels of a column window of r rows, which is stored column by column (msf-CNN's H-cache).
+A row that is needed again q stripes later spans another q*W*r pixels (the line caches of fused tiling). Row coordinates
+are relative to the stripe's end, which is 0; the last row of the stripe is -1. The depths of a plan come from
+simulation and never exceed these closed formulas.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Columns(NamedTuple):
     """Maximum number of columns of a tensor that must be kept for one reader."""
 
     reading: int
-    """Columns from the left edge of the window to the newest column, while the operator reads."""
+    """Columns from the left edge of the window to the newest column while the reader runs."""
     before: int
     """Columns from the window's left edge to the newest column, just before the producer starts its newest tile."""
     between: int
@@ -35,11 +35,11 @@ class Reader(NamedTuple):
 
     columns: Columns
     windows: tuple[tuple[int, int], ...]
-    """For each row that the operator makes, the first row that it reads, and the newest row that exists by then."""
+    """For each row that the reader makes, the first row that it reads, and the newest row that exists by then."""
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of a period. `later`: number of stripes after their own that need them (-1: never)."""
+    """Rows [first, first + rows) of a period, and how many stripes later they are still needed (-1: never)."""
 
     first: int
     rows: int
@@ -69,14 +69,14 @@ def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int
 
 
 def lagging_columns(width: int, tile: int, lag: int) -> Columns:
-    """Return the columns that must be kept for a reader of single pixels whose tile is `lag` columns behind."""
+    """Return the number of columns to keep for a reader of single pixels whose tile is `lag` columns behind."""
     reading, behind = min(width, lag + tile), min(width, lag)
     return Columns(reading, behind, behind, last=(width - 1) % tile + 1)
 
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return Reader.windows of an operator that makes `made` rows from the last `rows` rows of a stripe.
+    """Return the value of Reader.windows for an operator that makes `made` rows from the last `rows` rows of a stripe.
 
     window: extent, stride.
     """
@@ -92,14 +92,13 @@ def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
 
 
 def column_window_pixels(column_window: PeriodRows, width: int, advance: int, reader: Reader) -> int:
-    """Return the depth of a column window for one reader: the pixels from the newest to the oldest needed one."""
+    """Return the pixels that a column window needs for a reader: from the newest to the oldest one still needed."""
     (first, rows, _), (reading, before, between, _) = column_window, reader.columns
     next_age, next_row = _oldest(first, rows, advance, reader.windows[0][0])
     depths = [1]
     for top, bottom in reader.windows:
         newest = min(rows, max(0, bottom + advance - first + 1))
         age, row = _oldest(first, rows, advance, top)
-        # from the oldest pixel to the newest one, or to the start of a column that is not begun yet
         if age >= 0:
             pixels = (reading - 1) * rows + newest if newest else before * rows
             depths.append(age * width * rows + pixels - row)
@@ -109,14 +108,14 @@ def column_window_pixels(column_window: PeriodRows, width: int, advance: int, re
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Return the oldest row at or below row `top`: its age in stripes (-1: none) and its position in the window."""
+    """Return the age in stripes (-1: none) and the position in the window of the oldest row up to `top`."""
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
 
 
 @cache
 def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, readers: tuple[Reader, ...]) -> int:
-    """Return the number of kept pixels of a tensor (height, width) made once, if each stripe needs `rows` rows."""
+    """Return the number of pixels to keep of a tensor that is made once, if each stripe needs `rows` rows."""
     height, width = size
     total = 0
     for column_window in column_windows(rows, advance):
@@ -134,7 +133,7 @@ def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    """Return the kept pixels of a tensor if each stripe recomputes `rows` of its rows, at most those in `present`."""
+    """Return the number of pixels to keep if each stripe recomputes `rows` rows, at most those in `present`."""
     column_window = PeriodRows(present[0], present[1] - present[0], 0)
     return min(
         column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)
@@ -146,16 +145,16 @@ class RowCount:
     """Rows that an operator makes in all stripes together."""
 
     total: int
-    """Number of rows. A row counts as often as it is made."""
+    """Number of rows, in which a row counts as often as it is made."""
     most: int
     """Number of rows of the tallest stripe."""
     present: tuple[int, int]
-    """Half-open range of the rows that at least one stripe makes, counted from the top of the unclipped stripe."""
+    """Half-open range of the rows that any stripe makes, counted from the top of a stripe that is not clipped."""
 
 
 @cache
 def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[int, int]) -> RowCount:
-    """Count the rows that a loop nest makes in these stripes (half-open), beginning with the first of them."""
+    """Count the rows that a loop nest makes in these stripes (half-open), in order."""
     first, stop = stripes
     total = most = high = 0
     low, top = rows, 0
@@ -187,13 +186,14 @@ class Flow(NamedTuple):
 
 @cache
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
-    """Return the bytes of an input and an output that share memory, by stripes: min(b_In - b_Out) of vMCU, section 4.
+    """Return the bytes of an input and an output that share memory, from their stripes: min(b_In - b_Out) of vMCU,
+    section 4.
 
-    A tile is `tile` columns wide; the first tile of stripe m reaches the stripe's last row before the other tiles. If
-    `tile` is 0, all columns of a stripe are written after the stripe's reads.
+    A tile is `tile` columns wide; the first tile of stripe m reaches the stripe's last row before the other tiles do.
+    If `tile` is 0, all columns of a stripe are written after the stripe's reads.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
-    drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))  # rows never read again
+    drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))
     undrained = [max(0, source.height - rows) * row_in for rows in drained]
     made = [min(out.h, (m + 1) * rows) * out.row_bytes for m in stripes]
     if tile:

@@ -1,4 +1,4 @@
-"""Data of the search for tiled groups (tiles_search.py) about the processed part of a group."""
+"""Data of the search for tiled groups (tiles_search.py) about the part of a group that has been processed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A tensor that a later ADD of the group also reads: rows [m*advance + end - rows, m*advance + end) of stripe m."""
+    """A tensor that a later ADD of the group reads, too; stripe m makes rows m*advance + end - [rows, 0) of it."""
 
     tensor: TensorId
     rows: int
@@ -21,16 +21,16 @@ class Skip(NamedTuple):
 
 
 class State(NamedTuple):
-    """The loop nest of an operator (plan/nest.py), and facts about the rest of the group."""
+    """The loop nest of an operator (plan/nest.py), with facts about the part of the group after it."""
 
     rows: int
     end: int
     advance: int
     first: int
-    """Stripes [first, stop) have rows. Stripe 0 is the first with output; earlier operators begin before it."""
+    """Stripes [first, stop) have rows. The group's output begins with stripe 0, earlier operators before it."""
     stop: int
     stripe_rows: int
-    """Number of rows per stripe of the group's output or, before an iterative operator, of that operator's input."""
+    """Number of rows per stripe of the group's output or of the next iterative operator's input."""
     sums: int
     """Number of bytes that are still live when the next iterative operator is done, or -1 if there is none."""
     late: bool
@@ -39,11 +39,11 @@ class State(NamedTuple):
     early: bool = False
     """Whether the group's output is written throughout: each channel group writes its channels of all pixels."""
     by_rows: bool = False
-    """Whether its tiles are as wide as the map. It then requests no more streamed rows at once than one window has."""
+    """Whether tiles are as wide as the map, so that no more streamed rows are requested at once than one window has."""
 
 
 class Visit(NamedTuple):
-    """An operator of a group with its loop nest; operators that process channel groups together count as one."""
+    """A group's operator with its loop nest, or several operators that process channel groups together."""
 
     position: int
     """Position of the first operator in the chain."""
@@ -54,7 +54,7 @@ class Visit(NamedTuple):
     length: int = 1
     """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise; 2 or more dense layers."""
     grouped_sums: bool = True
-    """Whether the last operator sums channel groups. Otherwise it writes each channel group into a whole tensor."""
+    """Whether the last operator sums channel groups; otherwise it writes each channel group into a whole tensor."""
 
     @property
     def sums(self) -> bool:
@@ -67,17 +67,17 @@ class Visit(NamedTuple):
 
 Trail = tuple["Trail", Visit] | None
 Label = tuple[int, int, Trail]
-"""Bytes, multiply-accumulates, and the visits from the group's end on."""
+"""Cost of a partial group: bytes, multiply-accumulates, and the decisions from the group's end on."""
 
 
 class Demand(NamedTuple):
-    """Requirements of operators [first, ...) on their main input, and their cost."""
+    """Requirements of the operators from `first` on for their main input, and the operators' cost."""
 
     visit: Visit
     nbytes: int
     macs: int
     rows: int
-    """Rows [m*advance + end - rows, m*advance + end) of stripe m, including those for skips that start here."""
+    """Rows [m*advance + end - rows, m*advance + end) of stripe m, including rows for skips that start here."""
     end: int
     advance: int
     stripes: tuple[int, int]

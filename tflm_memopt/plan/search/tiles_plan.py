@@ -11,40 +11,40 @@ WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """Place of the chain's own inputs, which determines whether they are counted."""
+    """Place of the chain's own inputs, which determines whether their bytes count."""
 
     RESIDENT = "resident"
     """The input is whole in the arena and is freed as it is read."""
     STREAMED = "streamed"
     """The input is pushed row by row into a rolling buffer with the rows that the first group needs at once."""
     FREE = "free"
-    """The input is outside the arena and not counted (msf-CNN, section 6)."""
+    """The input is outside the arena, so its bytes do not count (msf-CNN, section 6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The memory that is counted, and the permitted techniques. Each can be switched off to measure its effect."""
+    """The memory that is counted, and the techniques that may be used, each of which can be switched off."""
 
     input: Input = Input.RESIDENT
     pushed: int = 1
     """Number of rows per push of a streamed input."""
     count_output: bool = True
-    """Whether the output of the chain's last operator counts. In msf-CNN it does not."""
+    """Whether the output of the chain's last operator counts, which it does not in msf-CNN."""
     counter_bytes: int = 8
-    """RAM per operator of a tiled group for counters of stripe, channel group, tile and row. Papers omit them."""
+    """RAM per operator of a tiled group for counters of stripe, channel group, tile and row, which papers omit."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
-    """Maximum number of rows of a map that is also tried as one stripe."""
+    """Maximum number of rows of a map for which one stripe of all rows is tried, too."""
     tile: int = 1
-    """Number of columns per iteration. A large number means the full width."""
+    """Number of columns per iteration; a large number means the full width."""
     at_once: int = 1
-    """Limit of the pixels that consecutive iterations compute at once."""
+    """Maximum number of pixels that consecutive iterations compute at once."""
     cache: bool = True
     """Whether the overlap of two stripes may be kept."""
     recompute: bool = True
     """Whether the overlap of two stripes may be recomputed."""
     group_channels: int = 8
-    """Numbers of channels per group of expand -> depthwise -> project, and of hidden dense layers; 0: no groups."""
+    """Sizes of channel groups in expand -> depthwise -> project, and of hidden dense layers; 0: no groups."""
     overlap: bool = True
     """Whether a group's output may grow into bytes that its input frees."""
     max_overhead: float = 4.0
@@ -52,7 +52,7 @@ class Settings:
     tiled_cost: float = 1.0
     """Cost of a multiply-accumulate in a tiled group, as a multiple of one in a row-wise group."""
     epsilon: float = 1e-4
-    """A label with more bytes than another one must save this fraction of the original's multiply-accumulates."""
+    """A label with more bytes than another label must save this fraction of the original's multiply-accumulates."""
 
     @property
     def once(self) -> Settings:

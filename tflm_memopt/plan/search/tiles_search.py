@@ -4,8 +4,8 @@ The state at an operator consists of the loop nest of its output, the stripes in
 source is still to be processed. A label is (bytes inside the group, multiply-accumulates, decisions). The decisions
 are: cache or recompute for each inner tensor; one pass over each stripe per channel group for each expand -> depthwise
 -> project; channel groups between pairs of dense layers; and the stripe height for each operator that reduces its input
-to one row. The cost of the rest of the group depends only on the state, so a label that another one equals or
-beats in both figures is dropped without loss (except for Settings.epsilon).
+to one row. The cost of the rest of the group depends only on the state, so a label can be dropped without loss (except
+for Settings.epsilon) if another label equals or beats it in both figures.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Vis
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Work (effort.py) for an operator's demands in one state, and for each label in the state."""
+"""Work (effort.py) for an operator's demands in one state of the search, and for each label in that state."""
 
 MOST_OUTSIDE = 1024
-"""Number of rows by which a stripe may be taller than its map. Chains of many strides would request useless rows."""
+"""Number of rows by which a stripe may exceed its feature map, against the useless rows of many strides."""
 
 MOST_TILES = 1 << 18
-"""Limit of the number of tiles of a map, each of which is an iteration. Larger maps run row by row."""
+"""Maximum number of tiles of a map, each of which is an iteration; larger maps run row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
@@ -57,7 +57,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for an operator that adds up its input's pixels.
 
-    It would add up a stripe of several rows column by column instead of row by row.
+    In stripes of several rows, such an operator would add up its input column by column instead of row by row.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
@@ -76,7 +76,7 @@ class Search:
     slack: int
     """Limit of a group's multiply-accumulates beyond those of the original."""
     grain: int
-    """A label with more bytes than another one must save this number of multiply-accumulates."""
+    """A label with more bytes than another label must save this number of multiply-accumulates."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
     """Cache of _through()."""
@@ -117,14 +117,14 @@ class Search:
         return undominated(labels, itemgetter(0, 1), self.grain)
 
     def _escapes(self, position: int) -> bool:
-        """Return whether the previous operator cannot join: its output must be whole, or the group is ruled out."""
+        """Return whether the previous operator cannot join, as its output must be whole or the group is ruled out."""
         before = self.chain.ops[position - 1].output
         late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)
         never = self.chain.rules_out(position - 1, self.last)
         return position == 0 or late >= self.last or again < self.last or never
 
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
-        """Add the cost of operators that request rows to the labels, which are partial solutions, and return them."""
+        """Add the cost of operators that request rows to the labels (partial groups), and return the new labels."""
         visit = demand.visit
         plain = self.chain.macs[position + 1] - self.chain.macs[visit.position]
         nbytes = demand.nbytes + self.settings.counter_bytes * (position + 1 - visit.position)
@@ -133,8 +133,6 @@ class Search:
 
     def _plain(self, position: int) -> int:
         return self.chain.macs[self.last] - self.chain.macs[position]
-
-    # Demands of an operator
 
     def _demands(self, position: int, state: State) -> Iterator[Demand]:
         op = self.chain.ops[position]
@@ -194,7 +192,7 @@ class Search:
         return Reader(Columns(tile, 0, 0, tile), window_rows(rows, rows, (1, 1)))
 
     def _with_skips(self, demand: Demand) -> Demand:
-        """Return the demand including those of ADDs whose skip starts at the same tensor."""
+        """Return the demand, extended by the demands of ADDs whose skip starts at the same tensor."""
         position = demand.visit.position
         tensor = self.links.tensor(self.chain, position)
         mine = [s for s in demand.skips if s.tensor == tensor]
@@ -213,7 +211,7 @@ class Search:
         return demand._replace(rows=rows, end=end, stripes=stripes, readers=tuple(readers), skips=rest)
 
     def _sums(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield demands of an operator that adds up its input's pixels as they arrive."""
+        """Yield demands of an operator that adds up its input's pixels as soon as they are made."""
         op = self.chain.ops[position]
         height = op.reads[0].h
         for rows in heights_of_sums(op, self.settings):
@@ -304,7 +302,7 @@ class Search:
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
-        """Return the demand of `length` operators in channel groups. The second of them is at this position."""
+        """Return the demand of `length` operators in channel groups, the second of which is at this position."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
         w, stripes, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
@@ -340,7 +338,7 @@ class Search:
             late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
-        in_step = all(s.rows <= advance for s in demand.skips)  # all rows that skips need are cached
+        in_step = all(s.rows <= advance for s in demand.skips)  # all rows that skips need stay in buffers
         if rows <= advance or (self.settings.cache and in_step):
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)
@@ -437,7 +435,7 @@ class Search:
 
 
 def _whole_rows(reader: Reader, width: int) -> Reader:
-    """Return the reader if a message sends or receives the tensor, which keeps whole rows."""
+    """Return the reader of a tensor that a message sends or receives, which keeps whole rows."""
     return reader._replace(columns=Columns(*[width] * 4))
 
 
