@@ -1,1 +1,1 @@
-"""The operators that run row by row, with everything that planner, checker and lowering need to know about each."""
+"""The operators that run row by row, with all that planner, checker and lowering need to know about each operator."""

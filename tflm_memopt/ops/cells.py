@@ -1,9 +1,9 @@
-"""Parses operators with their own variables into rows; one time step is one row.
+"""Parses operators with their own variables into row operators, for which one time step is one row.
 
-SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs. It
-becomes a CONV, and a DEPTHWISE that reads a state of rows. With filters of rank r, each output is the sum of r filters,
-and the DEPTHWISE's window is r pixels wide. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose iterations
-rewrite its two states.
+SVDF (micro/kernels/svdf_common.cc) is a dense layer followed by a filter along time over the layer's last outputs. SVDF
+becomes a CONV, and a DEPTHWISE that reads a state of rows. With SVDF filters of rank r, each output is the sum of r
+filters, and the DEPTHWISE's window is r pixels wide. An LSTM (micro/kernels/lstm_eval.h) is one operator, whose
+iterations rewrite its two states.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRollingBuffer, Window
 
 GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
-"""Scales of the input and of the output of the gates' curves."""
+"""Scales of the input and of the output of the activation curves of an LSTM's gates."""
 
 
 def svdf_features(context: OperatorContext) -> RowOp:
-    """Parse SVDF's dense layer for one step: int8 with the state's scale, [1, rank, units]."""
+    """Parse the dense layer of an SVDF for one step, with weights [1, rank, units] and output of the state's scale."""
     size, (x, features, state) = svdf_sizes(context), (context.input(k) for k in (0, 1, 4))
     weights = values(context.input(1)).reshape(size.units, size.rank, size.inputs).transpose(1, 0, 2)
     scale = _scale(x) * _scale(features) / _scale(state)
@@ -54,7 +54,7 @@ def svdf_features(context: OperatorContext) -> RowOp:
 
 
 def svdf_time(context: OperatorContext) -> RowOp:
-    """Parse SVDF's sums along time, over this step's features and those in the state."""
+    """Parse the sums along time of an SVDF, over the features of this step and those in the state."""
     size, (time, state) = svdf_sizes(context), (context.input(k) for k in (2, 4))
     weights = values(context.input(2)).reshape(size.units, size.rank, size.memory).transpose(2, 1, 0)
     scale = _scale(state) * _scale(time) / _scale(context.output)
@@ -74,8 +74,8 @@ def svdf_time(context: OperatorContext) -> RowOp:
 
 
 def lstm(context: OperatorContext) -> RowOp:
-    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. Weights are [out][gate][input, then hidden]. `bias` begins with the table of
-    the sigmoid.
+    """Parse UNIDIRECTIONAL_SEQUENCE_LSTM. LSTM weights are [out][gate][input, then hidden], and `bias` begins with the
+    table of the sigmoid.
     """
     x, hidden, cells = (context.input(k) for k in (0, HIDDEN, CELLS))
     steps, units = _steps(context), hidden.elements
@@ -103,12 +103,12 @@ def lstm(context: OperatorContext) -> RowOp:
 
 
 def _steps(context: OperatorContext) -> int:
-    """Return the number of time steps. The batch is 1, so the first or the second dimension may be time."""
+    """Return the number of time steps, which the first or the second dimension counts, since the batch is 1."""
     return context.input().shape[0] * context.input().shape[1]
 
 
 def _gates(context: OperatorContext, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Return weights [out][gate][input, then hidden] and biases [out][gate][input's, hidden state's]."""
+    """Return an LSTM's weights [out][gate][input, then hidden] and biases [out][gate][input's, hidden state's]."""
     of_input = np.stack([values(context.input(k)) for k in INPUT_WEIGHTS], 1)
     of_hidden = np.stack([values(context.input(k)) for k in HIDDEN_WEIGHTS], 1)
     biases = np.stack([values(context.input(k)) for k in BIASES], 1).astype(np.int64)
@@ -131,7 +131,7 @@ def _gate_scales(context: OperatorContext) -> list[Multiplier]:
 
 
 def _cell_range(context: OperatorContext, scale: float) -> int:
-    """Return the range of cells in units of their scale (CreateLstmCellStateInfo), encoded as `param`."""
+    """Return the range of an LSTM's cells in units of their scale (CreateLstmCellStateInfo), encoded as `param`."""
     clip, most = float(context.op.options.get("cellClip", 0.0)), (1 << 15) - 1
     high = int(min(clip / scale, most)) if clip > 0 else most
     low = -high if clip > 0 else -high - 1

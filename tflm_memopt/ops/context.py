@@ -1,4 +1,4 @@
-"""An operator in its graph: its tensors, their row layouts as producers write them, and its window's geometry."""
+"""An operator in its graph: its tensors, the row layouts that producers gave them, and the geometry of its window."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ TWO_OPERANDS = (
     "ADD", "SUB", "MUL", "DIV", "FLOOR_DIV", "FLOOR_MOD", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU",
     "LOGICAL_AND", "LOGICAL_OR", *COMPARISONS,
 )  # fmt: skip
-"""Element-wise operators with two operands. The smaller operand is broadcast. One operand may be a constant."""
+"""Element-wise operators with two operands, the smaller of which is broadcast, and one may be constant."""
 
 VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
 """Operands that are the operator's own variables, which it reads and writes."""
 
 ONE_PIXEL = 1024
-"""Units per pixel in which RESIZE_BILINEAR counts positions."""
+"""Number of units per pixel in which RESIZE_BILINEAR counts positions."""
 
 AXES = "axes"
 """Key that we add to Op.options of MEAN: the axes of its input, which replace the second operand."""
@@ -61,7 +61,7 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
 
 
 def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
-    """Return the natural rows. A shape without natural rows is cut into `like` rows if its leading dimensions allow it.
+    """Return the natural rows of a shape or, if it has none but its leading dimensions allow it, `like` rows.
 
     >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
     (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
@@ -85,7 +85,7 @@ def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
 
 
 def byte_shape(tensor: Tensor) -> tuple[int, ...]:
-    """Return the shape with the last dimension in bytes."""
+    """Return the shape with its last dimension counted in bytes."""
     size = ITEM_BYTES.get(tensor.dtype, 1)
     return (*tensor.shape[:-1], tensor.shape[-1] * size) if tensor.shape else tensor.shape
 
@@ -96,13 +96,13 @@ class Span(NamedTuple):
     output: int
     before: int
     after: int
-    """Padding before the start and after the end."""
+    """Padding of a window before the start and after the end of a dimension."""
 
 
 def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Span:
-    """Return output size and padding, as ComputeOutSize and ComputePaddingWithOffset do (kernels/padding.h).
+    """Return output size and padding of a window as ComputeOutSize and ComputePaddingWithOffset do (kernels/padding.h).
 
-    Explicit padding, (before, after), is VALID on a padded input.
+    Explicit padding (before, after) gives the output size of VALID on a padded input.
 
     >>> span(4, 3, 2, 1, "SAME")
     Span(output=2, before=0, after=1)
@@ -123,7 +123,7 @@ class OperatorContext:
     graph: Graph
     op: Op
     aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
-    """For each view, the tensor that it shares bytes with."""
+    """For each view, the tensor whose bytes it shows."""
     written: Mapping[TensorId, Rows] = field(default_factory=dict)
     """Row layouts of the outputs of earlier row operators."""
 
@@ -137,14 +137,14 @@ class OperatorContext:
 
     @property
     def activations(self) -> tuple[Tensor, ...]:
-        """Tensors that are read at run time."""
+        """Tensors that the operator reads at run time."""
         return tuple(self.input(k) for k in self.read)
 
     @property
     def read(self) -> tuple[int, ...]:
-        """Numbers of the operands that are read at run time, usually only 0. CONCATENATION, PACK, ADD and similar
-        operators read all operands that are not constant, GATHER its indices and its table unless one is constant, and
-        custom operators the operands of their description.
+        """Numbers of the operands that the operator reads at run time, usually only 0. CONCATENATION, PACK, ADD and
+        similar operators read all operands that are not constant, GATHER its indices and its table unless one is
+        constant, and custom operators the operands of their description.
         """
         kind, own = self.op.type, CUSTOM_OPERATORS.get(self.op.type)
         if kind == "GATHER" and self.input(0).constant:
@@ -176,7 +176,8 @@ class OperatorContext:
     ) -> RowOp:
         """Return this operator as a row operator.
 
-        operands: numbers of the operands that it reads; by default the first ones. Zero points are 0 by default.
+        operands: numbers of the operands that the row operator reads, by default the first ones. Zero points are 0 by
+        default.
         """
         inputs = tuple(self.storage(k) for k in operands or range(len(reads)))
         zero_points: dict[str, Any] = {"input_zero_points": (0,) * len(inputs), "output_zero_point": 0}
@@ -184,7 +185,7 @@ class OperatorContext:
         return RowOp(kind, *own, reads, writes, **zero_points | fields)
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """Return the row layout of operand k: the one that its producer writes, or else one from its shape."""
+        """Return the row layout of operand k, which is that of its producer or else derived from its shape."""
         storage = self.storage(k)
         known = (
             self.written.get(storage)
@@ -207,7 +208,7 @@ class OperatorContext:
         return int(self.op.options.get("dilationHFactor", 1)), int(self.op.options.get("dilationWFactor", 1))
 
     def spans(self) -> tuple[Span, Span]:
-        """Return the window along H and along W of a rank-4 input."""
+        """Return the convolution or pooling window of a rank-4 input along H and along W."""
         options, (_, h, w, _) = self.op.options, self.input().shape
         explicit = options.get(EXPLICIT_PADDING)
         vertical, horizontal = (explicit[:2], explicit[2:]) if explicit else (options["padding"],) * 2
@@ -238,7 +239,7 @@ class OperatorContext:
         return tuple(a in axes and d > 1 for a, d in enumerate(self.input().shape))
 
     def is_image(self) -> bool:
-        """Return whether the input has no dimensions besides height, width and channels."""
+        """Return whether the reduction's input has no dimensions besides height, width and channels."""
         return math.prod(self.input().shape[:-3]) == 1
 
     def run(self) -> tuple[int, int, int] | None:

@@ -1,6 +1,6 @@
 """Parses QUANTIZE, DEQUANTIZE and CAST as row operators, which convert each element to another type.
 
-A table of 256 bytes converts between int8 and uint8; other pairs of types have their own kinds.
+A table of 256 bytes converts between int8 and uint8; other pairs of types have kinds of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.rowop import RowOp
 
 Types = tuple[str, str]
-"""Names of an element's types before and after the conversion."""
+"""Names of an element's type before and after the conversion."""
 
 QUANTIZES: Mapping[Types, Kind] = {
     ("FLOAT32", "INT8"): Kind.QUANTIZE,
@@ -41,15 +41,15 @@ CASTS: Mapping[Types, Kind] = {
     ("INT32", "FLOAT32"): Kind.CURVE_F32,
     ("FLOAT32", "INT32"): Kind.CURVE_F32,
 }
-"""TFLM's conversions by CAST (micro/kernels/cast.cc). All but those of kind CURVE_F32 need scale 1 and zero point 0."""
+"""Conversions by CAST (micro/kernels/cast.cc); all but CURVE_F32 need scale 1 and zero point 0."""
 LOWER_BYTES = (("INT16", "INT8"), ("INT32", "INT8"), ("INT32", "INT16"), ("BOOL", "INT8"))
 """Conversions of CAST that drop the upper bytes of each element or keep all bytes."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
-"""Number of bits of an integer minus its zero point, including the sign."""
+"""Number of bits of an integer after subtraction of its zero point, including the sign."""
 
 
 def is_table(types: Types) -> bool:
-    """Return whether a table of bytes can convert between these types."""
+    """Return whether a table of 256 bytes can convert between these types."""
     return QUANTIZES.get(types) is Kind.LOOKUP
 
 
@@ -79,7 +79,7 @@ def cast(context: OperatorContext) -> RowOp:
 
 
 def _conversion(context: OperatorContext, kind: Kind, before: int = 0, after: int = 0) -> RowOp:
-    """Return an operator that converts each element between these zero points, without scales."""
+    """Return an operator that converts each element from one zero point to another, without scales."""
     reads = context.producer_rows()
     return context.row_op(
         kind,

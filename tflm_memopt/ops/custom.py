@@ -1,4 +1,4 @@
-"""Registry of the user's custom operators (own.py), which lasts as long as the process."""
+"""Registry of the user's custom operators (own.py), which is kept as long as the process runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Numbers = Callable[[Any], Mapping[str, int] | None]
-"""Function that returns a description's parameters for an OperatorContext; None for forms that it does not cover."""
+"""Function that returns a description's parameters for an OperatorContext, or None for forms that it does not cover."""
 
 
 class OwnOperator(NamedTuple):
@@ -15,9 +15,9 @@ class OwnOperator(NamedTuple):
 
     numbers: Numbers
     identify: Callable[[Mapping[str, int]], int]
-    """Function that returns the identity of the kernel for given numbers of channels and parameters."""
+    """Function that returns the identity of the kernel for certain numbers of channels and parameters."""
     operands: int
-    """Number of operands that the operator reads: the first one, or the first two."""
+    """Number of operands that the custom operator reads: 1 or 2."""
 
 
 CUSTOM_OPERATORS: dict[str, OwnOperator] = {}
@@ -26,7 +26,7 @@ CUSTOM_OPERATORS: dict[str, OwnOperator] = {}
 
 @dataclass(frozen=True, slots=True)
 class OwnKernel:
-    """A description compiled for given extents and parameters."""
+    """A kernel description compiled for certain extents and parameters."""
 
     identity: int
     channels: int
@@ -36,4 +36,4 @@ class OwnKernel:
 
 
 MADE: dict[int, OwnKernel] = {}
-"""Custom kernels, by identity, for all models that were read so far."""
+"""Custom kernels by identity, for all models that this process has read."""

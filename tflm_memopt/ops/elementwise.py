@@ -22,11 +22,11 @@ Factors = tuple[Multiplier, ...]
 
 
 class Arithmetic(NamedTuple):
-    """An operator's computation in the executor's terms."""
+    """How the executor computes an element-wise operator."""
 
     kind: Kind
     factors: Callable[[float, float, float], Factors]
-    """Function that computes the multipliers from the scales of operand 0, operand 1 and output."""
+    """Function that computes the multipliers from the scales of both operands and of the output."""
     left_shift: int = 0
 
 
@@ -72,7 +72,6 @@ WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
 
 
 def binary(context: OperatorContext) -> RowOp:
-    """Parse an operator of ARITHMETIC."""
     wide = context.output.dtype == "INT16"
     kind, factors, param = (INT16 if wide else ARITHMETIC)[context.op.type]
     reads, writes = _rows(context)
@@ -102,7 +101,7 @@ DIVISIONS = ("DIV", "FLOOR_DIV", "FLOOR_MOD")
 
 
 def float_binary(context: OperatorContext) -> RowOp:
-    """Parse an operator with two float32 operands (TMO_FUNCTION_ADD to TMO_FUNCTION_PRELU, and divisions)."""
+    """Parse a float32 division or another operator of two operands (TMO_FUNCTION_ADD to TMO_FUNCTION_PRELU)."""
     name = context.op.type
     activation = context.op.options.get("fusedActivationFunction", "NONE")
     limits = FloatRange.ALL if name in UNLIMITED else quant.FLOAT_RANGES[activation]
@@ -117,7 +116,7 @@ def integer_binary(context: OperatorContext) -> RowOp:
 
 
 def comparison(context: OperatorContext) -> RowOp:
-    """Parse a comparison. GREATER of float32 or int32 is LESS with exchanged operands."""
+    """GREATER of float32 or int32 is LESS with exchanged operands."""
     if context.input().dtype == "INT8":
         return _scaled_comparison(context)
     name, suffix = context.op.type, "" if context.input().dtype == "FLOAT32" else "_S32"
@@ -127,13 +126,13 @@ def comparison(context: OperatorContext) -> RowOp:
 
 
 WANTED: Mapping[str, int] = {"LESS": 1, "EQUAL": 2, "LESS_EQUAL": 3, "GREATER": 4, "NOT_EQUAL": 5, "GREATER_EQUAL": 6}
-"""For which order of the operands each comparison is true: 1 for less, 2 for equal, 4 for greater."""
+"""For each comparison, the orders of the operands for which it is true: 1 for less, 2 for equal, 4 for greater."""
 
 
 def _scaled_comparison(context: OperatorContext) -> RowOp:
     """Parse a comparison of int8, whose operands TFLM scales first (ComparisonWithScaling, reference/comparisons.h)."""
     scales = [quantization(context.input(k)) for k in range(2)]
-    factors = (*(quant.quantize_multiplier(q.scale[0]) for q in scales), Multiplier(0, 0))  # the output has no scale
+    factors = (*(quant.quantize_multiplier(q.scale[0]) for q in scales), Multiplier(0, 0))  # a bool output has no scale
     zero_points = tuple(q.zero_point[0] for q in scales)
     op = _function(context, Kind.COMPARE, WANTED[context.op.type])
     return replace(op, input_zero_points=zero_points, **quant.scaling(factors))
@@ -145,7 +144,7 @@ def logical(context: OperatorContext) -> RowOp:
 
 
 def _function(context: OperatorContext, kind: Kind, param: int, order: tuple[int, int] = (0, 1)) -> RowOp:
-    """Return an operator with two operands and no scales. order: numbers of the operands in the kernel's order."""
+    """Return an operator with two operands and no scales. order: the model's operand numbers in the kernel's order."""
     reads, writes = _rows(context)
     read = [k for k in order if not context.input(k).constant]
     fixed = next((_constant(context, k, reads[k], order.index(k)) for k in order if k not in read), None)
@@ -176,8 +175,8 @@ def float_leaky_relu(context: OperatorContext) -> RowOp:
 def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
     """Return the rows of both operands and the output.
 
-    They are the rows that the producer of an operand writes, if this operand has the output's shape or at least a value
-    for each pixel. The other operand must then have the same pixels, one element, or one element for each channel.
+    The rows of an operand's producer are used if the operand has the output's shape or at least a value for each pixel,
+    and if the other operand has the same pixels, one element, or one element per channel.
     """
     shapes, item = [context.input(k).shape for k in range(2)], ITEM_BYTES[context.input().dtype]
     out, made = context.output.shape, ITEM_BYTES[context.output.dtype]
@@ -192,7 +191,7 @@ def _rows(context: OperatorContext) -> tuple[tuple[Rows, Rows], Rows]:
 
 
 def _beside(context: OperatorContext, k: int) -> Rows | None:
-    """Return the other operand's rows that fit if operand k keeps its producer's rows, or None if there are none."""
+    """Return rows of the other operand that fit if operand k keeps its producer's rows, or None if no rows fit."""
     own, other, out = context.input(k).shape, context.input(1 - k), context.output.shape
     rows, item = context.producer_rows(k), ITEM_BYTES[other.dtype]
     if own == out and other.shape == out:
@@ -207,7 +206,7 @@ def _beside(context: OperatorContext, k: int) -> Rows | None:
 
 
 def _constant(context: OperatorContext, k: int, rows: Rows, position: int) -> Constant:
-    """Return constant operand k. position: its position among the kernel's operands."""
+    """Return the constant operand k of an operator. position: its position among the kernel's operands."""
     return Constant(position, rows, constant_rows(context.input(k), context.input(k).shape, rows))
 
 

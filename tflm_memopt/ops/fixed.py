@@ -19,7 +19,7 @@ def fits_int32(values: Ints) -> NDArray[np.bool_]:
 
 
 def high_mul(a: Ints, b: ArrayLike) -> Ints:
-    """Return round(a * b / 2**31) of int32 values, halves up (SaturatingRoundingDoublingHighMul).
+    """Return round(a * b / 2**31) of int32 values, where halves are rounded up (SaturatingRoundingDoublingHighMul).
 
     >>> high_mul(np.array([3, -3]), 1 << 30).tolist()
     [2, -1]

@@ -1,9 +1,9 @@
 """Interval analysis: the values that each channel can take for any int8 model input.
 
 Each channel of every tensor has a lower and an upper bound over all rows and pixels, including the effect of padding.
-Every operator is monotone in each value that it reads, so the requantized ends of an interval are the ends of the
-result's interval. This holds only if no int32 wraps. If one may wrap, the channel can take any value in the range of
-the activation. A channel whose bounds are equal is constant.
+Every operator is monotone in each value that it reads, so the ends of an interval give the ends of the result's
+interval. This holds only if no int32 wraps; if one may wrap, the channel can take any value in the range of the
+activation. A channel whose bounds are equal is constant.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Range:
 
     @property
     def constant(self) -> Bools:
-        """The channels that hold the value `low` in every pixel, whatever the input is."""
+        """The channels that always hold the value `low`, whatever the input is."""
         return np.equal(self.low, self.high)
 
 
 def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
-    """Return the range of each operator's output, in execution order. Other tensors may hold any value."""
+    """Return the range of each operator's output, in execution order; other tensors may hold any value."""
     known: dict[TensorId, Range] = {}
     for op in ops:
         transfer = _TRANSFER.get(op.kind)
@@ -61,7 +61,7 @@ def meets_padding(op: RowOp) -> bool:
 
 
 def _seen(made: Range | None, channels: int) -> Range:
-    """Return the range as a reader sees it. The reader may divide a row into other channels than the producer."""
+    """Return a tensor's range as a reader sees it, which may divide a row into other channels than the producer."""
     if made is None:
         return _anything(channels)
     if len(made.low) == channels:
@@ -92,7 +92,7 @@ def _int32(low: Ints, high: Ints, exact: Bools | None = None) -> _Int32:
 
 
 def _rescaled(x: _Int32, multipliers: NDArray[np.int32] | np.int32, shifts: NDArray[np.int8] | np.int8) -> _Int32:
-    """Return the range after MultiplyByQuantizedMultiplier. Only its left shift may wrap."""
+    """Return the range after MultiplyByQuantizedMultiplier, in which only the left shift may wrap."""
     left = np.maximum(np.asarray(shifts, np.int64), 0)
     exact = _int32(x.low << left, x.high << left, x.exact).exact
     low, high = (fixed.rescale(np.where(exact, end, 0), multipliers, shifts) for end in (x.low, x.high))
@@ -127,13 +127,13 @@ def _depthwise(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _centred(op: RowOp, x: Range) -> tuple[Ints, Ints]:
-    """Return the range of input minus zero point. A tap in the padding counts as 0."""
+    """Return the range of input minus zero point, in which a tap in the padding counts as 0."""
     low, high = x.low - op.input_zero_points[0], x.high - op.input_zero_points[0]
     return (np.minimum(low, 0), np.maximum(high, 0)) if meets_padding(op) else (low, high)
 
 
 def _signed_sums(op: RowOp, taps: tuple[int, int]) -> tuple[Ints, Ints]:
-    """Return the sums of the positive and of the negative weights over the taps."""
+    """Return the sums of the positive and of the negative weights over all taps of a window."""
     weights = op.own_weights.astype(np.int64)
     return np.maximum(weights, 0).sum(taps), np.minimum(weights, 0).sum(taps)
 
@@ -144,7 +144,7 @@ def _biased(op: RowOp, low: Ints, high: Ints) -> Range:
 
 
 def _operands(op: RowOp, x: Sequence[Range]) -> tuple[Range, Range]:
-    """Return the ranges of both operands, including a constant one. A broadcast operand is repeated."""
+    """Return the ranges of both operands, including a constant one, with a broadcast operand repeated."""
     known = list(x)
     if op.constant:
         values = op.constant.values.reshape(-1, op.constant.rows.c).astype(np.int64)
@@ -182,7 +182,7 @@ def _extreme(op: RowOp, x: Sequence[Range]) -> Range:
 
 
 def _pool(op: RowOp, x: Sequence[Range]) -> Range:
-    """Return the range of a pool. Average and maximum are within the range of the values; padding is not counted."""
+    """Return the range of a pool: average and maximum are within the input's range; padding is not counted."""
     return Range(np.clip(x[0].low, *op.activation), np.clip(x[0].high, *op.activation))
 
 
@@ -215,4 +215,4 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.LOOKUP: _lookup,
     Kind.GATHER: _gather,
 }
-"""Functions that bound the output of each kind. Kinds that are not listed, such as SOFTMAX, can output any value."""
+"""Functions that bound the output of each kind of operator; other kinds can output any value."""

@@ -1,7 +1,7 @@
-"""Determines from sizes which of its kernels the C library selects for an operator.
+"""Determines from sizes which kernel the C library selects for an operator.
 
-The functions mirror custom_ops/src. Programs list the parts of the library that they need (lower/parts.py), and tests
-remove all other parts; estimates (plan/iteration/work_*.py) use the same functions.
+Each function mirrors a choice in custom_ops/src. Programs list the parts of the library that they need
+(lower/parts.py), and tests remove all other parts; estimates (plan/iteration/work_*.py) use the same choices.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _PACKED_ROWS = (Packing.DSP_CONV, Packing.DSP_ADD)
 
 
 def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, whole: bool) -> bool:
-    """Return whether tmo_iterate_pixel() runs an operator whose iterations make one pixel: a tile, or a row that is one
-    pixel wide. whole: each iteration makes all channels of a pixel from all taps.
+    """Return whether tmo_iterate_pixel() runs an operator whose iterations make one pixel. whole: each iteration makes
+    all channels of a pixel from all taps.
     """
     if tile > 1 or (tile == 0 and width > 1):
         return False
@@ -42,15 +42,15 @@ def makes_single_pixels(kind: Kind, packing: Packing, tile: int, width: int, *, 
 
 
 def makes_fours(out_channels: int, *, complete: bool, biased: bool) -> bool:
-    """Return the result of tmo_makes_fours(): whether a call completes the outputs of at least four channels. complete:
-    whether iterations compute outputs instead of sums.
+    """Return whether, by tmo_makes_fours(), a call completes the outputs of at least four channels. complete: whether
+    iterations compute outputs instead of sums.
     """
     return complete and biased and out_channels >= LEAST_DEPTH
 
 
 def gathers(window: Window, in_channels: int, out_channels: int, *, rows: bool) -> bool:
-    """Return whether an unpacked convolution that completes four channels gathers the bytes of a window for the DSP
-    extension, if they are not adjacent (conv_small() of tmo_conv_ref.c). rows: whether it reads whole rows.
+    """Return whether conv_small() of tmo_conv_ref.c gathers the bytes of a window that are not adjacent for the DSP
+    extension. rows: whether the convolution reads whole rows.
     """
     most, least = (GATHERED_ROWS_BYTES, MANY_CHANNELS) if rows else (GATHERED_BYTES, SOME_CHANNELS)
     small = window.kernel_h * window.kernel_w * in_channels <= most and out_channels >= least
@@ -73,8 +73,8 @@ def depthwise_part(window: Window, width: int, tile: int) -> Part:
 
 
 def makes_two_rows(packing: Packing, window: Window, values: int, width: int) -> bool:
-    """Return whether a kernel computes two rows of a packed operator at once (tmo_makes_two_rows()). values: K of a
-    packed convolution.
+    """Return whether a kernel computes two rows of a packed operator at once (tmo_makes_two_rows()). values: number of
+    weights per output channel, padded.
     """
     if packing is Packing.DSP_DEPTHWISE:
         return depthwise_part(window, width, 0) is Part.DSP_3X3
@@ -89,7 +89,7 @@ def pads_rows(window: Window, in_channels: int) -> bool:
 
 
 def batches(packing: Packing, values: int, columns: int, *, wide: bool) -> Iterator[int]:
-    """Yield the numbers of pixels that a packed convolution computes at once, in order, for `columns` columns."""
+    """Yield the numbers of pixels that a packed convolution computes at once, call by call, for `columns` columns."""
     while columns > 0:
         n = packed_pixels(packing, values, columns, wide=wide)
         yield n

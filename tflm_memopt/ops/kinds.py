@@ -1,6 +1,5 @@
-"""The kinds of kernels that the executor runs, one row each with the traits that planner, checker and lowering need.
-
-scripts/program_format.py writes the same rows in C: custom_ops/include/tmo/kinds.def.
+"""The kinds of kernels that the executor runs, one table row each with the traits that planner, checker and lowering
+need. scripts/program_format.py writes these rows in C: custom_ops/include/tmo/kinds.def.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from tflm_memopt.kernels.needs import InputNeed, needs
 
 
 class Kind(enum.IntEnum):
-    """Kinds of kernels. The values are TMO_OP_*."""
+    """Kinds of kernels, with the values of TMO_OP_* in C."""
 
     CONV = 1
     DEPTHWISE = 2
@@ -34,7 +33,7 @@ class Kind(enum.IntEnum):
     SQUARED_DIFFERENCE = 13
     PRELU = 14
     SUMS = 15
-    """Convolution over some of the input channels. Its int32 sums take `param` bytes each."""
+    """Convolution over some of the input channels. The int32 sums of SUMS take `param` bytes each."""
     ADD_SUMS = 16
     """Adds partial sums of SUMS, and rescales the total like a convolution."""
     GATHER = 40
@@ -50,9 +49,9 @@ class Kind(enum.IntEnum):
     LSTM = 24
     """One step of an LSTM, from the input and two states that it rewrites."""
     SLIDING_SUM = 25
-    """Mean over a sliding window, from sums in a state. Each inference adds new rows and subtracts leaving rows."""
+    """Mean over a sliding window from sums in a state: new rows are added, and leaving rows subtracted."""
     CONV_S16 = 30
-    """int16 activations, int8 weights. A channel takes two bytes, and Rows.c counts bytes."""
+    """int16 activations, int8 weights. A channel of int16 takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
     ADD_S16 = 32
     SUB_S16 = 33
@@ -67,7 +66,7 @@ class Kind(enum.IntEnum):
     CURVE_S16 = 45
     """LOGISTIC and TANH."""
     CONV_F32 = 17
-    """float32 activations and weights. A channel takes four bytes, and Rows.c counts bytes."""
+    """float32 activations and weights. A channel of float32 takes four bytes, and Rows.c counts bytes."""
     DEPTHWISE_F32 = 18
     TRANSPOSE_CONV_F32 = 19
     AVERAGE_POOL_F32 = 26
@@ -85,14 +84,14 @@ class Kind(enum.IntEnum):
     BINARY_32 = 49
     """DIV, FLOOR_DIV and FLOOR_MOD of float32, and arithmetic of int32."""
     COMPARE_32 = 60
-    """Comparison of two float32 or int32 operands. The output is a byte, 1 for true and 0 for false."""
+    """Comparison of two float32 or int32 operands. The output of a comparison is a byte, 1 for true and 0 for false."""
     ARG_MAX_ALONG = 61
     """Returns, for each channel, the int32 index of the largest or smallest pixel under a window."""
     ARG_MAX_F32 = 62
     """ARG_MAX_ALONG for float32."""
     GATHER_ND = 63
-    """Copies the pixel of operand 0 that each pixel of operand 1 selects; such a pixel is a few int32 indices. `bias`
-    holds the number of pixels that a step of each index skips.
+    """Copies the pixel of operand 0 that each pixel of operand 1 selects by a few int32 indices. `bias` holds, for each
+    index, the number of pixels that a step skips.
     """
     LOG_SOFTMAX_F32 = 64
     SUM_F32 = 65
@@ -113,7 +112,7 @@ class Kind(enum.IntEnum):
     """Rescales int16 to int8."""
     RESCALE_S16 = 56
     COMPARE = 69
-    """Comparison of two int8 operands, after scaling both. The output is a byte, 1 for true and 0 for false."""
+    """Comparison of two int8 operands after scaling both; the output is a byte, 1 for true and 0 for false."""
     SEND = 57
     """Sends rows to another device unchanged."""
     RECEIVE = 58
@@ -125,15 +124,15 @@ class Kind(enum.IntEnum):
 GATES = 4
 """Number of gates of an LSTM."""
 GATE_SCALES = 2 * GATES + 4
-"""Number of scales of an LSTM: two for each gate, of the input and of the hidden state; one for each of the two
-products that make the cells; one for the output; and the factor and right shift from cells to the curve's units.
+"""Number of scales of an LSTM: two per gate (input and hidden state), two for the products that make the cells, one for
+the output, and the factor and right shift from cells to the curve's units.
 """
 OPERAND_SCALES = 3
-"""Number of scales of a kind that has one for each of two operands and one for the output."""
+"""Number of scales of a kind with one scale for each of two operands and one for the output."""
 
 
 class Constants(enum.Enum):
-    """Layouts of `weights`, given as axes."""
+    """Layouts of a kernel's `weights`, as the order of axes."""
 
     NONE = ()
     FILTER = ("out", "kernel_h", "kernel_w", "in")
@@ -144,7 +143,7 @@ class Constants(enum.Enum):
 
     @property
     def kernel_axes(self) -> tuple[int, ...]:
-        """Positions of the axes for the kernel's rows and columns, or () if there are none."""
+        """Positions of the weights' axes for the kernel's rows and columns, or () if there are none."""
         return tuple(self.value.index(name) for name in ("kernel_h", "kernel_w") if name in self.value)
 
 
@@ -158,7 +157,7 @@ class Channels(enum.Enum):
     SUMMED = enum.auto()
     """Each channel is a weighted sum of all channels."""
     ANY = enum.auto()
-    """Any other rule. No code depends on it."""
+    """Any other rule, on which no code depends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,25 +171,25 @@ class Traits:
     constants: Constants = Constants.NONE
     channels: Channels = Channels.ANY
     elementwise: bool = False
-    """Each output element is computed from the corresponding element of each operand, which may be broadcast."""
+    """Whether an output element is computed from the same element of each operand, which may be broadcast."""
     operands: int | None = 1
-    """Number of operands that are read in rows, or None for one or more. One of two element-wise operands may be
-    broadcast along height, width or channels.
+    """Number of operands that a kind reads in rows, or None for one or more. Whether one of two element-wise operands
+    may be broadcast along height, width or channels.
     """
     slides: bool = False
-    """Whether it has a window of rows and columns, which may be a single pixel."""
+    """Whether the kind has a window of rows and columns, which may be a single pixel."""
     pools: bool = False
-    """Whether it pools each channel separately, so that the window can be processed one row at a time."""
+    """Whether the kind pools each channel separately, so that the window can be processed one row at a time."""
     runs_along: bool = False
-    """Whether its sums stay in a state: new rows are added, and rows that leave the window are subtracted."""
+    """Whether sums stay in a state, to which new rows are added and from which leaving rows are subtracted."""
     accumulators: int = 1
     """Number of 32-bit accumulators for each output element, if the operator processes one input row at a time."""
     scales: int | None = 1
-    """Number of multipliers and of shifts. None means one, or one per output channel."""
+    """Number of multipliers and of shifts, or None for one or one per output channel."""
     named: bool = False
-    """Whether its kernel belongs to the application; `param` identifies the kernel."""
+    """Whether the kernel belongs to the application; `param` identifies the kernel."""
     biased: bool = False
-    """Whether it may have a bias per output channel."""
+    """Whether the kind may have a bias per output channel."""
 
 
 WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
@@ -208,7 +207,7 @@ def _generated(
 
 
 def _traits_of(kernel: KernelProgram, scales: int | None, constants: Constants, *, biased: bool) -> Traits:
-    """Return the traits that follow from a description's accesses, together with the traits that the executor needs."""
+    """Return the traits that a description's accesses give its kind, and the traits that the executor needs."""
     found = needs(kernel)
     inputs, writes = [*found.inputs.values()], found.output.type.nbytes
     reads = inputs[0].tensor.type.nbytes
@@ -245,8 +244,6 @@ def _float(narrow: _Derived) -> _Derived:
 
 
 class _Lazy(Mapping[Kind, Traits]):
-    """Traits by kind, derived on first use."""
-
     def __init__(self, rows: Mapping[Kind, Traits | _Derived]) -> None:
         self._rows = rows
         self._found: dict[Kind, Traits] = {}
@@ -343,7 +340,7 @@ _ROWS: Mapping[Kind, Traits | _Derived] = {
     Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
 KINDS: Mapping[Kind, Traits] = _Lazy(_ROWS)
-"""Traits by kind. For kinds with a description, elements, operands and accesses follow from the description."""
+"""Traits by kind; elements, operands and accesses of kinds with a description follow from it."""
 WIDE: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_S16,
     Kind.DEPTHWISE: Kind.DEPTHWISE_S16,

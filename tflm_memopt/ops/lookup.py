@@ -1,7 +1,7 @@
 """Tables of 256 bytes for operators that map each byte, computed as TFLM does.
 
-Entry x + 128 is the output for input x. The pinned wheel converts scales to double before it divides or multiplies
-them, even where TFLM's source of August 2026 (90b983c2b) uses float32.
+Entry x + 128 of a table is the output for input x. The pinned wheel converts scales to double before it divides or
+multiplies them, even where TFLM's source of August 2026 (90b983c2b) uses float32.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
 MAX_SHIFT = 30
 """Limit of MultiplyByQuantizedMultiplier's left shift."""
 MAX_ROUNDED = 2.0**30
-"""Largest float that may be converted to an int32 before another number is added."""
+"""Largest float that TFLM may convert to an int32 and then add to another number without overflow."""
 INTEGER_BITS = 4
 """Number of integer bits in the inputs of LOGISTIC and TANH."""
 ROOT_SHIFT = 20
@@ -32,11 +32,11 @@ ROOT_SHIFT = 20
 
 
 class OutOfRange(ValueError):
-    """The number exceeds the range of TFLM's arithmetic, or the result depends on the C library."""
+    """A number exceeds the range of TFLM's arithmetic, or a result depends on the C library."""
 
 
 def table(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of an operator of TABLES with one scale per side. Raises OutOfRange."""
+    """Return the table of an operator of TABLES with one scale per input and output. Raises OutOfRange."""
     return TABLES[op.type](op, source, target)
 
 
@@ -111,7 +111,7 @@ def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of ABS (AbsEvalQuantized, micro/kernels/elementwise.cc). It rescales only unequal scales."""
+    """Return the table of ABS (micro/kernels/elementwise.cc), which rescales only if input and output scale differ."""
     x = np.abs(_centred(source))
     if source.scale[0] != target.scale[0]:
         x = _rescaled(x, quant.rescale(source.scale[0], target.scale[0]))
@@ -133,17 +133,17 @@ def _rsqrt(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores the output's scale."""
+    """Return the table of LOGISTIC (reference/integer_ops/logistic.h). TFLM ignores the output scale of LOGISTIC."""
     return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
 
 
 def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores the output's quantization."""
+    """Return the table of TANH (reference/integer_ops/tanh.h). TFLM ignores the output quantization of TANH."""
     return _saturating(source, lambda x: round_shift(transcendental.tanh(x, INTEGER_BITS), 24))
 
 
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
-    """Apply a function of Q4 values. Inputs beyond its radius give -128 or 127 (CalculateInputRadius)."""
+    """Apply a function to Q4 values; inputs beyond its radius give -128 or 127 (CalculateInputRadius)."""
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
     if not -31 <= shift <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
@@ -167,7 +167,7 @@ def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
     gate = _high_mul16(gate, to_unit)
     gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
     gate = (gate + (1 << 15)) >> 1
-    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # rounds towards zero, as the gate is never negative
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # the gate is never negative, so this rounds towards zero
     return _output(_round_shift16(product, -to_output.shift), target)
 
 
@@ -178,12 +178,12 @@ def _high_mul16(x: Ints, multiplier: quant.Multiplier) -> Ints:
 
 
 def _int16(x: Ints) -> Ints:
-    """Saturate to int16."""
+    """Saturate values to int16."""
     return np.clip(x, -0x8000, 0x7FFF)
 
 
 def _round_shift16(x: Ints, exponent: int) -> Ints:
-    """Return RoundingDivideByPOT of int16 values. Its mask has 16 bits, so larger exponents give 1 or -1."""
+    """Return RoundingDivideByPOT of int16 values, whose mask has 16 bits, so that larger exponents give 1 or -1."""
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 
@@ -191,7 +191,7 @@ def _round_shift16(x: Ints, exponent: int) -> Ints:
 def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
     """Return the table of ELU in float32 (PopulateLookupTable, micro/kernels/elu.cc).
 
-    The C library computes e**x, so OutOfRange is raised if its last bits decide an output.
+    The C library computes e**x, so OutOfRange is raised if the last bits of e**x decide an output.
     """
     scale, inverse = np.float32(source.scale[0]), np.float32(1) / np.float32(target.scale[0])
     x = scale * _centred(source).astype(np.float32)

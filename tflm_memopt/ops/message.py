@@ -1,6 +1,6 @@
 """SEND and RECEIVE, the operators that pass tensors between devices, in the models of devices. Both are custom
-operators whose options are the bytes of a tmo_message. SEND reads the tensor, and RECEIVE writes it. SEND's output and
-RECEIVE's input is a tensor without elements that stands for the link.
+operators whose options are the bytes of a tmo_message. SEND reads the tensor that is passed, and RECEIVE writes it.
+SEND's output and RECEIVE's input is a tensor without elements, which stands for the link.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Message, RowOp, Rows
 
 SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
-"""Custom codes of the operators."""
+"""Custom codes of SEND and RECEIVE."""
 MOST_ROW_BYTES = 0xFFFF
 """Limit of the bytes of a row that is sent."""
 _OPTIONS = struct.Struct("<IHBB")
@@ -36,7 +36,7 @@ def message_of(op: Op) -> Message | None:
 
 
 def rows_of(tensor: Tensor) -> Rows:
-    """Return the rows of a tensor that is sent. A stripe of one row is one row.
+    """Return the rows of a tensor that is sent. A tensor of height 1 is sent as one row.
 
     >>> rows_of(Tensor(0, "x", (1, 1, 4, 8), "INT8")), rows_of(Tensor(0, "x", (1, 8), "INT8"))
     (Rows(h=1, w=4, c=8), Rows(h=1, w=1, c=8))

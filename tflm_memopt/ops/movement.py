@@ -1,6 +1,6 @@
-"""Parses operators that only move data into RowOps. Each function applies its movement to an array of element numbers
-(moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its operands, NumPy
-fails or the result's size differs from the output's. Such an operator stays builtin.
+"""Parses operators that only move data into RowOps. Each function applies the operator's movement to an array of
+element numbers (moves.py), and relies on the operator's constraints in opset.OPSET. If an operator contradicts its
+operands, NumPy fails or the result's size differs from the output's, and the operator stays builtin.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def moved(context: OperatorContext, transform: Transform) -> RowOp:
 
 
 def _numbered(context: OperatorContext, fixed: Sequence[int]) -> list[Indices]:
-    """Return the element numbers of the operands. The elements of constants are numbered last."""
+    """Return the element numbers of the operands, of which those of constants come last."""
     order = (*context.read, *fixed)
     found = dict(zip(order, numbered([context.input(k).shape for k in order]), strict=True))
     return [found[k] for k in sorted(order)]
 
 
 def _constants(context: OperatorContext, fixed: Sequence[int]) -> Constant | None:
-    """Return the values of all constant operands in order, in a single row."""
+    """Return the values of all constant operands in order, as a single row."""
     if not fixed:
         return None
     values = b"".join(_stored(context.input(k)) for k in fixed)
@@ -68,12 +68,12 @@ def _stored(tensor: Tensor) -> bytes:
 
 
 _Form = tuple[Rows, tuple[Access, ...], Moves]
-"""The output's rows, the rows that an iteration reads of each input, and the moves."""
+"""The rows of a COPY's output, the rows that an iteration reads of each input, and the moves."""
 
 
 def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form:
-    """Return the form with one output row per iteration or, if that reads too many rows or is irregular, another form.
-    Raises Irregular if there is none.
+    """Return the form of a COPY with one output row per iteration or, if that reads too many rows or is irregular,
+    another form. Raises Irregular if there is none.
     """
     try:
         access, moves = by_rows(index, reads, writes, fill)
@@ -87,9 +87,10 @@ def _by_output_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill:
 
 
 def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill: int | None) -> _Form | None:
-    """Return the form in which each run of adjacent rows of the only input is an operand, or None without such a form.
+    """Return the form of a COPY in which each run of adjacent rows of its only input is an operand, or None if it has
+    no such form.
 
-    A TRANSPOSE after attention joins rows of all heads in this way.
+    After attention, a TRANSPOSE in this form joins rows of all heads.
     """
     index = index.reshape(writes.h, writes.row_bytes)
     row = index[0] // reads[0].row_bytes
@@ -110,7 +111,8 @@ def _by_distant_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, fill
 def _by_input_rows(index: Indices, reads: tuple[Rows, ...], writes: Rows, *, whole: bool = True) -> _Form | None:
     """Return the form that copies one input row per iteration to its places in the only output row, or None.
 
-    It exists only if the bytes move regularly and, with `whole`, if the first row of the output needs the whole input.
+    This form exists only if the bytes move regularly and, with `whole`, if the first row of the output needs the whole
+    input.
     """
     if len(reads) > 1 or reads[0].h == 1:
         return None
@@ -137,7 +139,7 @@ _WHOLE = frozenset({"DEQUANTIZE", "LOGISTIC", "QUANTIZE", "RELU", "RELU6", "TANH
 
 
 def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
-    """Return a KEEP of all rows of a tensor, which replaces as many rows of a state."""
+    """Return a KEEP of all rows of a tensor, which replaces equally many rows of a state."""
     rows = context.producer_rows()
     depth = context.graph.tensors[state].nbytes // rows.row_bytes
     return copy_to_state(
@@ -152,7 +154,7 @@ def state_copy(context: OperatorContext, state: TensorId, fill: int) -> RowOp:
 def copy_to_state(
     sources: tuple[int, ...], tensor: TensorId, rows: Rows, rolling_buffer: StateRollingBuffer, token: TensorId
 ) -> RowOp:
-    """Return the operator that copies the last rows of a tensor into a state: as many as exist and fit."""
+    """Return a KEEP that copies the last rows of a tensor into a state, as many as exist and fit."""
     count = min(rows.h, rolling_buffer.rows.h)
     access, moves = Access(rows.h - count), Moves((Move(0, 0, 0, 0, rows.row_bytes),))
     made = _copy("ASSIGN_VARIABLE", sources, (tensor,), token, (rows,), Rows(count, rows.w, 0), (access,), moves)
@@ -186,7 +188,7 @@ def one_below_the_other(
     reads: tuple[Rows, ...],
     taken: slice = slice(None),
 ) -> RowOp:
-    """Return a COPY that concatenates the rows of several tensors and keeps the range `taken` of them."""
+    """Return a COPY that concatenates the rows of several tensors and keeps the range `taken` of all rows."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     writes = replace(reads[0], h=len(index))
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
@@ -202,7 +204,7 @@ def lower_bytes(context: OperatorContext, item: int, kept: int) -> RowOp:
 
 
 def unmoved(sources: tuple[int, ...], tensor: TensorId, rows: Rows, output: TensorId) -> RowOp:
-    """Return a max pool of one pixel, which copies rows unchanged. Unlike COPY it can also read a state's rows."""
+    """Return a max pool of one pixel, which copies rows unchanged and, unlike COPY, can also read a state's rows."""
     return RowOp(Kind.MAX_POOL, "MAX_POOL_2D", sources, (tensor,), output, (rows,), rows, (0,), 0)
 
 
@@ -250,7 +252,7 @@ def _in_steps(context: OperatorContext, transform: Transform, x: Sequence[Indice
 
 
 def _shaped(context: OperatorContext, index: Indices) -> Indices:
-    """Return the indices if they have the output's shape. Raises Irregular otherwise."""
+    """Return the indices of a movement, or raise Irregular if they do not have the output's shape."""
     if index.shape != context.output.shape:
         raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(context.output.shape)}")
     return index
@@ -423,7 +425,7 @@ STEP: Mapping[str, Transform] = {
     "STRIDED_SLICE": strided_slice,
     "GATHER": gather,
 }
-"""Movements of one tensor of any shape, which may be combined as steps of one operator. A PAD cannot be combined."""
+"""Movements of one tensor of any shape, which may be combined as steps of one operator, except with a PAD."""
 
 
 # ---- shared ----

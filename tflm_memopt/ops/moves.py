@@ -1,8 +1,8 @@
 """Turns the source of each output byte into row accesses and runs of bytes, for PAD, CONCATENATION, SLICE and others.
 
 An operator that only moves data is described by NumPy: all elements of the inputs are numbered, and the operator is
-applied to the numbers. Each element is one or more bytes. The resulting array determines the rows that each iteration
-reads and the runs of bytes that it moves. Irregular reports why there is no regular pattern.
+applied to the numbers. The resulting array of numbers determines the rows that each iteration reads and the runs of
+bytes that it moves. Irregular reports why an operator has no regular pattern.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 FILL = -1
 """Mark for a byte of an index array that holds the fill value instead of an input byte."""
 MAX_MOVES = 256
-"""Limit of the number of moves of an operator. Each move takes 32 bytes of flash."""
+"""Maximum number of moves of an operator, each of which takes 32 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
-"""Limit of the number of runs in a move, a uint16_t of tmo_move."""
+"""Maximum number of runs in a move, which is a uint16_t of tmo_move."""
 
 UNLIKE = "the rows of the output are made in different ways"
-"""Reason of an Irregular."""
+"""Reason why the moves of an operator are irregular."""
 
 Indices = NDArray[np.int32]
 
 
 class Irregular(Exception):
-    """The bytes do not move in a pattern that a program can express. The message completes a sentence after
-    "because".
+    """The bytes do not move in a pattern that a program can express. The message of Irregular completes a sentence
+    after "because".
     """
 
 
@@ -105,8 +105,8 @@ def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves
 def scattered(index: Indices, reads: Rows) -> Moves:
     """Return the moves of each input row to its places in a single output row. Raises Irregular.
 
-    These are the moves of the inverse operation, with source and target exchanged. index: for each output byte, the
-    number of its input byte, each of which occurs once.
+    They are found as the moves of the inverse operation. index: for each output byte, the number of its input byte,
+    each of which occurs once.
     """
     flat = index.ravel()
     if len(flat) != reads.nbytes or not np.array_equal(np.sort(flat), np.arange(len(flat))):
@@ -116,7 +116,7 @@ def scattered(index: Indices, reads: Rows) -> Moves:
 
 
 def _exchanged(move: Move) -> Move:
-    """Return the move in the opposite direction. Its targets ascend, as in all moves."""
+    """Return the move in the opposite direction, whose targets ascend, as in all moves."""
     last = (move.count - 1) if move.source_step < 0 else 0
     sign = -1 if last else 1
     return replace(
@@ -129,7 +129,7 @@ def _exchanged(move: Move) -> Move:
 
 
 class _Slot(NamedTuple):
-    """One row that an iteration reads: targets and sources of its bytes at phase 0, and the change per phase."""
+    """One row that an iteration reads: targets and sources of its bytes in phase 0, and the change per phase."""
 
     operand: int
     tap: int
@@ -142,7 +142,7 @@ class _Slot(NamedTuple):
 
 
 def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
-    """Return the access to the rows of one input. `mine` marks the input's bytes in the output."""
+    """Return the access to the rows of one input, whose bytes `mine` marks in the output."""
     some: NDArray[np.bool_] = np.any(mine, axis=1)
     if not some.any():
         raise Irregular("an input is not read at all")
@@ -161,8 +161,8 @@ def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
 
 
 def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
-    """Yield candidates for accesses whose first rows are these. The first row advances in each iteration by whole rows,
-    or in every few iterations by one step.
+    """Yield candidates for accesses with these first rows. A first row advances by whole rows in each iteration, or by
+    one step after every few iterations.
     """
     (known,) = np.nonzero(some)
     a = known[0]
@@ -173,7 +173,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
     step = int(first[b] - first[a]) // int(b - a)
     if step > 0:
         yield Access(int(first[a] - step * a), step, 1, extent)
-    if len(known) > 2:  # the first window may begin in padding
+    if len(known) > 2:  # the window of the first iteration may begin in padding
         later = int(first[known[2]] - first[b]) // int(known[2] - b)
         if later > step:
             yield Access(int(first[b] - later * b), later, 1, extent)
@@ -188,7 +188,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
 def _by_tap(
     access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
 ) -> Iterator[tuple[Ints, Ints, int, int, int]]:
-    """Yield targets, sources, step, period and shift of each row that is read."""
+    """Yield targets, sources, step, period and shift of each row that an iteration reads."""
     y = np.arange(len(mine))
     start = access.first(y, rows.h)
     for tap in range(access.extent):
@@ -205,7 +205,7 @@ def _by_tap(
                 raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
-            # the byte is outside the row in a phase in which the row is not read
+            # in a phase in which the row is not read, the byte is outside the row
             if min(ends) < 0 or max(ends) >= rows.row_bytes:
                 raise Irregular(UNLIKE)
             yield np.flatnonzero(targets), first, step, period, shift
@@ -221,13 +221,13 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
     step = int(source[changes[0] + 1] - source[changes[0]])
     back = np.flatnonzero(np.diff(source) != step) + 1
     back = back[back != changes[0] + 1]
-    if not len(back):  # all rows are in one period, of which the first rows may not be read
+    if not len(back):  # if all rows are in one period, its first rows may not be read
         candidates = {(int(y[-1]) + 1, 0), (int(y[-1] - y[0]) + 1, int(-y[0]))}
     else:
         candidates = {(int(y[back[0]]), 0)}
         if len(back) > 1:
             candidates.add((int(y[back[1]] - y[back[0]]), int(-y[back[0]])))
-        else:  # only one step back is known, so the period is before or after it
+        else:  # only one step back is known, so the period ends before or begins after it
             candidates |= {(n, int(-y[back[0]])) for n in (int(y[back[0]] - y[0]), int(y[-1] - y[back[0]]) + 1)}
     for period, shift in sorted((p, s % p) for p, s in candidates if p > 0):
         phase = (y + shift) % period
@@ -238,7 +238,7 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int, int]:
 
 
 def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
-    """Return the moves along the whole row or, if there are fewer, the moves of one or several pixels, repeated."""
+    """Return the moves along the whole row or, if that gives fewer, the moves of one or several pixels, repeated."""
     fewest = list(_runs(slot))
     for pixels in range(1, writes.w):
         if len(fewest) > 1 and writes.w % pixels == 0:
@@ -248,7 +248,7 @@ def _fewest_runs(slot: _Slot, writes: Rows) -> Sequence[Move]:
 
 
 def _repeated(slot: _Slot, period: int) -> list[Move] | None:
-    """Return the moves of the first `period` bytes, if all others move like them."""
+    """Return the moves of the first `period` bytes if the moves of all other periods are equal."""
     n = int(np.searchsorted(slot.targets, period))
     if not 0 < n < len(slot.targets) or len(slot.targets) % n:
         return None
@@ -267,7 +267,7 @@ def _repeated(slot: _Slot, period: int) -> list[Move] | None:
 
 
 def _runs(slot: _Slot) -> Iterator[Move]:
-    """Yield runs of consecutive bytes. Runs of equal length at equal distances become one move."""
+    """Yield runs of consecutive bytes, joined to one move if they have equal lengths and distances."""
     target, source = slot.targets, slot.sources
     if not len(target):
         return

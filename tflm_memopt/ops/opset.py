@@ -22,10 +22,8 @@ from tflm_memopt.ops.rowop import RowOp
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An operator that runs row by row."""
-
     constraints: tuple[Constraint, ...]
-    """The constraints in the order of checking, which stops at the first failure."""
+    """The operator's constraints in the order of checking, which stops at the first failure."""
     parse: Callable[[OperatorContext], RowOp]
 
 
@@ -37,7 +35,7 @@ INSTEAD: Mapping[str, str] = {
     "FLOOR_DIV": "multiply by the reciprocal and round down",
     "LOG": "use tf.nn.log_softmax, which contains it",
 }
-"""Operators to use in place of those that have no row kernel for the given types."""
+"""Operators that can replace the operator for types without a row kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +362,7 @@ _OF_INTEGERS = frozenset(
 
 
 def _floats(row: Row, parse_: Callable[[OperatorContext], RowOp] | None = None) -> Row:
-    """Return the row of a float32 operator from that of its integer form. parse_: its own parse function, if any."""
+    """Return the row of a float32 operator, given its integer form. parse_: its own parse function, or None."""
     kept = (constraint for constraint in row.constraints if constraint.__name__ not in _OF_INTEGERS)
     return Row(tuple(_TYPES.get(constraint, constraint) for constraint in kept), parse_ or row.parse)
 
@@ -391,7 +389,7 @@ FLOATS: Mapping[str, Row] = {
     **dict.fromkeys(("EXP", "LOG", "FLOOR", "CEIL", "ROUND"), _CURVED),
     "RESIZE_BILINEAR": _floats(OPSET["RESIZE_BILINEAR"], parse.float_resize_bilinear),
 }  # fmt: skip
-"""Rows of operators with a float32 output, by TFLite's operator name. Operators that only move use OPSET."""
+"""Rows of operators with a float32 output, by name; for operators that only move data see OPSET."""
 
 
 def _integer_binary(*constraints: Constraint) -> Row:
@@ -442,9 +440,9 @@ def refusal(context: OperatorContext) -> Unsupported | None:
 
 
 def _wrong_type(row: Row, context: OperatorContext) -> Unsupported | None:
-    """Return the refusal of the operator's types, if there is one, because it explains more than any other refusal."""
+    """Return the refusal of the operator's types if there is one, because it explains more than any other refusal."""
     types = [one for one in row.constraints if one in common.TYPES]
-    with suppress(LookupError):  # an operand or the output may be missing
+    with suppress(LookupError):  # an operand or the output may be absent
         return next((_refused(one, detail) for one in types if (detail := one(context)) is not None), None)
     return None
 
@@ -463,7 +461,7 @@ def row_op(context: OperatorContext) -> RowOp | Unsupported:
 
 
 def _no_kernel(context: OperatorContext) -> Unsupported:
-    """Say for which other types the operator has a row kernel, or that it has none."""
+    """Say for which other types the operator has a row kernel, or that there is none."""
     name = context.op.type
     types = [dtype for dtype, rows in (("int8", OPSET), ("float32", FLOATS), ("int32", INTEGERS)) if name in rows]
     hint = INSTEAD.get(name, NO_KERNEL_HINT)

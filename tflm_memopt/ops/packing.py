@@ -20,7 +20,7 @@ from tflm_memopt.format.limits import (
 
 
 class Packing(enum.IntEnum):
-    """Layouts of an operator's constants. The values are TMO_PACKING_*."""
+    """Layouts of an operator's constants, with the values of TMO_PACKING_* in C."""
 
     NONE = 0
     DSP_CONV = 1
@@ -32,24 +32,24 @@ class Packing(enum.IntEnum):
     MVE_DEPTHWISE = 4
     """Sixteen channels at a time, with all constants in one stream."""
     DSP_ADD = 5
-    """ADD whose three scalings are prepared."""
+    """ADD whose three scales are prepared for the kernel."""
     DSP_DENSE = 6
-    """Three pairs of output channels at once, for a single pixel."""
+    """Three pairs of output channels at once, for a layer with a single pixel."""
     RVV_CONV = 7
-    """For each value that is read, the weights of all output channels are adjacent."""
+    """For each input value, the weights of all output channels are adjacent."""
     RVV_DEPTHWISE = 8
     """For each tap, the weights of all channels are adjacent."""
     ESP_CONV = 9
-    """The values of an output channel, padded to a multiple of 16, for a dot product of ESP-NN."""
+    """The weights of an output channel, padded to a multiple of 16, for a dot product of ESP-NN."""
     ESP_DEPTHWISE = 10
     """For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads."""
 
 
 class Family(enum.IntEnum):
-    """Families of cores that run the same packed programs. The values are TMO_TARGET_*."""
+    """Families of cores that run the same packed programs, with the values of TMO_TARGET_* in C."""
 
     GENERIC = 0
-    """Any core, since no operator is packed."""
+    """Any core: no operator is packed."""
     DSP = 1
     """Armv7E-M and Armv8-M with the DSP extension."""
     MVE = 2
@@ -61,7 +61,7 @@ class Family(enum.IntEnum):
 
     @property
     def runs(self) -> tuple[Family, ...]:
-        """Families whose programs these cores can run, their own last."""
+        """The families whose programs these cores can run; a core's own family is last."""
         return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
@@ -79,7 +79,7 @@ GENERIC = "generic"
 
 
 def family(target: str) -> Family:
-    """The family of a target. Raises UsageError for an unknown one."""
+    """The family of a target. Raises UsageError for an unknown target."""
     if target not in TARGETS:
         raise UsageError(f"unknown target '{target}'", hint=f"--target {one_of(target, TARGETS)}")
     return TARGETS[target]
@@ -89,23 +89,23 @@ LAYOUT = "hwc"
 """Alignment of all rolling buffers, for any target."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Multiples to which values are padded: kernel rows to QUAD, all values to OCTET; for Helium all values to VECTOR. QUAD
-is also the number of channels at once.
+"""Values are padded to multiples of these numbers: kernel rows to QUAD, which is also the number of channels at once,
+all values to OCTET, and for Helium all values to VECTOR.
 """
 OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV, Packing.ESP_CONV)
 """Packings of convolutions that multiply bytes directly."""
 OF_CHANNELS = (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE, Packing.ESP_DEPTHWISE)
 """Packings of depthwise convolutions."""
 ON_CORE_0 = (Packing.ESP_DEPTHWISE,)
-"""Packings whose kernels only one core may run, because a library keeps their scratch in a static variable."""
+"""Packings whose kernels only one core may run, because ESP-NN keeps their scratch in a static variable."""
 OF_VECTORS = (Packing.ESP_CONV, Packing.ESP_DEPTHWISE)
 """Packings whose kernels copy rows that do not begin at a multiple of VECTOR."""
 LEAST_DEPTH = 4
-"""Least number of channels with the DSP extension. With Helium it is VECTOR, but not for windows of 3x3 taps."""
+"""Least number of channels to pack with the DSP extension. On Helium it is VECTOR, except for 3x3 taps."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:
-    """Return K, the number of values per output channel, including padding.
+    """Return K, the number of weights per output channel, including padding.
 
     >>> packed_values(Packing.DSP_CONV, (3, 3), 3), packed_values(Packing.MVE_CONV, (3, 3), 3)
     (40, 32)
@@ -119,7 +119,7 @@ def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> i
 
 
 def tile_limit(packing: Packing) -> int:
-    """Return the maximum of K for a packing."""
+    """Return the maximum of K, the padded number of weights per output channel, for a packing."""
     return MVE_TILE if packing in OF_BYTES else PACKED_TILE
 
 
@@ -133,7 +133,7 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 
 
 def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = False) -> int:
-    """Return the number of pixels that a packed convolution computes at once if `columns` are left.
+    """Return the number of pixels that a packed convolution computes at once if `columns` columns remain.
 
     With the DSP extension, a single last pixel is avoided. wide: whether the scratch has room for any number of values,
     and for the last five pixels of a row.
@@ -159,7 +159,7 @@ def packed_pixels(packing: Packing, values: int, columns: int, *, wide: bool = F
 
 
 def makes_five(packing: Packing, values: int, columns: int, *, wide: bool) -> bool:
-    """Return whether the last five pixels of a row are computed at once."""
+    """Return whether a packed convolution computes the last five pixels of a row at once."""
     last = columns >= FIVE_PIXELS and columns % PACKED_PIXELS == 1
     return packing is Packing.DSP_CONV and wide and values <= FIVE_VALUES and last
 

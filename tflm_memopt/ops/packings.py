@@ -1,6 +1,6 @@
 """Conditions under which a target's fast kernels compute an operator exactly as TFLM does.
 
-Generic kernels run all other operators; most programs have both.
+Generic kernels run all operators that are not packed; most programs have both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from tflm_memopt.ops.rowop import RowOp
 
 Refusal = Callable[[RowOp], str | None]
 HALF = 1 << 30
-"""The multiplier 1/2."""
 SUM_LIMIT = 1 << 23
 """Limit of sums that ensures that 256 * B + A fits an int32."""
 LARGE_SUM_LIMIT = 1 << 29
@@ -50,14 +49,14 @@ def alignment(ops: Iterable[RowOp]) -> int:
 
 
 def is_convolution(op: RowOp) -> str | None:
-    """It must be a convolution, or a depthwise convolution of a single channel"""
+    """A packed operator must be a convolution, or a depthwise convolution of a single channel"""
     if op.weights is not None and (op.is_convolution or (op.is_depthwise and op.reads[0].c == 1)):
         return None
     return op.kind.name
 
 
 def tile_fits(packing: Packing, op: RowOp) -> str | None:
-    """The values of one pixel must fit into the tile"""
+    """The values of one pixel must fit into the tile of the packed kernel"""
     kernel = op.window.kernel_h, op.window.kernel_w
     values = packed_values(packing, kernel, op.reads[0].c)
     direct = is_direct(packing, kernel, op.reads[0].c, op.writes.c, op.writes.w)
@@ -73,7 +72,7 @@ def is_not_mostly_padding(op: RowOp) -> str | None:
 
 
 def columns_are_adjacent(op: RowOp) -> str | None:
-    """Its rows must not be dilated"""
+    """The rows of a packed convolution must not be dilated"""
     return None if op.window.dilation_w == 1 else f"dilation {op.window.dilation_w}"
 
 
@@ -87,7 +86,7 @@ def esp_call_fits(op: RowOp) -> str | None:
 
 
 def is_deep(op: RowOp) -> str | None:
-    """It must have at least 16 channels, or else 4, 8 or 12 with 3x3 taps, undilated rows and a ReLU's whole range"""
+    """A packed depthwise layer must have 16 or more channels, or 4, 8 or 12 with undilated 3x3 taps and a ReLU"""
     window, channels = op.window, op.reads[0].c
     nine = (window.kernel_h, window.kernel_w, window.dilation_w) == (3, 3, 1)
     relu = op.output_zero_point == -128 and op.activation == (-128, 127)
@@ -95,14 +94,14 @@ def is_deep(op: RowOp) -> str | None:
 
 
 def is_depthwise(op: RowOp) -> str | None:
-    """It must be a depthwise convolution of at least 4 channels, with as many output as input channels"""
+    """A packed operator must be a depthwise convolution with at least 4 channels, as many output as input channels"""
     if op.weights is None or not op.is_depthwise:
         return op.kind.name
     return None if LEAST_DEPTH <= op.reads[0].c == op.writes.c else f"{op.reads[0].c} to {op.writes.c} channels"
 
 
 def taps_fit(op: RowOp) -> str | None:
-    """It must have at most PACKED_TAPS taps"""
+    """A packed depthwise convolution must have at most PACKED_TAPS taps"""
     taps = op.window.kernel_h * op.window.kernel_w
     return None if taps <= PACKED_TAPS else f"{taps} taps"
 
@@ -136,7 +135,7 @@ def sums_fit(limit: int, op: RowOp) -> str | None:
 
 
 def is_dense(op: RowOp) -> str | None:
-    """It must map one pixel to one, with a multiple of 8 input and an even number (>= 4) of output channels"""
+    """A packed dense layer must have a multiple of 8 input and an even number (>= 4) of output channels"""
     kernel = op.window.kernel_h, op.window.kernel_w
     direct = is_direct(Packing.DSP_CONV, kernel, op.reads[0].c, op.writes.c, op.writes.w)
     return None if direct and op.writes.c % 2 == 0 else f"{op.writes.w} pixels of {op.writes.c} channels"
@@ -152,13 +151,13 @@ DSP_CONV: tuple[Refusal, ...] = (
     *SCALES,
     partial(sums_fit, SUM_LIMIT),
 )
-"""Functions that return why they refuse an operator, or None. The first one is a precondition of the others."""
+"""Functions that return why an operator cannot be packed, or None; all others rely on the first one."""
 DSP_DENSE: tuple[Refusal, ...] = (*DSP_CONV, is_dense)
 DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *LARGE_SUMS)
 
 
 def is_addition(op: RowOp) -> str | None:
-    """It must be an addition of two tensors of the output's size"""
+    """A packed ADD must have two operands of the output's size"""
     if op.kind is not Kind.ADD or len(op.reads) != 2:
         return op.kind.name
     return "an operand is repeated" if op.constant or op.repeats(0) or op.repeats(1) else None
@@ -199,7 +198,7 @@ PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
     Family.ESP: {Packing.ESP_CONV: ESP_CONV, Packing.ESP_DEPTHWISE: ESP_DEPTHWISE},
     Family.RVV: {Packing.RVV_CONV: RVV_CONV, Packing.RVV_DEPTHWISE: RVV_DEPTHWISE},
 }
-"""The packings of each family, best first, with their conditions."""
+"""For each family of cores, its packings with their conditions, best first."""
 
 
 def filters(op: RowOp) -> NDArray[np.int8]:
@@ -223,6 +222,5 @@ def folded_bias(op: RowOp) -> NDArray[np.int64]:
 
 
 def sum_range(op: RowOp) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the minimum and maximum sum of each output channel over all inputs."""
     (negative, positive), bias = signed_sums(filters(op)), folded_bias(op)
     return bias - 128 * positive + 127 * negative, bias + 127 * positive - 128 * negative

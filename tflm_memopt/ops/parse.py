@@ -1,4 +1,4 @@
-"""Functions from Op to RowOp, one per kernel. They rely on the constraints of their row in opset.OPSET."""
+"""Functions that parse an Op into a RowOp; each relies on the constraints of its row in opset.OPSET."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import FLOAT_BYTES, UNIT, Access, RowOp, Rows, Window, accesses
 
 INDEX_BYTES = 4
-"""Bytes of an int32 index: TMO_INDEX_BYTES."""
+"""Number of bytes of an int32 index: TMO_INDEX_BYTES."""
 TRANSPOSED, PRODUCT = needs(windows.transpose_conv), needs(of_rows.batch_matmul)
 """Required accesses of the kernels that read rows without a window."""
 
 
 def conv(context: OperatorContext) -> RowOp:
-    """Parse CONV_2D. Weights are [out][kernel_h][kernel_w][in]."""
+    """Parse CONV_2D. The filter of a CONV_2D becomes weights [out][kernel_h][kernel_w][in]."""
     geometry, filter_ = slide(context), values(context.input(1))
     weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
     return _weighted(context, Kind.CONV, geometry, weights)
 
 
 def depthwise(context: OperatorContext) -> RowOp:
-    """Parse DEPTHWISE_CONV_2D. Weights are [kernel_h][kernel_w][out]."""
+    """Parse DEPTHWISE_CONV_2D. The filter of a DEPTHWISE_CONV_2D becomes weights [kernel_h][kernel_w][out]."""
     geometry, filter_ = slide(context), values(context.input(1))[0]
     weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
     return _weighted(context, Kind.DEPTHWISE, geometry, weights)
 
 
 def fully_connected(context: OperatorContext) -> RowOp:
-    """Parse FULLY_CONNECTED as a convolution over all that the producer wrote or, for a batch, over each pixel."""
+    """Parse FULLY_CONNECTED as a convolution over all that its producer wrote or, for a batch, over each pixel."""
     filter_ = values(context.input(1))
     units, depth = filter_.shape
     rows, batches = _channels(context, context.producer_rows()), context.output.elements // units
@@ -59,7 +59,6 @@ def fully_connected(context: OperatorContext) -> RowOp:
 
 
 def pool(context: OperatorContext) -> RowOp:
-    """Parse AVERAGE_POOL_2D and MAX_POOL_2D."""
     g, kind = slide(context), Kind.MAX_POOL if context.op.type == "MAX_POOL_2D" else Kind.AVERAGE_POOL
     return _counted(context, kind, (g.reads,), g.writes, window=g.window)
 
@@ -90,7 +89,7 @@ def reduce_extreme(context: OperatorContext) -> RowOp:
 
 
 def gather(context: OperatorContext) -> RowOp:
-    """Parse GATHER of rows of a constant table. An index is a pixel of four bytes."""
+    """Parse GATHER of rows of a constant table. The input of GATHER has indices as pixels of four bytes."""
     stored = np.ascontiguousarray(values(context.input()), "<f4" if _is_float(context) else "<i1")
     table, rows = stored.view(np.int8), natural_rows(byte_shape(context.output))
     if rows is None:
@@ -106,7 +105,7 @@ def gather(context: OperatorContext) -> RowOp:
 
 
 def gather_nd(context: OperatorContext) -> RowOp:
-    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. The part at an index is a pixel."""
+    """Parse GATHER_ND, and GATHER along the first axis of a computed tensor. An index selects a pixel of operand 0."""
     params, indices = context.input(0), context.input(1)
     depth = indices.shape[-1] if context.op.type == "GATHER_ND" else 1
     item, count = ITEM_BYTES[params.dtype], indices.elements // depth
@@ -122,7 +121,7 @@ def gather_nd(context: OperatorContext) -> RowOp:
 
 
 def resize_bilinear(context: OperatorContext) -> RowOp:
-    """Parse RESIZE_BILINEAR in TFLM's fixed point. Positions are in 1/1024 of a pixel."""
+    """Parse RESIZE_BILINEAR in TFLM's fixed point. RESIZE_BILINEAR counts positions in 1/1024 of a pixel."""
     (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
     half = int(bool(context.op.options["halfPixelCenters"]))
     scale_h, scale_w = context.resize_scales()
@@ -138,7 +137,7 @@ def resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def float_resize_bilinear(context: OperatorContext) -> RowOp:
-    """Parse RESIZE_BILINEAR of float32. The first row that an iteration reads is found as TFLM finds it."""
+    """Parse RESIZE_BILINEAR of float32, which finds the first row that an iteration reads as TFLM does."""
     (_, h, w, c), (_, h_out, w_out, _) = context.input().shape, context.output.shape
     corners, centers = (bool(context.op.options[name]) for name in ("alignCorners", "halfPixelCenters"))
     less, y = int(corners and h_out > 1), np.arange(h_out, dtype=np.float32)
@@ -156,7 +155,7 @@ def float_resize_bilinear(context: OperatorContext) -> RowOp:
 
 
 def transpose_conv(context: OperatorContext) -> RowOp:
-    """Parse TRANSPOSE_CONV, whose shape operand is already gone. Weights are as for CONV_2D."""
+    """Parse TRANSPOSE_CONV, from which a rule has removed the shape operand, with weights as for CONV_2D."""
     filter_, window = values(context.input(1)), Window(*context.kernel(), *context.strides(), 1, 1, *_cropped(context))
     geometry = _along(context, window)
     if geometry.swapped and -(-geometry.window.kernel_h // geometry.window.stride_h) > MAX_KERNEL_H:
@@ -173,7 +172,7 @@ def _cropped(context: OperatorContext) -> tuple[int, int]:
 
 
 def batch_matmul(context: OperatorContext) -> RowOp:
-    """Parse BATCH_MATMUL. The right matrix is resident. The matrices of a batch are stacked as rows."""
+    """Parse BATCH_MATMUL with a resident right matrix; the matrices of a batch are stacked as rows."""
     left, right, out = context.input(0).shape, context.input(1).shape, context.output.shape
     matrices, transposed = math.prod(left[:-2]), int(bool(context.op.options["adjY"]))
     first = np.repeat(np.arange(matrices) * right[-2], out[-2])
@@ -197,7 +196,6 @@ def batch_matmul(context: OperatorContext) -> RowOp:
 
 
 def softmax(context: OperatorContext) -> RowOp:
-    """Parse SOFTMAX over the last dimension."""
     rows, beta = _last_dimension(context), float(context.op.options["beta"])
     wide = _in_bytes(rows, ITEM_BYTES[context.output.dtype])
     if _is_float(context):
@@ -210,7 +208,6 @@ def softmax(context: OperatorContext) -> RowOp:
 
 
 def log_softmax(context: OperatorContext) -> RowOp:
-    """Parse LOG_SOFTMAX over the last dimension."""
     rows = _last_dimension(context)
     if _is_float(context):
         wide = _in_bytes(rows, FLOAT_BYTES)
@@ -227,7 +224,7 @@ def own(context: OperatorContext) -> RowOp:
 
 
 def arg_max(context: OperatorContext) -> RowOp:
-    """Parse ARG_MAX and ARG_MIN. Along int8 channels, a pixel becomes an index; other dimensions have a window."""
+    """ARG_MAX along int8 channels turns a pixel into an index; along other dimensions it has a window."""
     shape, dtype = context.input().shape, context.input().dtype
     (axis,) = context.axes()
     if dtype == "INT8" and shape[axis] > 1 and math.prod(shape[axis + 1 :]) == 1:
@@ -240,19 +237,16 @@ def arg_max(context: OperatorContext) -> RowOp:
 
 
 def clamp(context: OperatorContext) -> RowOp:
-    """Parse RELU and RELU6 of float32."""
     rows, limits = context.producer_rows(), {"RELU": FloatRange.POSITIVE, "RELU6": FloatRange.RELU6}
     return _row_op(context, Kind.CLAMP_F32, (rows,), rows, param=limits[context.op.type])
 
 
 def float_curve(context: OperatorContext) -> RowOp:
-    """Parse a function of one float32 operand."""
     rows, function = context.producer_rows(), FloatFunction[context.op.type]
     return _row_op(context, Kind.CURVE_F32, (rows,), rows, param=quant.float_form(FloatRange.FINITE, function))
 
 
 def table(context: OperatorContext) -> RowOp:
-    """Parse an operator that maps each byte."""
     rows, found = (
         context.producer_rows(),
         lookup.table(context.op, *map(quantization, (context.input(), context.output))),
@@ -261,7 +255,7 @@ def table(context: OperatorContext) -> RowOp:
 
 
 def comparison(context: OperatorContext) -> RowOp:
-    """Parse a comparison: a table for int8 values and one constant."""
+    """Parse a comparison, which is a table if it compares int8 values with a constant."""
     at = int(context.input(1).constant)
     if context.input().dtype != "INT8" or not context.input(at).constant or context.input(at).elements > 1:
         return elementwise.comparison(context)
@@ -297,7 +291,7 @@ def sloped(context: OperatorContext) -> RowOp:
 
 
 def relu6(context: OperatorContext) -> RowOp:
-    """Parse RELU6. For int8 it is a table. For int16 it only clamps, like a max pool of one pixel."""
+    """Parse RELU6. For int8, RELU6 is a table. For int16, it only clamps, like a max pool of one pixel."""
     if not _is_int16(context):
         return table(context)
     rows = context.producer_rows()
@@ -306,7 +300,7 @@ def relu6(context: OperatorContext) -> RowOp:
 
 
 def curve(context: OperatorContext) -> RowOp:
-    """Parse LOGISTIC and TANH: a table for int8, an interpolated one for int16."""
+    """Parse LOGISTIC and TANH, which are a table for int8 and an interpolated table for int16."""
     if not _is_int16(context):
         return table(context)
     is_tanh, rows = context.op.type == "TANH", context.producer_rows()
@@ -315,7 +309,7 @@ def curve(context: OperatorContext) -> RowOp:
 
 
 def _last_dimension(context: OperatorContext, size: int | None = None) -> Rows:
-    """Return the input as rows whose pixels are the last dimension, or `size` elements if only 1s follow them."""
+    """Return the input as rows of pixels that are its last dimension, or `size` elements before dimensions of 1."""
     channels = context.input().shape[-1] if size is None else size
     rows = _channels(context, context.producer_rows())
     return rows if rows.c == channels else Rows(context.input().elements // channels, 1, channels)
@@ -326,7 +320,7 @@ class Geometry(NamedTuple):
     reads: Rows
     writes: Rows
     swapped: bool = False
-    """Change of axes that exchanges height and width: the columns of a one-row tensor become its rows."""
+    """Change of axes that exchanges height and width, so that the columns of a one-row tensor become rows."""
 
 
 def slide(context: OperatorContext) -> Geometry:
@@ -380,18 +374,18 @@ def _kind(context: OperatorContext, kind: Kind) -> Kind:
 
 
 def _channels(context: OperatorContext, rows: Rows) -> Rows:
-    """Return rows whose `c` counts channels, not bytes."""
+    """Return rows whose `c` counts channels instead of bytes."""
     return replace(rows, c=rows.c // ITEM_BYTES[context.input().dtype])
 
 
 def _reduction(context: OperatorContext) -> Geometry:
-    """Return a window as large as the reduced part. To reduce channels, every channel becomes a pixel."""
+    """Return a window as large as the reduced part, for which every channel becomes a pixel if channels are reduced."""
     run, made = context.run(), _channels(context, context.producer_rows())
-    # all rows that the producer wrote are reduced
+    # a reduction over height covers all rows that the producer wrote
     if run and run[0] == 1 < made.h and made.c % run[2] == 0:
         w = made.w * made.c // run[2]
         return Geometry(Window(made.h, w, made.h, w), Rows(made.h, w, run[2]), Rows(1, 1, run[2]))
-    if run is not None and not context.is_image():  # otherwise leading dimensions are rows, and trailing ones channels
+    if run is not None and not context.is_image():  # leading dimensions become rows, and trailing ones channels
         before, along, behind = run
         return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *context.input().shape)[-3:]
@@ -399,7 +393,7 @@ def _reduction(context: OperatorContext) -> Geometry:
     if h == 1 and made != Rows(h, w, c):
         if not over_w and (made.h * made.w, made.c) == (w, c):
             h, w = made.h, made.w
-        else:  # columns become rows of one pixel
+        else:  # the columns of one row become rows of one pixel
             h, w, over_h, over_w = w, 1, over_w, False
     kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
     reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)
@@ -419,7 +413,7 @@ def _reduced(context: OperatorContext, kind: Kind, g: Geometry, multipliers: Seq
 
 
 def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writes: Rows, **fields: Any) -> RowOp:
-    """Return a RowOp whose rows count elements. `param` is the activation range of int16 and float32."""
+    """Return a RowOp whose rows count elements; for int16 and float32, `param` is the activation range."""
     activation, item = context.op.options.get("fusedActivationFunction", "NONE"), ITEM_BYTES[context.output.dtype]
     if _is_float(context):
         fields["param"] = quant.FLOAT_RANGES[activation]
@@ -433,7 +427,7 @@ def _counted(context: OperatorContext, kind: Kind, reads: tuple[Rows, ...], writ
 
 
 def _in_bytes(rows: Rows, item: int) -> Rows:
-    """Return rows of elements of `item` bytes, counted in bytes."""
+    """Return rows counted in bytes, for elements of `item` bytes."""
     return replace(rows, c=item * rows.c)
 
 

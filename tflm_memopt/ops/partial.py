@@ -1,8 +1,9 @@
 """SUMS and ADD_SUMS, the parts of a layer whose input channels are split over devices, in the models of devices.
 
-Each device computes partial sums of the output from its input channels (SUMS). The sums are sent to the devices that
-need the output, which add and rescale them (ADD_SUMS). Both are custom operators. A sum is signed and little-endian,
-with as many bytes as its bounds require. A tensor of sums is int8, with one channel for each byte of a sum.
+In SUMS, each device computes partial sums of the output from its input channels. The sums are sent to the devices that
+need the output, which add and rescale them in ADD_SUMS. Both SUMS and ADD_SUMS are custom operators. A partial sum is
+signed and little-endian, with as many bytes as its bounds require. A tensor of partial sums is int8, with one channel
+for each byte of a sum.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from tflm_memopt.ops.parse import slide
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 
 SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
-"""Custom codes of the operators."""
+"""Custom codes of SUMS and ADD_SUMS."""
 _BITS = 4
-"""Bits per entry of ADD_SUMS's param: bytes of each operand's sums and of the output's (tmo_sum_bytes())."""
+"""Bits per entry of ADD_SUMS's param: the bytes of a sum in each operand and in the output (tmo_sum_bytes())."""
 _WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
 _SUMS = struct.Struct("<B8H")
 _ADD_SUMS = struct.Struct("<Bibbb")
@@ -43,7 +44,7 @@ def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
 
 
 def bytes_of(low: int, high: int) -> int:
-    """Return the bytes that signed numbers from `low` to `high` need.
+    """Return the number of bytes that signed numbers from `low` to `high` need.
 
     >>> bytes_of(-128, 127), bytes_of(-129, 0), bytes_of(0, 2**23), bytes_of(0, 2**40)
     (1, 2, 4, 4)
@@ -59,7 +60,7 @@ def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
 def add_options(
     operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
 ) -> bytes:
-    """Return the custom options of ADD_SUMS. operands: bytes of a sum of each operand. made: bytes of a sum of the
+    """Return the custom options of ADD_SUMS. operands: bytes of a sum in each operand. made: bytes of a sum in the
     output, or 0 if the output is rescaled.
     """
     param = _param((*operands, *[0] * (MAX_INPUTS - len(operands)), made))
@@ -67,7 +68,7 @@ def add_options(
 
 
 def weights_of(op: Op) -> tuple[TensorId, ...]:
-    """Return the filter of SUMS or the bias of ADD_SUMS, if there is one, and () for other operators."""
+    """Return the filter of SUMS or the bias of ADD_SUMS, if present, and () for other operators."""
     code = op.options.get("custom_code")
     if code == SUMS:
         return op.inputs[1:]
@@ -79,7 +80,7 @@ def _param(nbytes: Sequence[int]) -> int:
 
 
 def _bytes(param: int) -> list[int]:
-    """Return the bytes of each operand's sums and of the output's."""
+    """Return the bytes of a sum in each operand of ADD_SUMS, and in its output."""
     return [param >> _BITS * k & (1 << _BITS) - 1 for k in range(MAX_INPUTS + 1)]
 
 
@@ -150,7 +151,7 @@ def _sums(context: OperatorContext, nbytes: int, *numbers: int) -> RowOp | None:
 
 
 def _add_sums(context: OperatorContext, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
-    """Parse ADD_SUMS. Its rows are those that were sent. A tensor of height 1 is one row."""
+    """Parse ADD_SUMS. The rows of SUMS are those that were sent; a tensor of height 1 is one row."""
     *nbytes, made = _bytes(param)
     if not 2 <= parts <= min(MAX_INPUTS, len(context.op.inputs)) or not all(nbytes[:parts]):
         return None

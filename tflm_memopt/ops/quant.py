@@ -28,7 +28,7 @@ POWER_TOLERANCE = 1e-3
 
 
 class Multiplier(NamedTuple):
-    """The real factor value * 2**(shift - 31). The value is 0 or in [2**30, 2**31), except after MEAN's division."""
+    """The real factor value * 2**(shift - 31), where value is 0 or in [2**30, 2**31), except after MEAN's division."""
 
     value: int
     shift: int
@@ -41,8 +41,8 @@ def scaling(multipliers: Sequence[Multiplier]) -> dict[str, Any]:
 
 
 def quantize_multiplier(real: float) -> Multiplier:
-    """Return the nearest Q31 multiplier of a factor >= 0 (QuantizeMultiplier). It is zero for factors below about
-    2**-31.
+    """Return the Q31 multiplier that is nearest to a factor >= 0 (QuantizeMultiplier). The multiplier is zero for
+    factors below about 2**-31.
 
     >>> quantize_multiplier(0.5), quantize_multiplier(1.0)
     (Multiplier(value=1073741824, shift=0), Multiplier(value=1073741824, shift=1))
@@ -57,7 +57,7 @@ def quantize_multiplier(real: float) -> Multiplier:
 
 
 def round_away(x: float) -> int:
-    """Round halves away from zero, like std::round.
+    """Round to the nearest integer, halves away from zero, like std::round.
 
     >>> round_away(2.5), round_away(-2.5)
     (3, -3)
@@ -104,7 +104,7 @@ def squared_difference(scale_a: float, scale_b: float, scale_out: float) -> tupl
 
 
 def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int = ADD_LEFT_SHIFT) -> float:
-    """Return the real output multiplier of ADD and SUB. TFLM aborts unless it is below 1."""
+    """Return the real output multiplier of ADD and SUB, which TFLM requires to be below 1."""
     return twice_max_scale / ((1 << left_shift) * scale_out)
 
 
@@ -119,7 +119,8 @@ def rescale(scale_in: float, scale_out: float) -> Multiplier:
     """Return the multiplier of QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc) and RELU
     (activations_common.cc).
 
-    It is computed in double. For RELU, TFLM of August 2026 (90b983c2b) divides in float32; the pinned wheel does not.
+    The multiplier of QUANTIZE and RELU is computed in double. For RELU, TFLM of August 2026 (90b983c2b) divides in
+    float32; the pinned wheel does not.
     """
     return quantize_multiplier(scale_in / scale_out)
 
@@ -130,7 +131,7 @@ def softmax_factor(beta: float, scale_in: float) -> float:
 
 
 def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
-    """Return SOFTMAX's input multiplier and diff_min, below which exp() is zero (CalculateInputRadius)."""
+    """Return SOFTMAX's input multiplier, and the difference (diff_min) below which exp is 0 (CalculateInputRadius)."""
     multiplier = quantize_multiplier(softmax_factor(beta, scale_in))
     radius = ((1 << SOFTMAX_INTEGER_BITS) - 1) * (1 << (31 - SOFTMAX_INTEGER_BITS)) / (1 << multiplier.shift)
     return multiplier, -math.floor(radius)
@@ -170,21 +171,19 @@ def curve(scale_in: float, exact: Iterable[int]) -> Multiplier:
 
 
 def log_softmax(scale_in: float) -> tuple[Multiplier, Multiplier, int]:
-    """Return LOG_SOFTMAX's input multiplier, the multiplier that reverses it, and diff_min
-    (PreprocessLogSoftmaxScalingExp).
-    """
+    """Return LOG_SOFTMAX's input multiplier, the inverse multiplier, and diff_min (PreprocessLogSoftmaxScalingExp)."""
     multiplier, diff_min = softmax(1.0, scale_in)
     return multiplier, quantize_multiplier(log_softmax_inverse(scale_in)), diff_min
 
 
 def log_softmax_inverse(scale_in: float) -> float:
-    """Return the real factor from LOG_SOFTMAX's fixed point back to its input. TFLM aborts unless it is below 1."""
+    """Return the factor from LOG_SOFTMAX's fixed point to its input, which TFLM requires to be below 1."""
     multiplier, _ = softmax(1.0, scale_in)
     return 2.0 ** (31 - multiplier.shift) / multiplier.value
 
 
 def quantized(real: float, scale: float, zero_point: int) -> int:
-    """Return `real` in units of the scale, with a float32 quotient, halves rounded away from zero, and no clamping."""
+    """Return `real` in units of the scale: a float32 quotient, halves rounded away from zero, not clamped."""
     return zero_point + round_away(float32_quotient(real, scale))
 
 
@@ -216,8 +215,8 @@ FLOAT_RANGES: Mapping[str, FloatRange] = {
     "RELU_N1_TO_1": FloatRange.RELU_N1_TO_1,
     "RELU6": FloatRange.RELU6,
 }
-"""Output limits of float32 by fused activation (CalculateActivationRange, kernels/kernel_util.h). UNLIMITED is our own
-name, for operators that a rewrite rule adds.
+"""Output limits of float32 by fused activation (CalculateActivationRange, kernels/kernel_util.h). UNLIMITED is an
+activation of this project for operators that a rewrite rule adds.
 """
 
 

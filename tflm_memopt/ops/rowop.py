@@ -1,8 +1,8 @@
 """The row operator: an operator as planner and executor see it.
 
 Iteration y of an operator produces output row y and reads the rows [first(y), first(y) + extent) of each input, clipped
-to the tensor. The accesses of windows follow from the kernel descriptions; other operators define them by Access.
-Weights and multipliers are only used by lowering; the planner uses only the geometry.
+to the tensor. The accesses of windows follow from the kernel descriptions; other operators define them by Access. Only
+lowering uses weights and multipliers; the planner uses only the geometry.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 FLOAT_BYTES = 4
 """Bytes of a float32."""
 INT16_BYTES = 2
-"""Bytes of an int16. Its sums of products have 64 bits and are never kept between calls."""
+"""Bytes of an int16. Sums of products of int16 have 64 bits and are never kept between calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ STRIDE_W = {
     "scale_w": "RESIZE_BILINEAR: width_scale_10, in 1/1024 of a pixel.",
     "rows_out": "RESIZE_BILINEAR_F32: rows of the output.",
 }
-"""Meanings of the stride's field in kinds that have no stride."""
+"""Meanings of stride fields in kinds that have no stride."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Window:
     pad_left: U16 = 0
 
     rows: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
-    """Number of input rows that an output row needs, before clipping."""
+    """Number of input rows under a window, before clipping."""
     columns: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
-    """Number of input columns that an output column needs, before clipping."""
+    """Number of input columns under a window, before clipping."""
 
     def __post_init__(self) -> None:
         for name, steps in zip(("rows", "columns"), _steps(self), strict=True):
@@ -87,17 +87,15 @@ class Window:
 
     @property
     def parameters(self) -> Mapping[str, int]:
-        """The fields by the parameter names of the descriptions."""
+        """A window's fields by the parameter names of the kernel descriptions."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
 
     @property
     def extent_h(self) -> int:
-        """Number of input rows from the first to the last that an iteration reads, both included."""
         return self.rows.extent
 
     @property
     def extent_w(self) -> int:
-        """Number of input columns from the first to the last under one window, both included."""
         return self.columns.extent
 
     def reach_h(self, rows: int) -> int:
@@ -115,7 +113,6 @@ class Window:
 
 @functools.cache
 def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:
-    """Return the row and column steps from the descriptions of windows."""
     rows, columns = (along.steps(window.parameters) for along in WINDOW)
     return rows, columns
 
@@ -123,7 +120,7 @@ def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:
 UNIT = Window()
 
 NO_ROW = 0xFFFF
-"""Entry of Access.table for an iteration that reads no row: TMO_NONE."""
+"""Entry of Access.table for an iteration that reads no row (TMO_NONE)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +134,10 @@ class Access:
     div: U16 = 1
     extent: U16 = 1
     table: Annotated[tuple[int, ...] | None, ArrayOffset("<u2")] = None
-    """uint16_t[height of the output], with TMO_NONE for iterations that read no row; 0 if there is no table."""
+    """A uint16_t for each output row, with TMO_NONE for iterations that read no row; 0 if there is no table."""
 
     def first(self, y: Ints, height: int) -> Ints:
-        """Return the first row, or `height` if no row is read."""
+        """Return the first row that iteration y reads, or `height` if it reads none."""
         if self.table is None:
             return (y * self.mul + self.add) // self.div
         rows = np.array(self.table, np.int64)[y]
@@ -167,17 +164,17 @@ class Move:
 
     operand: int
     tap: int
-    """Number of the row relative to first(y). If the input has no such row, nothing is moved."""
+    """Number of the input row relative to first(y); nothing is moved if the input has no such row."""
     source: int
     """Byte of the input row where the first run starts."""
     target: int
-    """Byte of the output row where the first run is written."""
+    """Byte of the output row to which the first run is written."""
     nbytes: int
     count: int = 1
     source_step: int = 0
     target_step: int = 0
     phase_step: int = 0
-    """Number that is added to `source` phase(y) times."""
+    """Number that is added to `source` as often as phase(y) says."""
     period: int = 1
     shift: int = 0
 
@@ -193,7 +190,7 @@ class Moves:
     fill: int | None = None
     """Value of bytes that no move writes, or None if moves write all bytes."""
     scattered: bool = False
-    """Whether each iteration moves one input row into the only output row; `phase_step` is then added to `target`."""
+    """Whether each iteration moves one input row into the only output row, with `phase_step` added to `target`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,17 +198,17 @@ class Constant:
     """An operand stored in flash."""
 
     position: int
-    """Position among the kernel's operands."""
+    """Position of the constant among the kernel's operands."""
     rows: Rows
     values: NDArray[np.int8] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class StateRollingBuffer:
-    """Rows that outlive an inference: the newest rows that were kept, in bytes of their own."""
+    """Rows that outlive an inference: the newest rows that were kept, in a buffer of their own."""
 
     tensor: TensorId
-    """The tensor as operators read it, oldest row first."""
+    """The state as operators read it, oldest row first."""
     rows: Rows
     fill: int
     """Value of all bytes before the first inference and after a reset."""
@@ -222,24 +219,25 @@ class Message:
     """A tensor that one device sends to another."""
 
     identity: U32
-    """Number that is equal in all programs that belong together, and in no others."""
+    """Number that all programs of the same split model have, and no others."""
     step: U16
-    """Number of the tensor among all tensors that are sent."""
+    """Number of the tensor among all tensors that devices send."""
     sender: Annotated[int, Number("u1", 1, "from")]
     receiver: Annotated[int, Number("u1", 1, "to")]
 
 
 @dataclass(frozen=True, slots=True)
 class RowOp:
-    """One operator, ready to plan and to lower. `inputs` are the activations that are read row by row. `reads[k]` is
-    this operator's view of input k; if it differs from the producer's view, the whole tensor must be resident.
+    """One operator, ready to plan and to lower. `inputs` are the activations that the operator reads row by row.
+    `reads[k]` is this operator's view of input k; if it differs from the producer's view, the whole tensor must be
+    resident.
     """
 
     kind: Kind
     name: str
     """The model's operator type, for messages: CONV_2D, FULLY_CONNECTED, RELU6."""
     sources: tuple[int, ...]
-    """Op.index of the model's operators that this one replaces."""
+    """Op.index of the model's operators that this row operator replaces."""
     inputs: tuple[TensorId, ...]
     output: TensorId
     reads: tuple[Rows, ...]
@@ -250,44 +248,45 @@ class RowOp:
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
-    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out]. LOOKUP:
-    the table, whose entry x + 128 is for x. For float32, the last axis counts bytes, four per value.
+    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. For GATHER, the table, [row][out]. For
+    LOOKUP, the table, whose entry x + 128 is the output for x. For float32, the last axis of weights counts bytes, four
+    per value.
     """
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Biases. For int16 activations they have 64 bits each, lower half first. float32 ones are stored as their bits."""
+    """Biases: 64 bits each, lower half first, for int16 activations; the bits of float32 for float32."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Q31 multipliers: one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have those of operand 0, operand
-    1 and output; PRELU and LEAKY_RELU those of positive and of negative values.
+    """Q31 multipliers: a single one, or one per output channel. ADD, SUB and SQUARED_DIFFERENCE have the multipliers of
+    operand 0, operand 1 and output; PRELU and LEAKY_RELU those of positive and of negative values.
     """
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
-    """Exponents of two for each multiplier; positive ones shift left."""
+    """Exponent of two for each multiplier, where positive exponents shift left."""
     param: int = 0
-    """ADD, SUB, SQUARED_DIFFERENCE: the left shift. int16: the activation range. SOFTMAX: diff_min. GATHER: rows of the
-    table. ARG_MAX: 1 for the smallest. DSP_CONV: 1 for a wide tile. QUANTIZE, DEQUANTIZE: the bits of the float32
-    scale. float32 kinds: limits and function (quant.float_form), or the bits of SOFTMAX's beta.
+    """For ADD, SUB and SQUARED_DIFFERENCE, the left shift. For int16, the activation range. SOFTMAX: diff_min. For
+    GATHER, the number of rows of the table. For ARG_MAX, 1 to find the smallest value. For DSP_CONV, 1 if the tile is
+    wide. For QUANTIZE and DEQUANTIZE, the bits of the float32 scale. For float32 kinds, limits and function
+    (quant.float_form), or the bits of SOFTMAX's beta.
     """
     constant: Constant | None = None
     """The constant operand, which is not in `inputs`."""
     access: tuple[Access, ...] = ()
     """The rows of each operand that an iteration reads, for operators without a window."""
     moves: Moves | None = field(default=None, compare=False)
-    """The moves of a COPY."""
     nibbles: bool = False
-    """Whether the weights are int4 in the model. In the program they are int4, too, unless they are packed."""
+    """Whether the weights are int4 in the model. The program's weights are int4, too, unless they are packed."""
     packing: Packing = Packing.NONE
-    """Packing of the constants. Stages that add up their input or run by channel groups use them unpacked."""
+    """Packing of the constants; stages that add up their input or run by channel groups do not pack them."""
     macs: int = 0
     """Multiply-accumulates of the whole operator, including padding, as the original model executes them."""
     older: TensorId | None = None
-    """The state whose rows precede row 0 of the input: its last row is row -1. These rows are not padding."""
+    """The state whose rows precede row 0 of the input, instead of padding; its last row is row -1."""
     recalls: bool = False
     """Whether an input is a state."""
     state_write: StateRollingBuffer | None = None
-    """The state that receives the output rows in place of its oldest rows; the output has no bytes in the arena."""
+    """The state whose oldest rows the output rows replace, so that the output has no bytes in the arena."""
     updates: tuple[StateRollingBuffer, ...] = ()
     """One-row states updated in place."""
     second: int = 0
-    """Bytes from the first core's counter to the second core's, or 0 with one core."""
+    """Bytes from the first core's counters to the second core's, or 0 with one core."""
     message: Message | None = None
     """The message of SEND or RECEIVE. SEND's output and RECEIVE's input have no bytes in the arena."""
     again: bool = False
@@ -295,7 +294,6 @@ class RowOp:
 
     @property
     def traits(self) -> Traits:
-        """The properties of the operator's kind."""
         return KINDS[self.kind]
 
     @property
@@ -307,14 +305,14 @@ class RowOp:
 
     @property
     def own_scales(self) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Multipliers and shifts. Raises ValueError if there are none."""
+        """Multipliers and shifts. Raises ValueError for an operator without multipliers."""
         if self.multipliers is None or self.shifts is None:
             raise ValueError(f"{self.name} has no scales")
         return self.multipliers, self.shifts
 
     @property
     def takes_copied_weights(self) -> bool:
-        """Whether its kernel can read its weights in the arena."""
+        """Whether the kernel can read its weights from the arena."""
         return self.kind is Kind.CONV
 
     @property
@@ -334,7 +332,7 @@ class RowOp:
 
     @property
     def is_product(self) -> bool:
-        """Whether it multiplies int8 matrices. `param` is 1 if the right one is transposed."""
+        """Whether the operator multiplies int8 matrices; `param` is 1 if the right matrix is transposed."""
         return self.kind is Kind.BATCH_MATMUL
 
     @property
@@ -374,8 +372,9 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """Whether it makes one output row from all input rows and can process one input row at a time: into
-        accumulators of int32, or of float32 in the order of a whole window (msf-CNN, section 7), or into the output.
+        """Whether the operator makes one output row from all input rows and can process one input row at a time, into
+        int32 or float32 accumulators (msf-CNN, section 7) or into the output. float32 sums are added in the order of a
+        whole window.
         """
         if self.scatters:
             return True
@@ -388,7 +387,7 @@ class RowOp:
 
     @property
     def needs_order(self) -> bool:
-        """Whether results depend on the order of a window's pixels, as float32 sums and extremes, and indices do."""
+        """Whether results depend on the order of a window's pixels, as with float32 sums and extremes, and indices."""
         return self.traits.slides and (self.element_bytes == FLOAT_BYTES or self.traits.accumulators > 1)
 
     @property
@@ -405,13 +404,13 @@ class RowOp:
         return (*self.reads[:at], self.constant.rows, *self.reads[at:])
 
     def seen(self) -> Iterator[tuple[TensorId, Rows]]:
-        """Yield every tensor with its rows as the operator sees them."""
+        """Yield every tensor of the operator, with its rows as the operator sees them."""
         yield from zip(self.inputs, self.reads, strict=True)
         yield self.output, self.writes
 
     @property
     def accumulator_bytes(self) -> int:
-        """Bytes of the 32-bit accumulators if the operator processes one input row at a time."""
+        """Bytes of the 32-bit accumulators of an operator that processes one input row at a time."""
         return 0 if self.scatters else 4 * self.traits.accumulators * (self.writes.row_bytes // self.traits.writes)
 
     @property
@@ -428,12 +427,12 @@ class RowOp:
 
     @property
     def in_place(self) -> bool:
-        """Whether output row y may overwrite row y of an input: each byte is read before it is written."""
+        """Whether output row y may overwrite row y of an input, because each byte is read before it is written."""
         return bool(self.replaceable)
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """The inputs that may be overwritten in place: not broadcast, with elements no smaller than the output's."""
+        """The inputs that may be overwritten: not broadcast, with elements at least as large as the output's."""
         if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
@@ -450,21 +449,20 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """Whether an iteration writes the last byte of its output after it has read all inputs.
-
-        That byte may overlap the inputs. This is False on two cores, since neither core knows what the other has read.
+        """Whether an iteration writes the last byte of its output after it has read all inputs, so that this byte may
+        overlap them. This is False on two cores, since neither core knows what the other has read.
         """
         return self.is_convolution and self.packing is Packing.NONE and not self.second
 
     @property
     def wide_tile(self) -> bool:
-        """Whether the scratch of a packed convolution has room for all pixels that are computed at once."""
+        """Whether the scratch of a packed convolution has room for all pixels that its kernel computes at once."""
         return self.packing is Packing.DSP_CONV and self.param == 1
 
     def scratch_bytes(self, columns: int, at_once: int = 1) -> int:
         """Return the bytes of scratch on one core if the kernel is packed.
 
-        columns: columns that an iteration makes. at_once: iterations that are computed at once.
+        columns: number of columns that an iteration makes. at_once: number of iterations that run at once.
         """
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing is Packing.ESP_DEPTHWISE:
@@ -481,36 +479,33 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """Whether it may be part of a tiled group: it must read windows of tensors in the arena, or exchange rows."""
+        """Whether the operator may be in a tiled group: it reads windows of tensors in the arena or exchanges rows."""
         return not self.access and (not self.stateful or self.message is not None)
 
     @property
     def sends(self) -> bool:
-        """Whether its output is sent to another device."""
         return self.kind is Kind.SEND
 
     @property
     def receives(self) -> bool:
-        """Whether its output is received from another device."""
         return self.kind is Kind.RECEIVE
 
     @property
     def leaves(self) -> bool:
-        """Whether its output leaves the arena, to a state or to another device."""
         return self.state_write is not None or self.sends
 
     @property
     def stateful(self) -> bool:
-        """Whether it uses states or other devices, so that it cannot be duplicated or reordered."""
+        """Whether the operator uses states or other devices, so that it cannot be duplicated or reordered."""
         return self.older is not None or self.recalls or bool(self.rolling_buffers) or self.message is not None
 
     @property
     def rows_at_once(self) -> int:
-        """Number of rows that an iteration reads from all inputs together, with whole windows."""
+        """Number of rows that an iteration reads from all inputs together if no window is clipped."""
         return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
 
     def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the rows of input k that iterations y read. A range is empty if end <= start."""
+        """Return half-open ranges of the rows of input k that iterations y read, with end <= start if empty."""
         height, w = self.reads[k].h, self.window
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent

@@ -1,7 +1,7 @@
 """Computes means over a sliding window from sums in a state, by adding new rows and subtracting leaving rows. The sums
-cover the rows that a state keeps: the older rows of the window before an inference, and those of the next window after
-it. A reset fills sums and rows with zeros. Addition and subtraction of int32 sums are exact. Rows that depend on
-padding are not kept; each inference adds them only to its output.
+of a running mean cover rows that a state keeps: the older rows of the window before an inference, and those of the next
+window after it. A reset fills sums and rows with zeros. Addition and subtraction of int32 sums are exact. Rows that
+depend on padding are not kept; each inference adds them only to its output.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRollingBuffer) -> RowOp:
     """Return the sliding mean over these operands, each given as tensor, rows, and number of rows read.
 
-    The operands are the new rows, the buffer whose oldest rows leave, the rows that depend on padding if there are any,
-    and the sums.
+    The operands are the new rows, the buffer whose oldest rows leave, any rows that depend on padding, and the sums.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

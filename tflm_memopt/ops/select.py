@@ -1,4 +1,4 @@
-"""Parses SELECT_V2. Its operands may be broadcast or constant; two constants become one operand."""
+"""Parses SELECT_V2, whose operands may be broadcast or constant; two constants become one operand."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, Constant, RowOp, Rows
 
 OPERANDS = 3
-"""Names of the condition and both choices."""
+"""Names of the condition and of both choices."""
 ROW = 3
-"""Mask of the row number in the form of an operand (SelectForm)."""
+"""Bits of SelectForm that hold an operand's row number."""
 BYTES_AT, FORM_BITS = 12, 4
 
 
 def select(context: OperatorContext) -> RowOp:
-    """Parse SELECT_V2. Each iteration reads a row of each operand. Rows of two constants alternate in one operand."""
+    """Parse SELECT_V2. The rows of two constants alternate in one operand."""
     items = [ITEM_BYTES[context.input(k).dtype] for k in range(OPERANDS)]
     rows, writes = _rows(context, items)
     fixed = [k for k in range(OPERANDS) if context.input(k).constant]
@@ -49,7 +49,7 @@ def select(context: OperatorContext) -> RowOp:
 
 
 def in_order(form: int, first: Sequence[int]) -> int:
-    """Return the form for operands in another order. first: new number of the row for each old number."""
+    """Return the form of SELECT for operands in another order. first: new number of the row for each old number."""
     for shift in range(0, OPERANDS * FORM_BITS, FORM_BITS):
         row = form >> shift & ROW
         form += first[row] - row << shift
@@ -57,14 +57,14 @@ def in_order(form: int, first: Sequence[int]) -> int:
 
 
 def without_rows(form: int) -> int:
-    """Return the form without row numbers."""
+    """Return the form of SELECT without row numbers."""
     return form & ~sum(ROW << FORM_BITS * k for k in range(OPERANDS))
 
 
 def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], Rows]:
-    """Return the rows of all operands and of the output. If all shapes are equal, a producer's rows are used.
+    """Return the rows of all operands and of the output. If all shapes are equal, the rows of a producer are used.
 
-    Broadcast constants have the shape of the other constant.
+    Broadcast constants get the shape of the other constant.
     """
     out, inputs = context.output.shape, [context.input(k) for k in range(OPERANDS)]
     if all(t.shape == out for t in inputs):
@@ -81,7 +81,7 @@ def _rows(context: OperatorContext, items: Sequence[int]) -> tuple[list[Rows], R
 
 
 def _constant(context: OperatorContext, fixed: Sequence[int], rows: Sequence[Rows], position: int) -> Constant:
-    """Return the constant operands as one operand whose rows alternate."""
+    """Return the two constant operands as one operand whose rows alternate."""
     shape = np.broadcast_shapes(*(context.input(k).shape for k in fixed))
     values = [constant_rows(context.input(k), shape, own) for k, own in zip(fixed, rows, strict=True)]
     joined = np.stack(values, axis=1).reshape(-1, *values[0].shape[1:])

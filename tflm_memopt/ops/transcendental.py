@@ -58,7 +58,7 @@ def exp_negative(x: Ints, integer_bits: int) -> Ints:
 
 
 def _exp_small(x: Ints) -> Ints:
-    """Return e**x in Q0 for x in [-1/4, 0) in Q0, by a Taylor series around -1/8."""
+    """Return e**x in Q0 for x in [-1/4, 0), all in Q0, by a Taylor series around -1/8."""
     x = x + (1 << 28)
     x2 = high_mul(x, x)
     x3, x4 = high_mul(x2, x), high_mul(x2, x2)
@@ -94,6 +94,6 @@ def inverse_root(x: Ints) -> tuple[Ints, Ints]:
 
 
 def _shifted(x: Ints, left: int) -> Ints:
-    """Shift left with saturation."""
+    """Shift left with saturation to int32."""
     shifted: Ints = np.clip(x << left, INT32_MIN, INT32_MAX)
     return shifted

@@ -1,13 +1,13 @@
 """Recomputes the rows of a sliding window that depend on padding.
 
-Rows of the previous window that do not depend on padding stay valid after a shift. A layer with padding in time makes
-edge rows at the top and bottom that depend on padding. They are computed from padding or from other edge rows, so the
-edges grow from layer to layer. The last rows are recomputed layer by layer from the previous layer's last rows, its new
-rows, and rows in its rolling buffer. The first rows are recomputed from the first rows of the window, which are kept:
-this is an inference on these rows only, with the padding above. A reader of all rows gets the first rows, the kept and
-new rows, and the last rows, joined. Where branches with different edges meet, as in a residual group, more rows of the
-tensor with the smaller edges count as edge rows. So both branches have their new rows at the same position; the tensor
-with the smaller edges has computed these rows before, and they are read from its rolling buffer.
+Rows of the previous window that do not depend on padding stay valid when the window slides. A layer with padding in
+time makes edge rows at the top and bottom that depend on padding. Edge rows are computed from padding or from other
+edge rows, so the edges grow from layer to layer. The last rows are recomputed layer by layer from the previous layer's
+last rows, its new rows, and rows in its rolling buffer. The first rows are recomputed from the first rows of the
+window, which are kept, by an inference on these rows only, with the padding above. A reader of all rows gets the first
+rows, the kept and new rows, and the last rows, joined. Where branches with different edges meet, as in a residual
+group, more rows of the tensor with the smaller edges count as edge rows. So both branches have their new rows at the
+same position. The tensor with the smaller edges has computed these rows before, and a rolling buffer keeps them.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ JOIN = "CONCATENATION"
 
 
 class Impossible(Exception):
-    """Rows that depend on padding cannot be recomputed."""
+    """Rows of this window that depend on padding cannot be recomputed."""
 
 
 class Slid(NamedTuple):
-    """A tensor. An inference computes only its last rows that do not depend on padding."""
+    """A tensor of which an inference computes only the last rows that do not depend on padding."""
 
     whole: Rows
     """The tensor's rows in the original model."""
     new: int
     """Number of rows that an inference computes."""
     top: int = 0
-    """Number of rows at the top that depend on padding."""
+    """Number of rows at the top of a tensor that depend on padding."""
     bottom: int = 0
-    """Number of rows at the bottom that depend on padding."""
+    """Number of rows at the bottom of a tensor that depend on padding."""
 
     @property
     def older(self) -> int:
@@ -57,7 +57,7 @@ class Slid(NamedTuple):
 
 
 class Edges(GraphWork):
-    """A graph with sliding tensors, and operators for their first and last rows."""
+    """A graph with sliding tensors, and with operators that compute their first and last rows."""
 
     def __init__(self, annotated: AnnotatedGraph, tensor: TensorId) -> None:
         """tensor: the model's input."""
@@ -73,12 +73,12 @@ class Edges(GraphWork):
         self._aligned = dict(self._original)
         """Producers after the edges of their inputs were aligned."""
         self._rows_of: dict[tuple[object, ...], TensorId] = {}
-        """Tensors of joined rows, by the joined tensors and the range that is kept."""
+        """Tensors of joined rows, by the tensors that they join and the range of rows that is kept."""
         self._made_first: dict[TensorId, TensorId] = {}
-        """First rows of each tensor."""
+        """The tensor with the first rows of each tensor."""
         self._made_last: dict[TensorId, TensorId] = {}
         self._made_below: dict[tuple[TensorId, tuple[int, int]], TensorId] = {}
-        """Tensors with larger edges, by the tensor and these edges."""
+        """Tensors whose edges were enlarged, by the original tensor and its new edges."""
 
     def rolling_buffer(self, tensor: TensorId) -> TensorId:
         """Return the state that keeps rows of a tensor."""
@@ -87,14 +87,14 @@ class Edges(GraphWork):
         return self.rolling_buffers[tensor]
 
     def older_rows(self, tensor: TensorId) -> TensorId:
-        """Return the state that keeps all valid rows of a tensor except the new ones."""
+        """Return the state that keeps all valid rows of a tensor except its new rows."""
         self.depth[tensor] = self.slid[tensor].older
         return self.rolling_buffer(tensor)
 
     def rows_of(
         self, like: TensorId, parts: Sequence[tuple[TensorId, int]], before: int, taken: slice = slice(None)
     ) -> TensorId:
-        """Return a tensor of `taken` rows of others, one after the other. parts: tensors and their numbers of rows."""
+        """Return a tensor of the rows `taken` of several joined ones. parts: tensors and their numbers of rows."""
         asked = (*parts, taken.start, taken.stop)
         if asked not in self._rows_of:
             sources, inputs = self.support_of(before).sources, tuple(t for t, _ in parts)
@@ -111,7 +111,7 @@ class Edges(GraphWork):
         self.add_op(op, self.order.index(before))
 
     def first(self, tensor: TensorId, count: int, before: int) -> TensorId:
-        """Return a tensor's first rows. Each tensor on the way to it is computed once, with as many rows as needed."""
+        """Return a tensor's first rows, after computing as many first rows as needed of each tensor before it."""
         needs = {tensor: count}
         for op in reversed(self._original.values()):
             made, w = needs.get(op.output, 0), op.window
@@ -126,7 +126,6 @@ class Edges(GraphWork):
         return self._of_first(tensor, count, before)
 
     def _first_rows(self, tensor: TensorId) -> int:
-        """Return the number of first rows that have been computed."""
         made = self._made_first.get(tensor)
         return 0 if made is None else self.tensors[made].nbytes // self.slid[tensor].whole.row_bytes
 
@@ -141,12 +140,12 @@ class Edges(GraphWork):
         return self.rows_of(self.input, [(self.older_rows(self.input), older)], before, slice(count))
 
     def _first_again(self, op: RowOp, count: int, before: int) -> TensorId:
-        """Recompute the first rows of an operator's output. Its window is limited to the rows that it needs."""
+        """Recompute the first rows of an operator's output, with its window limited to the rows that they need."""
         made = (self._made_first[t] if op.has_window else self._of_first(t, count, before) for t in op.inputs)
         return self._again(op, tuple(made), op.window.pad_top, count, None, before)
 
     def last(self, tensor: TensorId, before: int) -> TensorId:
-        """Return the last rows of a tensor, all of which depend on padding."""
+        """Return the last rows of a tensor that depend on padding."""
         if tensor not in self._made_last:
             op, count = self._aligned[tensor], self.slid[tensor].bottom
             if op.has_window:
@@ -181,8 +180,8 @@ class Edges(GraphWork):
         return self._aligned[op.output]
 
     def _with_edges(self, tensor: TensorId, edges: tuple[int, int], before: int) -> TensorId:
-        """Return the tensor with larger edges. More of its last rows count as edge rows, so its new rows are further
-        up.
+        """Return the tensor with larger edges, of which more of the last rows count as edge rows, so that its new rows
+        are further up.
         """
         slid = self.slid[tensor]
         if slid.edges == edges:
@@ -203,7 +202,7 @@ class Edges(GraphWork):
         return self._made_below[tensor, edges]
 
     def becomes(self, tensor: TensorId, slid: Slid) -> None:
-        """Record that only new rows of a tensor are computed."""
+        """Record that an inference computes only the new rows of a tensor."""
         self.slid[tensor] = slid
         old = self.tensors[tensor]
         pixels = (1, slid.new, slid.whole.w, slid.whole.c // ITEM_BYTES[old.dtype])
@@ -212,7 +211,7 @@ class Edges(GraphWork):
     def _again(
         self, op: RowOp, inputs: tuple[TensorId, ...], pad_top: int, count: int, older: TensorId | None, before: int
     ) -> TensorId:
-        """Add an operator that computes `count` rows of an operator's output from these inputs."""
+        """Add an operator that computes `count` rows of another operator's output from these inputs."""
         heights = [self.tensors[t].nbytes // r.row_bytes for t, r in zip(inputs, op.reads, strict=True)]
         again = replace(
             op,

@@ -1,8 +1,8 @@
-"""Folds dead channels away: channels that cannot influence any output, whatever the input.
+"""Removes dead channels, which cannot influence any output, whatever the input.
 
-A channel that always holds its zero point adds nothing to a convolution's sums, including padding. A channel with
-another constant value adds the same to every sum unless windows meet padding, so the bias can absorb it. A channel
-without a reader need not be computed. The remaining channels keep their values exactly.
+A channel that always holds its zero point adds nothing to a convolution's sums, and neither does padding. A channel
+with another constant value adds the same number to every sum unless windows meet padding, so the bias can absorb it. A
+channel that no operator reads need not be computed. The channels that remain keep their values exactly.
 
 Only tensors inside a region lose channels, since TFLM sees all other tensors. Channel-wise operators keep the same
 channels of input and output. The input and output channels of a convolution are independent.
@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 ChannelMasks = Mapping[TensorId, Bools]
-"""Masks of the remaining channels for each tensor that may lose some."""
+"""For each tensor that may lose channels, a mask of the channels that remain."""
 
 
 def without_dead_channels(graph: RowGraph) -> RowGraph:
@@ -39,7 +39,7 @@ def without_dead_channels(graph: RowGraph) -> RowGraph:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """An operator with the relations between its input and output channels."""
+    """An operator with the relation between its input channels and its output channels."""
 
     op: RowOp
     seen: tuple[Range, ...]
@@ -59,7 +59,7 @@ class _Link:
         """Return the output channels that must stay if these input channels stay."""
         if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
-        # each input channel has equally many output channels; a single input channel may have any number
+        # each input channel has equally many output channels, and a single input channel may have any number
         if self.op.is_depthwise:
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read
@@ -72,20 +72,20 @@ class _Link:
 
 
 def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
-    """Return the channels of each tensor that may lose some: inside a region, with the same for all readers."""
+    """Return the channels that may be removed of each tensor inside a region: the same for all its readers."""
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
         if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
             whole |= {*op.inputs, op.output}
-        if op.is_binary:  # the operand is a channel that is broadcast
+        if op.is_binary:  # the operand is one channel that is broadcast to all
             whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != op.writes.c}
         whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
     return {t: c for t, c in channels.items() if t not in whole}
 
 
 def _masks(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> ChannelMasks:
-    """Return the smallest channel masks that fulfil all links, with at least one channel per tensor."""
+    """Return the smallest channel masks that fulfil all relations, with at least one channel per tensor."""
     masks = {t: np.zeros(c, dtype=np.bool_) for t, c in inner.items()}
     _spread(links, masks)
     for mask in masks.values():
@@ -96,7 +96,7 @@ def _masks(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> ChannelMask
 
 
 def _spread(links: Sequence[_Link], masks: ChannelMasks) -> None:
-    """Extend `masks` by all channels that the masked channels require, until none is missing."""
+    """Extend `masks` by all channels that the masked channels require, until no channel is missing."""
     before = -1
     while before != (before := sum(int(mask.sum()) for mask in masks.values())):
         for link in reversed(links):
@@ -114,7 +114,7 @@ def _mask(masks: ChannelMasks, tensor: TensorId, channels: int) -> Bools:
 
 
 def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
-    """Return the operator on the remaining channels; its bias absorbs the dropped input channels."""
+    """Return the operator on its remaining channels, with a bias that absorbs the dropped input channels."""
     op = link.op
     read = [_mask(masks, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
     written = _mask(masks, op.output, op.writes.c)
@@ -124,7 +124,7 @@ def _cut(link: _Link, masks: ChannelMasks) -> RowOp:
 
 
 def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.int32] | None) -> RowOp:
-    """Return the operator on some channels of its inputs and output. `bias` has all biases of the original operator."""
+    """Return the operator on some channels of its inputs and output. `bias` still has the biases of all channels."""
     cut = replace(
         op,
         constant=_without(op.constant, written),
@@ -145,7 +145,7 @@ def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.
 
 
 def _without(constant: Constant | None, mask: Bools) -> Constant | None:
-    """Return a constant operand with the remaining channels. A constant that is broadcast stays unchanged."""
+    """Return a constant operand with its remaining channels, or unchanged if it is broadcast."""
     if constant is None or constant.rows.c != len(mask):
         return constant
     rows, values = replace(constant.rows, c=int(mask.sum())), np.ascontiguousarray(constant.values[..., mask])
@@ -153,7 +153,7 @@ def _without(constant: Constant | None, mask: Bools) -> Constant | None:
 
 
 def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
-    """Return a convolution's bias with the dropped constant channels' contribution, modulo 2**32 like all sums."""
+    """Return a convolution's bias plus the contribution of dropped constant channels, modulo 2**32 like all sums."""
     op, (x,) = link.op, link.seen
     values = (x.low - op.input_zero_points[0])[dropped]
     added = op.own_weights.sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values
@@ -163,5 +163,5 @@ def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
 
 
 def _per_channel(values: NDArray[Scalar] | None, mask: Bools) -> NDArray[Scalar] | None:
-    """Select the values of the remaining channels. A single value for all channels stays."""
+    """Select the values of the remaining channels; a single value for all channels stays."""
     return values if values is None or values.size == 1 else values[mask]

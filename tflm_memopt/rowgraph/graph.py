@@ -1,6 +1,6 @@
 """The row graph: operators as rows, grouped into regions, with builtin operators between them.
 
-It is the input of planner, checker and lowering.
+The row graph is the input of planner, checker and lowering.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Space(enum.Enum):
     """Places where operators find the rows of a tensor outside the arena."""
 
     STREAM = "stream"
-    """Streamed: rows are pushed in order. The arena has the rows of one push, and older rows that are still needed."""
+    """Streamed: the caller pushes rows in order. The arena has the last push, and older rows still needed."""
     EXTERNAL = "external"
     """External: the caller's buffer holds all rows and is only read."""
     STATE = "state"
@@ -51,7 +51,7 @@ class InputSource:
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """An input that consists of the last rows of an endless sequence (rowgraph/sliding.py)."""
+    """An input that holds the last rows of an endless sequence (rowgraph/sliding.py)."""
 
     rows: int
     new: int
@@ -59,7 +59,7 @@ class SlidingWindow:
 
     @property
     def inferences(self) -> int:
-        """Number of inferences that fill the window after a reset."""
+        """Number of inferences that fill the sliding window after a reset."""
         return -(-self.rows // self.new)
 
 
@@ -68,9 +68,9 @@ class Rematerialisation:
     """Operators that run a second time for one reader of their result (rowgraph/rematerialisation.py)."""
 
     reader: int
-    """Key of the reader."""
+    """Key of the operator that reads the recomputed result."""
     ops: tuple[int, ...]
-    """Keys of the copied operators in execution order."""
+    """Keys of the operators that run twice, in execution order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Region:
 
     @property
     def number(self) -> int:
-        """The region's number, which does not depend on the order of operators: the smallest of their indices."""
+        """The region's number: the smallest Op.index of its operators, which does not depend on their order."""
         return min(self.ops)
 
     @property
@@ -97,19 +97,19 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessOrder:
-    """The steps of a kernel that last read each input byte and first write each output byte. Each step reads before it
-    writes.
+    """For each input byte, the kernel's step that reads it last, and for each output byte, the step that writes it
+    first. Each step reads before it writes.
     """
 
     last_read: NDArray[np.int64]
-    """For each byte of the input, the step that reads it last, or -1 if it is never read."""
+    """For each byte of the input, the step that reads this byte last, or -1 if no step reads it."""
     written: NDArray[np.int64]
-    """For each byte of the output, the step that writes it first."""
+    """For each byte of the output, the step that writes this byte first."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredIn:
-    """Location of a tensor whose bytes are part of another tensor, from byte `first` on."""
+    """Location of a tensor whose bytes are part of another tensor, from that tensor's byte `first` on."""
 
     storage: TensorId
     first: int = 0
@@ -121,18 +121,18 @@ class BuiltinNode:
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Inputs and outputs that are activations. Variables keep their bytes between inferences and are in no plan."""
+    """Inputs and outputs that are activations; variables keep their bytes between inferences and are in no plan."""
     outputs: tuple[TensorId, ...]
     macs: int = 0
-    """Multiply-accumulates, counted only if all operators are builtin."""
+    """Multiply-accumulates of the operator, counted only if all operators are builtin."""
     scratch: int = 0
     """Scratch bytes that the kernel requests from TFLM's planner."""
     orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
-    """Access order of the kernel for each input that the output may overwrite. It is empty if the kernel has several
+    """Access order of the kernel for each input that the output may overwrite; empty if the kernel has several
     outputs.
     """
     copies: bool = False
-    """Whether the kernel only copies bytes, and leaves bytes alone that are already in place."""
+    """Whether the kernel only copies bytes, and leaves bytes that are already in place untouched."""
 
 
 Node = Region | BuiltinNode
@@ -146,15 +146,15 @@ class RowGraph:
     """The model's operators in their original form, and all tensors of the rewritten model."""
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
-    """The row operators of all regions by Op.index. Their tensors are those of the rewritten model."""
+    """The row operators of all regions by Op.index. The tensors of row operators are those of the rewritten model."""
     source: InputSource | None = None
     """The model's input, if it is streamed or external."""
     window: SlidingWindow | None = None
     """The model's input, if it is a sliding window."""
     passes: tuple[Rematerialisation, ...] = ()
-    """The rematerialisations that the operators contain (rowgraph/rematerialisation.py)."""
+    """The rematerialisations that the graph contains (rowgraph/rematerialisation.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
-    """Tensors whose bytes are part of another tensor. Nodes refer to the larger tensor instead."""
+    """Tensors whose bytes are part of another tensor, to which nodes refer instead."""
     slow: frozenset[TensorId] = frozenset()
     """Tensors in slow memory (rowgraph/slow.py)."""
 
@@ -173,7 +173,7 @@ class RowGraph:
 
     @cached_property
     def outside(self) -> frozenset[TensorId]:
-        """Tensors without a byte in the arena."""
+        """Tensors that have no byte in the arena."""
         return frozenset(t for t, space in self.spaces.items() if space is not Space.STREAM)
 
     @cached_property
@@ -186,14 +186,14 @@ class RowGraph:
 
 
 def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
-    """Return the bytes of every tensor that can be whole."""
+    """Return the bytes of every tensor that may be in memory as a whole."""
     sizes = {t: tensor.nbytes for t, tensor in graph.model.tensors.items() if not tensor.constant}
     made = {op.output: op.writes.nbytes for op in graph.ops.values()}
     return sizes | made | dict.fromkeys(graph.outside, 0)
 
 
 def with_rows(shape: tuple[int, ...], height: int, rows: int) -> tuple[int, ...] | None:
-    """Return a tensor's shape with `rows` instead of `height` rows, or None if its first axis does not count rows.
+    """Return a tensor's shape with `rows` instead of `height` rows, or None if the first axis does not count rows.
 
     >>> with_rows((1, 8, 6, 3), 8, 2), with_rows((1, 48, 3), 8, 2)
     ((1, 2, 6, 3), None)

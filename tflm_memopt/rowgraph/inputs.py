@@ -16,13 +16,11 @@ TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
 
 @dataclass(frozen=True, slots=True)
 class InputMode:
-    """The value of `--input`."""
-
     where: str = ARENA
     rows: int = 0
     """Number of rows per push of a streamed input, or of new rows of a sliding window."""
     layers: int | None = None
-    """Number of operators that may slide with a window, or None for all that can."""
+    """Maximum number of operators that slide with a window, or None for all that can."""
 
     def __str__(self) -> str:
         return f"{self.where}:{self.rows}" if self.rows else self.where
@@ -32,8 +30,8 @@ IN_ARENA = InputMode()
 
 
 def input_mode(text: str) -> InputMode:
-    """Parse `arena`, `external`, `stream` or `sliding`, the last two with an optional `:ROWS`. Raises UsageError
-    otherwise.
+    """Parse the value of `--input`: `arena`, `external`, `stream` or `sliding`, the last two with an optional `:ROWS`.
+    Raises UsageError for another value.
 
     >>> str(input_mode("stream")), str(input_mode("stream:4"))
     ('stream:1', 'stream:4')
@@ -55,7 +53,7 @@ def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     be there. The tensor of a streamed input has the rows of one push. An external input is no longer an input of the
     model.
     """
-    if mode.where in (ARENA, SLIDING):  # a sliding window is set up before regions are formed (sliding.py)
+    if mode.where in (ARENA, SLIDING):  # sliding.py sets up a sliding window before regions are formed
         return graph
     word = "streamed" if mode.where == STREAM else "external"
     if Space.STATE in graph.spaces.values():
@@ -102,7 +100,7 @@ def _only_input(graph: Graph, word: str) -> Tensor:
 
 
 def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
-    """Return the number of rows and the bytes per row, on which all readers must agree."""
+    """Return the number of rows and the bytes per row of an input, on which all readers must agree."""
     reads = (pair for op in graph.ops.values() for pair in zip(op.inputs, op.reads, strict=True))
     seen = list(dict.fromkeys(rows for t, rows in reads if t == tensor.id))
     if len(seen) > 1:
@@ -119,7 +117,7 @@ def _first_and_only(graph: RowGraph, readers: list[Region | BuiltinNode], tensor
 
 
 def _impossible(word: str, why: str, hint: str = "") -> UsageError:
-    """Return the error with the best alternative as hint."""
+    """Return the error for an input that cannot be in its place, with the best alternative as hint."""
     return UsageError(
         f"the input cannot be {word}: {why}",
         code="unsupported_input",

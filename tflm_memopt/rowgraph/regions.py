@@ -1,8 +1,10 @@
-"""Selects the operators that become custom ones: maximal convex regions of supported operators between builtin ones.
+"""Selects the operators that become custom operators: maximal convex regions of supported operators between builtin
+operators.
 
-A region is convex if no path leaves it through a builtin operator and returns. Otherwise neither the region nor that
-operator could run first. An operator's level is the number of times that a path from the inputs enters supported
-operators. Operators of one level never depend on each other through a builtin operator, so connected ones are a region.
+A region is convex if no path leaves it through a builtin operator and returns. If such a path existed, neither the
+region nor the builtin operator could run first. The level of an operator is the number of times that a path from the
+inputs enters supported operators. Operators of one level never depend on each other through a builtin operator, so
+connected operators of one level are a region.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 ANY: Variable = (b"*", b"*")
-"""Stands for all variables that have no handle in this graph."""
+"""Stands for all variables of which this graph has no handle."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
@@ -41,7 +43,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Return whether an operator stays if nothing reads its output: it is builtin, keeps a state, or sends rows."""
+    """Return whether an operator without readers stays, because it is builtin, keeps a state, or sends rows."""
     crosses = isinstance(support, RowOp) and support.message is not None
     return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
@@ -69,8 +71,8 @@ def _levels(graph: Graph, support: Mapping[int, Support], builtin_views: set[int
 def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
     """Return the connected operators of each level, in order.
 
-    Groups that consist of views only are left out. Messages connect operators, since a custom operator resumes where it
-    waited.
+    Groups of operators that consist of views only are left out. Messages connect operators, since a custom operator
+    resumes where it waited for another device.
     """
     links: dict[int, list[Hashable]] = {}
     for op in graph.ops:
@@ -87,7 +89,7 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
 
 
 def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
-    """Return the groups of operators that share a link, directly or through others, in the order of `links`.
+    """Return the sets of operators that share a link, directly or through other operators, in the order of `links`.
 
     >>> _connected({1: "a", 2: "b", 3: "ac", 4: "c"})
     [[1, 3, 4], [2]]
@@ -110,7 +112,7 @@ def _connected(links: Mapping[int, Iterable[Hashable]]) -> list[list[int]]:
 
 
 def builtin_with_devices(where: str) -> UsageError:
-    """Return the error for a builtin operator on one of several devices. TFLM would run it again after each wait."""
+    """Return the error for a builtin operator on one of several devices: TFLM would rerun it after each wait."""
     return UsageError(
         "several devices cannot run operators that stay builtin",
         code="unsupported_operator",
@@ -122,7 +124,7 @@ def builtin_with_devices(where: str) -> UsageError:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """Return the views that stay operators and, for each tensor that is needed only as a view, the view's output."""
+    """Return the views that stay operators and, for each tensor that only views need, the output of its view."""
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}
@@ -164,8 +166,7 @@ def _assemble(
 
 
 def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[int]:
-    """Yield node numbers in topological order. Among the nodes that are ready, the one with the smallest key comes
-    first.
+    """Yield node numbers in topological order; of the nodes that are ready, the one with the smallest key comes first.
 
     >>> list(_sorted([{2}, {}, {}], key=[0, 2, 1]))
     [2, 0, 1]
@@ -183,7 +184,7 @@ def _sorted(before: Sequence[Collection[int]], key: Sequence[int]) -> Iterator[i
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield pairs of operators, by Op.index, that must keep the given order because both use the same variable.
 
-    An operator with one variable affects that variable; any other affects all.
+    An operator with one variable affects only that variable; an operator with any other number affects all variables.
     """
     ops = {op.index: op for op in graph.ops}
     named = handles(graph)
@@ -199,12 +200,10 @@ def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class TensorUse:
-    """The readers of a graph's tensors."""
-
     by_rows: Mapping[TensorId, Sequence[int]]
     """Keys of the row operators that read each tensor."""
     by_others: Collection[TensorId]
-    """Tensors that builtin operators or the caller read."""
+    """Tensors that builtin operators or the model's caller read."""
     external: Collection[TensorId]
     """Tensors outside the arena, which are never inputs of a region."""
 
@@ -221,7 +220,7 @@ def tensor_use(
 
 
 def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Iterator[Region]:
-    """Yield one region, or several in order if the group has too many inputs and outputs for a custom operator."""
+    """Yield one region of these operators, or several in order if a custom operator cannot have all their tensors."""
     piece: list[int] = []
     if region_of(group, ops, use).width > MAX_IO:
         for i in group:
@@ -233,7 +232,6 @@ def regions_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -
 
 
 def region_of(group: Sequence[int], ops: Mapping[int, RowOp], use: TensorUse) -> Region:
-    """Return these operators as one region, in this order."""
     inside = {i: ops[i] for i in group if i in ops}
     there = {op.output for op in inside.values()}
 
@@ -255,7 +253,7 @@ def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
 
 
 def _builtin(graph: Graph, op: Op, variables: Collection[TensorId]) -> BuiltinNode:
-    """Return the node of a builtin operator. variables: handles, for which TFLM plans no bytes."""
+    """Return the node of a builtin operator. variables: handles of variables, for which TFLM plans no bytes."""
 
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         there = (t for t in tensors if t >= 0 and t not in variables)

@@ -1,13 +1,14 @@
-"""Rematerialisations: operators run twice, so that a tensor need not be kept during a reduction over it.
+"""Rematerialisations: operators run twice, so that a reduction over a tensor need not keep the tensor.
 
-A squeeze-excite gate multiplies a tensor by a vector computed from all of it. Either the whole tensor is kept until the
-vector is ready, or it is recomputed from a smaller earlier tensor. Its operators then run twice: first they feed the
-reduction row by row, later they feed the late reader row by row. For planner, checker and lowering these are ordinary
-operators; their weights are the same bytes in flash.
+A squeeze-excite gate multiplies a tensor by a vector that is computed from the whole tensor. Either the whole tensor is
+kept until the vector is ready, or the tensor is recomputed from a smaller earlier tensor. The operators that recompute
+the tensor run twice: first they feed the reduction row by row, later they feed the late reader row by row. For planner,
+checker and lowering, the repeated operators are ordinary operators, whose weights are the same bytes in flash.
 
 More rematerialisations, and earlier starting points, save bytes and cost multiply-accumulates. For each gate, the
-tensors that are whole when its late reader starts give a lower bound on the bytes. Each value of the bound has a set of
-rematerialisations with the fewest multiply-accumulates. These Pareto-optimal sets are tried (convert/frontier.py).
+tensors that are whole when the gate's late reader starts give a lower bound on the bytes. For each value of this bound
+there is a set of rematerialisations with the fewest multiply-accumulates. These Pareto-optimal sets of
+rematerialisations are tried (convert/frontier.py).
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Rematerialisation, Row
 from tflm_memopt.rowgraph.regions import regions_of, tensor_use
 
 MOST_OPS = 16
-"""Limit of the number of operators of one rematerialisation."""
+"""Maximum number of operators of one rematerialisation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     passes: tuple[Rematerialisation, ...]
     macs: int
-    """Multiply-accumulates of all operators. Operators that run twice count twice."""
+    """Multiply-accumulates of all operators, where operators that run twice count twice."""
     bound: int
-    """Bytes of whole tensors when a late reader starts; the maximum over all late readers."""
+    """Maximum, over all late readers, of the bytes of whole tensors when the reader starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,14 @@ class _Choice:
     """An option for one late reader: a rematerialisation, or none."""
 
     bound: int
-    """Bytes of whole tensors when the reader starts."""
+    """Bytes of whole tensors when the late reader starts."""
     macs: int
     """Multiply-accumulates of the rematerialisation."""
     second: Rematerialisation | None = None
 
 
 def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
-    """Return the sets worth planning by rising compute, beginning with the empty one. sizes: bytes of whole tensors."""
+    """Return the sets of rematerialisations to plan by rising compute, first the empty one. sizes: tensors' bytes."""
     seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
     once = sum(op.macs for op in graph.ops.values())
@@ -64,8 +65,8 @@ def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...
 
 
 def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGraph:
-    """Return the graph with each rematerialisation's operators repeated before its late reader. Raises PlanError if
-    impossible.
+    """Return the graph with each rematerialisation's operators repeated before its late reader. Raises PlanError if the
+    operators cannot be repeated there.
     """
     for second in passes:
         graph = _with_pass(graph, second)
@@ -73,14 +74,12 @@ def with_passes(graph: RowGraph, passes: Sequence[Rematerialisation]) -> RowGrap
 
 
 def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
-    """Return the option with the least compute below a bound, or if there is none, the one with the lowest bound."""
+    """Return the option with the least compute below a bound, or the option with the lowest bound if there is none."""
     return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """Analysis of which tensors must be whole before other tensors can begin."""
-
     graph: RowGraph
     sizes: Mapping[TensorId, int]
 
@@ -93,12 +92,12 @@ class _Seen:
 
     @cached_property
     def keys(self) -> Mapping[TensorId, int]:
-        """Keys of the row operators by output."""
+        """Keys of the row operators by their output."""
         return {op.output: key for key, op in self.graph.ops.items()}
 
     @cached_property
     def tensors(self) -> Sequence[TensorId]:
-        """Tensors in the order of creation. A set of tensors is an integer with bit i for the i-th tensor."""
+        """Tensors in order of their creation; a set of tensors is an integer with bit i for the i-th tensor."""
         there = dict.fromkeys(self.graph.model.inputs) | dict.fromkeys(self.graph.outside)
         for step in self.steps:
             there |= dict.fromkeys((*step.inputs, *_outputs(step)))
@@ -125,7 +124,7 @@ class _Seen:
 
     @cached_property
     def complete(self) -> Mapping[TensorId, int]:
-        """For each tensor, the dependencies that must be complete before its first row can be computed."""
+        """For each tensor, the dependencies that must be complete before the tensor's first row can be computed."""
         found = dict.fromkeys(self.tensors, 0)
         for step in self.steps:
             early = 0
@@ -138,7 +137,7 @@ class _Seen:
 
     @cached_property
     def late_readers(self) -> tuple[tuple[int, int], ...]:
-        """Late readers, each with the number of an input. Another input of the reader depends on all of this one."""
+        """Late readers, each with the number of an input on which another input of the reader depends as a whole."""
         return tuple(
             (self.keys[op.output], k)
             for op in self.steps
@@ -153,8 +152,8 @@ class _Seen:
         return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
-        """Return the tensors that are complete and still needed when a late reader starts, except `without`, which only
-        it reads.
+        """Return the complete tensors that are still needed when a late reader starts, except `without`, which no other
+        operator reads.
         """
         wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
         wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
@@ -165,7 +164,7 @@ class _Seen:
         return self.complete[reader.output] & wanted
 
     def nbytes(self, tensors: int) -> int:
-        """Return the bytes of a set of tensors. Constants and tensors outside the arena take none."""
+        """Return the bytes of a set of tensors, of which constants and tensors outside the arena take none."""
         there = (t for i, t in enumerate(self.tensors[: tensors.bit_length()]) if tensors >> i & 1)
         return sum(self.sizes.get(t, 0) for t in there if t not in self.graph.spaces)
 
@@ -188,9 +187,9 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
         if any(seen.graph.spaces.get(t) is Space.STREAM for t in border):
-            return  # rows of the streamed input no longer exist
+            return  # rows of the streamed input no longer exist when operators run a second time
         if any(op.stateful for op in ops):
-            return  # rows of a state may no longer exist
+            return  # rows of a state may no longer exist when operators run a second time
         bound = seen.nbytes(others | seen.of(border))
         if bound < best:
             best = bound

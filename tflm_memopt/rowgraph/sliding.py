@@ -1,15 +1,16 @@
 """Sliding windows: the input is the last rows of an endless sequence, and each inference adds a few rows.
 
 Time runs along the height. If an operator computes a row only from rows around it, without padding, the previous
-inference's rows stay valid after a shift. Only new rows are computed, and the rows that later windows need are kept in
-a rolling buffer (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if that is cheaper than not
-sliding. An operator that cannot slide reads all rows of its input, kept and new ones joined, and everything after it is
-computed whole. Once the window is full, the outputs equal those of the original on the last rows byte for byte.
+inference's rows stay valid after a shift. In a sliding window, only new rows are computed, and a rolling buffer keeps
+the rows that later windows need (rolling_buffers.py). Rows that depend on padding are recomputed (edges.py) if that
+needs fewer multiply-accumulates than not to slide. An operator that cannot slide reads all rows of its input, kept rows
+and new rows joined, and everything after it is computed whole. Once the sliding window is full, its outputs equal those
+of the original model on the last rows, byte for byte.
 
 A layer with kernel extent K, stride s and p rows of padding at the top maps H rows to H' rows. The first a and last b
 input rows depend on padding, and so do the first a' and last b' output rows. n new input rows give m = n / s new output
-rows, or all rows that do not depend on padding if these are fewer. They start at row (H' - b' - m) * s - p, so that (H
-- b - n) - (H' - b' - m) * s + p rows before the new ones are read.
+rows, at most all rows that do not depend on padding. The new output rows start at row (H' - b' - m) * s - p, so the
+operator reads (H - b - n) - (H' - b' - m) * s + p rows before the new input rows.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from tflm_memopt.rowgraph.supported import AnnotatedGraph
 
 
 def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """Return the graph with an input of n new rows, and the window.
+    """Return the graph with an input of n new rows, and its sliding window.
 
-    layers: number of operators that may slide, or None for all. Operators after them recompute a kept window, which
-    often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not divide n.
+    layers: number of operators that may slide, or None for all. The operators that do not slide recompute a kept
+    window, which often saves RAM. Raises UsageError for a model with a state, several inputs, or strides that do not
+    divide n.
     """
     graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
@@ -62,7 +64,7 @@ class _Strides(Exception):
 
 
 def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
-    """Return whether all strides on the way divide the number of new rows."""
+    """Return whether the number of new rows is a multiple of the product of strides up to each layer."""
     try:
         _slid(annotated, n, layers)
     except _Strides:
@@ -71,7 +73,7 @@ def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
 
 
 def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[AnnotatedGraph, SlidingWindow]:
-    """Slide with or without layers that pad, whichever needs fewer multiply-accumulates. Raises _Strides."""
+    """Let layers that pad slide only if that needs fewer multiply-accumulates. Raises _Strides."""
     (tensor,) = annotated.graph.inputs
     away = _Sliding(annotated, tensor, n, layers)
     found, window = away.run(), SlidingWindow(away.height, n)
@@ -80,7 +82,7 @@ def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[Annota
         return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
-    except _Strides:  # the error suggests another number of rows
+    except _Strides:  # the error suggests another number of new rows
         if found.macs >= annotated.macs:
             raise
         return found, window
@@ -92,12 +94,12 @@ class _Sliding(Edges):
     def __init__(
         self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
-        """layers: see with_sliding(). padded: whether operators that pad in time also slide."""
+        """layers: see with_sliding(). padded: whether operators that pad in time slide, too."""
         super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
-        """For each sliding tensor, a tensor of all its rows."""
+        """For each sliding tensor, a tensor of all rows of the window."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
             raise UsageError(
@@ -119,7 +121,7 @@ class _Sliding(Edges):
         return seen.pop()
 
     def run(self) -> AnnotatedGraph:
-        """Run all steps. Raises _Strides if strides do not fit, and Impossible if edges cannot be recomputed."""
+        """Change all operators. Raises _Strides if strides do not fit, and Impossible if edges cannot be recomputed."""
         for key in list(self.order):
             self.slide(key)
         self.keep()
@@ -127,7 +129,7 @@ class _Sliding(Edges):
         return self.annotated()
 
     def slide(self, key: int) -> None:
-        """Change an operator to process new rows or, if it cannot slide, all rows joined."""
+        """Change an operator to process new rows or, if it cannot slide, all rows of the window."""
         op = self.row_op(key)
         if op is None or not self.slid.keys() & set(op.inputs):
             return
@@ -146,7 +148,7 @@ class _Sliding(Edges):
             self.becomes(op.output, Slid(op.writes, made.writes.h, *edges))
 
     def _edges(self, op: RowOp) -> tuple[int, int]:
-        """Return the numbers of output rows at the top and bottom that depend on padding here or in earlier layers."""
+        """Return the numbers of top and bottom output rows that depend on padding of this or an earlier layer."""
         found, w = [self.slid[t] for t in op.inputs if t in self.slid], op.window
         if not found or not op.has_window:
             return max((s.top for s in found), default=0), max((s.bottom for s in found), default=0)
@@ -165,7 +167,7 @@ class _Sliding(Edges):
         return self._window(op, slid[0]) if len(slid) == 1 else None
 
     def _each_row(self, op: RowOp, slid: list[Slid]) -> RowOp | None:
-        """Return a row-wise operator on the new rows of its inputs that do not depend on padding in any of them."""
+        """Return a row-wise operator on those new rows of its inputs that do not depend on padding in any input."""
         away = slid[0].whole.h - sum(self._edges(op))
         (new, *others) = {min(s.new, away) for s in slid}
         same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
@@ -175,7 +177,7 @@ class _Sliding(Edges):
         return replace(op, reads=tuple(replace(s.whole, h=new) for s in slid), writes=replace(op.writes, h=new))
 
     def _running_sum(self, op: RowOp, key: int) -> RowOp | None:
-        """Return the operator as a running sum, or None if that would not save additions."""
+        """Return the operator as a running sum, or None if a running sum would not save additions."""
         slid = self.slid.get(op.inputs[0])
         if slid is None or not is_mean(op, slid.whole) or slid.new >= slid.older:
             return None
@@ -193,13 +195,13 @@ class _Sliding(Edges):
         return sliding_sum(op, [*operands, (sums, rows, 1)], StateRollingBuffer(sums, rows, 0))
 
     def _edge_rows(self, tensor: TensorId, before: int) -> list[tuple[TensorId, int]]:
-        """Return tensors of the rows at the top and bottom that depend on padding, with their numbers of rows."""
+        """Return tensors of the first and of the last rows, which depend on padding, with their numbers of rows."""
         slid = self.slid[tensor]
         above = [(self.first(tensor, slid.top, before), slid.top)] if slid.top else []
         return above + ([(self.last(tensor, before), slid.bottom)] if slid.bottom else [])
 
     def _window(self, op: RowOp, slid: Slid) -> RowOp | None:
-        """Return a window operator on new and older rows of its input."""
+        """Return a window operator that reads new and older rows of its input."""
         w, out, n = op.window, op.writes, slid.new
         top, bottom = self._edges(op)
         away = out.h - top - bottom
@@ -230,7 +232,7 @@ class _Sliding(Edges):
         return bool(steady and plain and (first == y).all() and (end == y + 1).all())
 
     def _joined(self, tensor: TensorId, before: int) -> TensorId:
-        """Return all rows of a tensor, kept and new, for an operator that cannot slide."""
+        """Return all rows of a tensor, kept rows and new rows, for an operator that cannot slide."""
         if tensor in self.joined_rows:
             return self.joined_rows[tensor]
         if tensor not in self.slid:

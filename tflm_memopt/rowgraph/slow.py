@@ -1,4 +1,4 @@
-"""Tensors that may be in slow memory, and the graph with some of them there."""
+"""Tensors that may be in slow memory, and the graph with some tensors in slow memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 
 def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
-    """Return the tensors that only one region reads and writes and that share no bytes with other tensors.
+    """Return the tensors that exactly one region reads and writes and that share no bytes with other tensors.
 
     The model's inputs and outputs and the tensors of builtin operators belong to TFLM, whose arena is fast memory. A
     tensor that one region passes to another stays in fast memory, too, because regions are run and verified separately.
@@ -23,7 +23,7 @@ def may_be_slow(graph: RowGraph) -> frozenset[TensorId]:
 
 
 def with_slow(graph: RowGraph, tensors: Collection[TensorId]) -> RowGraph:
-    """Return the graph with these tensors in slow memory, and not in regions' inputs and outputs. Raises PlanError."""
+    """Return the graph with these tensors in slow memory, not between regions. Raises PlanError."""
     if not tensors:
         return graph
     slow = frozenset(tensors)

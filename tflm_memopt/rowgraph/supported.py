@@ -1,4 +1,4 @@
-"""Determines which operators run row by row, and why the others stay builtin."""
+"""Determines which operators run row by row, and why all other operators stay builtin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tflm_memopt.rewrite.canonicalise import views
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An operator that only changes a tensor's shape: `output` has the bytes of `storage`."""
+    """An operator that only changes a tensor's shape, so that `output` has the bytes of `storage`."""
 
     output: TensorId
     storage: TensorId
@@ -29,7 +29,7 @@ Support = RowOp | View | Unsupported
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedGraph:
-    """A model's graph in canonical form, with the support of each operator. Such a graph is equal only to itself."""
+    """A model's graph in canonical form, with the support of each operator; it is equal only to itself."""
 
     graph: Graph
     support: Mapping[int, Support]
@@ -41,8 +41,8 @@ class AnnotatedGraph:
 
 
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
-    """Return the RowOp, View or refusal of each operator, by Op.index. It never raises for a graph from read().
-    RowOp.inputs are the tensors that hold the bytes, not their views.
+    """Return the RowOp, View or refusal of each operator, by Op.index. The function never raises for a graph from
+    read(). RowOp.inputs are the tensors that hold the bytes, not their views.
     """
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}

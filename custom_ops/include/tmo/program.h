@@ -50,27 +50,27 @@
 #define TMO_MANY_CHANNELS 16 /* Minimum number of output channels for which CONV gathers larger windows in whole rows. */
 #define TMO_ALIGNMENT 16 /* Alignment of a program's first byte. */
 
-/* Families of cores that run the same packed programs. The values are TMO_TARGET_*. */
+/* Families of cores that run the same packed programs, with the values of TMO_TARGET_* in C. */
 enum {
-  TMO_TARGET_GENERIC = 0, /* Any core, since no operator is packed. */
+  TMO_TARGET_GENERIC = 0, /* Any core: no operator is packed. */
   TMO_TARGET_DSP = 1, /* Armv7E-M and Armv8-M with the DSP extension. */
   TMO_TARGET_MVE = 2, /* Helium, which also runs programs that are packed for DSP. */
   TMO_TARGET_RVV = 3, /* RISC-V with vectors, Zve32x or more. */
   TMO_TARGET_ESP = 4, /* Espressif's chips, with ESP-NN's vector kernels on ESP32-S3 and P4. */
 };
 
-/* Layouts of an operator's constants. The values are TMO_PACKING_*. */
+/* Layouts of an operator's constants, with the values of TMO_PACKING_* in C. */
 enum {
   TMO_PACKING_NONE = 0,
   TMO_PACKING_DSP_CONV = 1, /* Pairs of output channels for SMLAD, as int16 256 * B + A. */
   TMO_PACKING_DSP_DEPTHWISE = 2, /* Groups of four channels, with all constants in one stream. */
   TMO_PACKING_MVE_CONV = 3, /* Four output channels, 16 values at a time, for VMLADAVA. */
   TMO_PACKING_MVE_DEPTHWISE = 4, /* Sixteen channels at a time, with all constants in one stream. */
-  TMO_PACKING_DSP_ADD = 5, /* ADD whose three scalings are prepared. */
-  TMO_PACKING_DSP_DENSE = 6, /* Three pairs of output channels at once, for a single pixel. */
-  TMO_PACKING_RVV_CONV = 7, /* For each value that is read, the weights of all output channels are adjacent. */
+  TMO_PACKING_DSP_ADD = 5, /* ADD whose three scales are prepared for the kernel. */
+  TMO_PACKING_DSP_DENSE = 6, /* Three pairs of output channels at once, for a layer with a single pixel. */
+  TMO_PACKING_RVV_CONV = 7, /* For each input value, the weights of all output channels are adjacent. */
   TMO_PACKING_RVV_DEPTHWISE = 8, /* For each tap, the weights of all channels are adjacent. */
-  TMO_PACKING_ESP_CONV = 9, /* The values of an output channel, padded to a multiple of 16, for a dot product of ESP-NN. */
+  TMO_PACKING_ESP_CONV = 9, /* The weights of an output channel, padded to a multiple of 16, for a dot product of ESP-NN. */
   TMO_PACKING_ESP_DEPTHWISE = 10, /* For each tap, the weights of all channels are adjacent, in the form that ESP-NN reads. */
 };
 
@@ -312,13 +312,13 @@ typedef struct {
   int32_t add;
   uint16_t mul, div, extent;
   uint8_t reserved_10[2];
-  uint32_t table; /* uint16_t[height of the output], with TMO_NONE for iterations that read no row; 0 if there is no table. */
+  uint32_t table; /* A uint16_t for each output row, with TMO_NONE for iterations that read no row; 0 if there is no table. */
 } tmo_access;
 
 /* A tensor that one device sends to another. */
 typedef struct {
-  uint32_t identity; /* Number that is equal in all programs that belong together, and in no others. */
-  uint16_t step; /* Number of the tensor among all tensors that are sent. */
+  uint32_t identity; /* Number that all programs of the same split model have, and no others. */
+  uint16_t step; /* Number of the tensor among all tensors that devices send. */
   uint8_t from, to;
 } tmo_message;
 

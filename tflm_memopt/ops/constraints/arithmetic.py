@@ -13,7 +13,7 @@ from tflm_memopt.ops.context import AXES, OperatorContext
 SOFTMAX_TOLERANCE = 0.00099
 """Relative error up to which TFLM accepts an int16 SOFTMAX's output scale (micro/kernels/softmax_common.cc)."""
 BORDER = 1e-5
-"""Error of float32 logarithms. For a scale that is closer to a limit, the result depends on the C library."""
+"""Error of float32 logarithms: if a scale is closer to a limit than this, the result depends on the C library."""
 MAX_CURVE_FACTOR, MAX_CURVE_SHIFT = 32767, 30
 """Largest factor and shift of int16 LOGISTIC and TANH for which the product and the rounding term fit an int32."""
 SELECTED = ("INT8", "INT16", "INT32", "FLOAT32")
@@ -74,7 +74,7 @@ def add_scales(context: OperatorContext) -> str | None:
 
 @hint("reduce height, width or channels, by axes that are written in the model: axis=(1, 2)")
 def reduced_axes(context: OperatorContext) -> str | None:
-    """It must reduce along constant axes: any of height, width and channels, or adjacent dimensions"""
+    """A reduction must be along constant axes: any of height, width and channels, or adjacent dimensions"""
     given = context.tensor(1)
     if AXES not in context.op.options and (given is None or given.data is None or given.dtype != "INT32"):
         return "its axes are not a constant int32 tensor"
@@ -89,7 +89,7 @@ def reduced_axes(context: OperatorContext) -> str | None:
 
 @hint("transpose the left matrix before this operator, and give both matrices the same batch")
 def plain_matrices(context: OperatorContext) -> str | None:
-    """It must multiply two matrices or as many pairs of matrices, the left one not transposed, and none broadcast"""
+    """BATCH_MATMUL must multiply two matrices or pairs of matrices, the left one not transposed, none broadcast"""
     a, b, out, options = context.input(0).shape, context.input(1).shape, context.output.shape, context.op.options
     if options["adjX"]:
         return "adj_x is set"
@@ -190,7 +190,7 @@ def one_axis(context: OperatorContext) -> str | None:
 
 @hint("compare float32, int32 or int8 tensors")
 def compared_types(context: OperatorContext) -> str | None:
-    """It must compare two float32, int32 or int8 tensors, and int8 scales must be below 1"""
+    """A comparison must be of two float32, int32 or int8 tensors, and int8 scales must be below 1"""
     types = {context.input(k).dtype for k in range(2)}
     if context.output.dtype != "BOOL" or len(types) > 1 or not types <= {"FLOAT32", "INT32", "INT8"}:
         return f"{context.output.dtype} of {' and '.join(sorted(types))}"

@@ -1,7 +1,7 @@
 """Constraints: functions whose docstrings are the messages that users read.
 
-A constraint returns None if it holds. Otherwise it returns the detail: the tensor or field, and its value. The
-constraints in a row of opset.OPSET are checked in order, so each may rely on the previous ones.
+A constraint returns None if it holds, and otherwise the detail: the tensor or field, and its value. The constraints in
+a row of opset.OPSET are checked in order, so each constraint may rely on the previous ones.
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ def zero_point(tensor: Tensor) -> int:
 
 
 def values(tensor: Tensor) -> NDArray[Any]:
-    """Return the values of a constant tensor."""
     if tensor.data is None:
         raise ValueError(f"{name(tensor)} is not a constant")
     return tensor.data

@@ -22,7 +22,7 @@ from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 
 def operands(*, least: int, most: int) -> Constraint:
     def count_of_operands(context: OperatorContext) -> str | None:
-        """It must have as many operands as its kernel expects"""
+        """An operator must have as many operands as its kernel expects"""
         stated = len(context.op.inputs)
         needed = max(least, stated if context.op.type in EVERY_OPERAND else 0)
         given = [k for k in range(stated) if context.tensor(k) is not None]
@@ -34,7 +34,7 @@ def operands(*, least: int, most: int) -> Constraint:
 
 @hint("describe that form as well")
 def own_operands(context: OperatorContext) -> str | None:
-    """It must have as many operands as its own description reads"""
+    """A custom operator must have as many operands as its own description reads"""
     least = CUSTOM_OPERATORS[context.op.type].operands
     given = sum(context.tensor(k) is not None for k in range(least))
     return (
@@ -46,7 +46,7 @@ def own_operands(context: OperatorContext) -> str | None:
 
 def options(*names: str) -> Constraint:
     def complete_options(context: OperatorContext) -> str | None:
-        """It must have the options of its operator"""
+        """An operator must have the options of its type"""
         missing = [n for n in names if n not in context.op.options]
         return f"{', '.join(missing)} not given" if missing else None
 

@@ -11,7 +11,7 @@ MAX_DIMENSION = 0xFFFF
 
 
 def executable(op: RowOp) -> str | None:
-    """Its numbers must be within the executor's limits (custom_ops/src/tmo_check_kind.c)"""
+    """All numbers of an operator must be within the executor's limits (custom_ops/src/tmo_check_kind.c)"""
     w, reads = op.window, op.reads[0]
     for rows in (*op.reads, op.writes):
         if max(rows.h, rows.w) > MAX_DIMENSION:
@@ -32,13 +32,13 @@ def executable(op: RowOp) -> str | None:
         return f"a window of {w.kernel_h} rows, at most {MAX_KERNEL_H}"
     if w.kernel_h * w.kernel_w > MAX_POOL_AREA:
         return f"a window of {w.kernel_h}x{w.kernel_w}, at most {MAX_POOL_AREA} pixels"
-    there = 0 if op.older is None else w.pad_top  # rows above row 0 come from a state
+    there = 0 if op.older is None else w.pad_top  # a state has the rows above row 0
     heights = (w.kernel_h, w.stride_h, w.dilation_h, w.pad_top - there, reads.h + there, op.writes.h)
     widths = (w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, reads.w, op.writes.w)
     return None if _reaches(*heights) and _reaches(*widths) else "a window lies wholly in the padding"
 
 
 def _reaches(kernel: int, stride: int, dilation: int, before: int, size: int, output: int) -> bool:
-    """Return whether the first and the last window both overlap the input."""
+    """Return whether the first and the last window of an operator both overlap its input."""
     extent = (kernel - 1) * dilation + 1
     return extent < MAX_EXTENT and before < extent and (output - 1) * stride < size + before

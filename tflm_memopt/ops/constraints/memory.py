@@ -19,9 +19,9 @@ HIDDEN, CELLS = 18, 19
 """Operand numbers of an LSTM's variables: its hidden state and its cells."""
 LSTM_OPERANDS = 24
 CURVE_POWER = 12
-"""Unit of the curve's argument for cells, as a power of two: 2^-12."""
+"""An LSTM's activation curve takes cells in units of 2^-12, of which this is the power of two."""
 LEAST_SHIFT, MOST_SHIFT = -15, 14
-"""Range of the shift from the cells' scale to the curve's (check_lstm() of custom_ops/src/tmo_check_kind.c)."""
+"""Range of the shift from an LSTM's cell scale to its curve's (check_lstm() of custom_ops/src/tmo_check_kind.c)."""
 BIAS_TOLERANCE = 1e-5
 """Tolerance of TFLM for the bias scale of an SVDF (PrepareSvdf, micro/kernels/svdf_common.cc)."""
 
@@ -34,7 +34,7 @@ class SvdfSizes:
     units: int
     rank: int
     memory: int
-    """Number of steps, including the current one, that an output is computed from."""
+    """Number of steps from which an SVDF computes an output, including the current step."""
 
     @property
     def filters(self) -> int:
@@ -50,7 +50,7 @@ def svdf_sizes(context: OperatorContext) -> SvdfSizes:
 
 @hint("use the variable in one operator only, and not as an input or output of the model")
 def own_variables(context: OperatorContext) -> str | None:
-    """Its variables must be used by no other operator, and hold one batch"""
+    """The variables of an SVDF or LSTM must be used by no other operator, and hold one batch"""
     graph = context.graph
     for k in VARIABLES[context.op.type]:
         t = context.input(k)
@@ -64,7 +64,7 @@ def own_variables(context: OperatorContext) -> str | None:
 
 @hint("use fewer model inputs and outputs, so that one operator can have them all")
 def one_region(context: OperatorContext) -> str | None:
-    """The readers and writers of its variables must run in one region"""
+    """All readers and writers of an SVDF's or LSTM's variables must run in one region"""
     known = {state.tensor for state in context.graph.states}
     return None if all(context.op.inputs[k] in known for k in VARIABLES[context.op.type]) else ""
 
@@ -93,7 +93,7 @@ def int8_svdf(context: OperatorContext) -> str | None:
     faults = (*_types(context, dtypes), *_constants(context, (1, 2, 3)), *_scales(context.input(k) for k in (1, 2, 4)))
     if faults:
         return faults[0]
-    state = context.input(4)  # with another zero point, versions of TFLM saturate differently
+    state = context.input(4)  # with another zero point of the state, versions of TFLM saturate differently
     shift = quantization(state).zero_point[0]
     return f"{name(state)} has zero point {shift}" if shift else None
 

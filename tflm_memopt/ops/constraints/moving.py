@@ -7,7 +7,7 @@ from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.context import ONE_PIXEL, PIECE, OperatorContext, natural_rows
 
 MAX_MOVED = 1 << 24
-"""Limit of the moved bytes. The parser numbers all bytes to find the moves, once for each output of a SPLIT."""
+"""Maximum number of moved bytes: the parser numbers all bytes to find the moves, once for each output of a SPLIT."""
 
 
 def constant_operands(*which: int) -> Constraint:
@@ -32,18 +32,18 @@ def movable(context: OperatorContext) -> str | None:
 @hint("move along fewer dimensions at once: replace this operator by two simpler ones")
 def regular_moves(context: OperatorContext) -> str | None:
     """Every row of the output must be made in the same way, from at most 64 rows and 256 runs of bytes"""
-    return None  # checked during parsing, which raises moves.Irregular
+    return None  # parsing checks this, and raises moves.Irregular
 
 
 @hint("give constant sizes and axis, as in tf.split(x, [3, 5], axis=-1)")
 def one_piece(context: OperatorContext) -> str | None:
-    """It must be split along a constant axis, into parts of constant sizes"""
+    """A SPLIT, SPLIT_V or UNPACK must be along a constant axis, into parts of constant sizes"""
     return None if PIECE in context.op.options else "its axis or sizes are not constant"
 
 
 @hint("use x[:, 2:4, :] and a reshape instead of newaxis and ellipsis")
 def plain_slice(context: OperatorContext) -> str | None:
-    """It must have no ellipsis, no new axis and no offset"""
+    """STRIDED_SLICE must have no ellipsis, no new axis and no offset"""
     used = [n for n in ("ellipsisMask", "newAxisMask", "offset") if context.op.options.get(n)]
     return f"it has {', '.join(used)}" if used else None
 

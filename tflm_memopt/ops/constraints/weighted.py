@@ -15,7 +15,7 @@ from tflm_memopt.ops.constraints.base import (
 from tflm_memopt.ops.context import OperatorContext
 
 SUMS_OF_BIAS_TYPE = ("CONV_2D", "FULLY_CONNECTED")
-"""Operators whose int16 kernels choose the type of their sums by quantizedBiasType if there is no bias."""
+"""Operators whose int16 kernels take the type of their sums from quantizedBiasType if they have no bias."""
 INT32 = 2
 """Value of TensorType.INT32 in the schema."""
 MAX_STEP = 0x7FFF
@@ -162,14 +162,14 @@ def bias_scale(context: OperatorContext) -> str | None:
 
 @hint(RECONVERT)
 def pool_keeps_channels(context: OperatorContext) -> str | None:
-    """A pool's input and output must have the same channels"""
+    """Input and output of a pool must have the same channels"""
     c_in, c_out = context.input().shape[-1], context.output.shape[-1]
     return None if c_in == c_out else f"{c_in} input and {c_out} output channels"
 
 
 @hint(QUANTIZE)
 def pool_keeps_scale(context: OperatorContext) -> str | None:
-    """A pool's input and output must have the same scale and zero point"""
+    """Input and output of a pool must have the same scale and zero point"""
     a, b = quantization(context.input()), quantization(context.output)
     same = abs(a.scale[0] - b.scale[0]) <= 1e-6 and a.zero_point == b.zero_point
     return None if same else two_scales(context)

@@ -111,9 +111,7 @@ class Placer:
             local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.buffers]
             whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
             filled = [i for i, buffer in zip(local, draft.buffers, strict=True) if self._is_filled(buffer)]
-            fresh = [
-                t for t in whole if t not in before
-            ]  # tensors that are not reversed already have their constraints
+            fresh = [t for t in whole if t not in before]  # older tensors already have their constraints
             before = set(whole)
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
             pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}

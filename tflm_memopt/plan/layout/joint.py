@@ -1,9 +1,8 @@
 """One layout problem for the buffers of several models, with explicit conflicts between the models. The problem follows
 chapter 6 of Minakova's thesis on CNNs that share memory, applied to rows. Two models that exclude each other may share
 all bytes, and two that run at the same time share none. No other model may touch the bytes that a model occupies while
-it
-is not running: retained outputs, a suspended streamed inference, and live data at a pause. Within a model, buffers keep
-the distances that its plan requires (plan/iteration/liveness.py).
+it is not running: retained outputs, a suspended streamed inference, and live data at a pause. Within a model, buffers
+keep the distances that its plan requires (plan/iteration/liveness.py).
 """
 
 from __future__ import annotations
@@ -100,9 +99,7 @@ def problem_of(
         if {(i, j), (j, i)} & set(concurrent_pairs):
             lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
         for u, (bottom, top) in (item for live in lives for item in live.items()):
-            for v, buffer in enumerate(
-                other.plan.buffers
-            ):  # a buffer of another model must be above or below the live bytes
+            for v, buffer in enumerate(other.plan.buffers):  # no buffer may overlap another model's live bytes
                 a, b = first[i] + u, first[j] + v
                 for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):
                     distances[pair] = max(distance, distances.get(pair, distance))
