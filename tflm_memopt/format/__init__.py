@@ -1,5 +1,5 @@
 """The binary format of programs: its limits, its codes and the types of its fields.
 
-The records themselves are the dataclasses of lower/program.py. scripts/program_format.py writes the C header and the
-tables of docs/program-format.md from them.
+Programs consist of records, the dataclasses of lower/program.py, from which scripts/program_format.py writes the C
+header and the tables of docs/program-format.md.
 """

@@ -6,44 +6,44 @@ import enum
 
 
 class InputPlace(enum.IntEnum):
-    """Location of input 0. Views with base 1 read a streamed or external input."""
+    """Location of a program's input 0. Tensors with base 1 then read a streamed or external input."""
 
     ARENA = 0
-    """Whole in its buffer, like the other inputs."""
+    """Input 0 is whole in its buffer, like the other inputs."""
     STREAM = 1
-    """Streamed a few rows at a time with tmo_push()."""
+    """Input 0 is streamed a few rows at a time with tmo_push()."""
     EXTERNAL = 2
-    """External: io[0] is a tmo_source that points to the pixels."""
+    """Input 0 is external: io[0] is a tmo_source that points to the pixels."""
     LINK = 3
-    """Whole in its buffer, if there is one. tmo_run_linked() also receives tensors from other devices."""
+    """Input 0 is whole in its buffer, if it has one. tmo_run_linked() also receives tensors from other devices."""
 
 
 class RowLayout(enum.IntEnum):
-    """Order of a whole tensor's rows in memory. A reversed group counts them from the last row."""
+    """Order of a tensor's rows in memory. A reversed group counts rows from the last row."""
 
     HWC = 0
     """Row y is stored as row y."""
     ROWS_REVERSED = 1
     """Row y is stored as row height - 1 - y."""
     PIXELS_REVERSED = 2
-    """Like reversed rows, and pixel x is stored as pixel width - 1 - x. Only tiled groups have this."""
+    """Rows are reversed, and pixel x is stored as pixel width - 1 - x, which only tiled groups do."""
     STATE = 16
-    """STATE + i is like HWC, with the rows in rolling buffer i of the state."""
+    """TMO_LAYOUT_STATE + i is like HWC, with the rows in rolling buffer i of the state."""
 
 
 class Flags(enum.IntFlag):
     """Properties of an operator."""
 
     ITERATIVE = 1
-    """Each iteration adds one input row or tile to int32 accumulators. The last one writes the output row."""
+    """Each iteration adds one input row or tile to int32 accumulators, and the last iteration writes the output row."""
     PER_CHANNEL = 2
     """Each output channel has its own multiplier and shift."""
     SUMS = 4
-    """Channel groups are summed in int32 accumulators. An additional pass writes the output."""
+    """Channel groups are summed in int32 accumulators, and an additional pass writes the output."""
     SWAPPED = 8
-    """The second of two operands is the left one in the formula."""
+    """In the operator's formula, the second of two operands is the left one."""
     NIBBLES = 16
-    """Weights of CONV and DEPTHWISE have four bits each. The first of two is in the lower half of a byte."""
+    """Weights of CONV and DEPTHWISE have four bits each, of which the first of two is in a byte's lower half."""
     COPIES = 32
     """Weights of CONV are copied into the workspace when the group begins."""
 
@@ -52,7 +52,7 @@ class FloatRange(enum.IntEnum):
     """Limits of the output of float32 operators, in bits 0 to 3 of `float_form`."""
 
     FINITE = 0
-    """From the lowest to the highest finite value, as TFLM's fused activation NONE. NaN stays NaN in all ranges."""
+    """From the lowest to the highest finite value, as TFLM's fused activation NONE. No range changes a NaN."""
     RELU = 1
     """From 0 to the highest finite value."""
     RELU_N1_TO_1 = 2
@@ -66,7 +66,7 @@ class FloatRange(enum.IntEnum):
 class FloatFunction(enum.IntEnum):
     """Function of a float32 operator, in bits 4 and above of `float_form`. ARITHMETIC_F32 has ADD to LEAKY_RELU,
     CURVE_F32 has LOGISTIC to TO_INTEGER, BINARY_32 has DIV to MINIMUM_S32, and COMPARE_32 has EQUAL to LESS_EQUAL_S32.
-    Names that end in _S32 take int32 operands.
+    Functions whose names end in _S32 take int32 operands.
     """
 
     ADD = 0
@@ -77,7 +77,7 @@ class FloatFunction(enum.IntEnum):
     SQUARED_DIFFERENCE = 5
     PRELU = 6
     LEAKY_RELU = 7
-    """Operand 1 is alpha."""
+    """Operand 1 of LEAKY_RELU is alpha."""
     LOGISTIC = 8
     TANH = 9
     ELU = 10
@@ -125,26 +125,26 @@ class ResizeForm(enum.IntEnum):
 
 
 class SelectForm(enum.IntFlag):
-    """Bits that tell how SELECT reads an operand. Bits 0 and 1 are the number of its row among those that are read."""
+    """Bits that determine how SELECT reads an operand, after the number of the operand's row in bits 0 and 1."""
 
     ONE_COLUMN = 4
-    """Its only column is repeated."""
+    """The only column of the operand is repeated."""
     ONE_CHANNEL = 8
-    """Its only channel is repeated."""
+    """The only channel of the operand is repeated."""
 
 
 class LoopCode(enum.IntEnum):
-    """Codes of a group's loops. Each code runs an operator, or opens or closes a loop. A code n < NEAR runs operator n
-    of the group. Numbers are little-endian.
+    """Codes of a group's loops. Each loop code runs an operator, or opens or closes a loop. A loop code n < NEAR runs
+    operator n of the group. Numbers in loop codes are little-endian.
     """
 
     NEAR = 0xFC
     FAR = 0xFC
-    """Run an operator. The number follows as uint16_t op."""
+    """Run an operator. The operator's number follows the code as uint16_t op."""
     SKIP = 0xFD
     """Skip the current stripe of the operator and stripes - 1 more, then run it. uint16_t op and stripes follow."""
     REPEAT = 0xFE
-    """Run the codes up to the matching END this many times, at least once. The number follows as uint16_t times."""
+    """Run the codes up to the matching END, at least once: uint16_t times follows."""
     END = 0xFF
     """End a loop, or the group."""
 
@@ -157,16 +157,17 @@ class Sharding(enum.IntEnum):
     CORE_1 = 1
     """Core 1 computes all iterations."""
     COLUMNS = 2
-    """Core 0 computes columns [0, cut) of the output row, and core 1 the others."""
+    """Core 0 computes columns [0, cut) of the output row, and core 1 all other columns."""
     CHANNELS = 3
-    """Core 0 computes channels [0, cut), and core 1 the others. This requires int8 CONV, or DEPTHWISE with equally many
-    input and output channels. Packed operators are split at a multiple of 4, dense ones of 6.
+    """Core 0 computes channels [0, cut), and core 1 all other channels. Channels can be shared if the operator is an
+    int8 CONV, or a DEPTHWISE with equally many input and output channels. Packed operators are split at a multiple of 4
+    channels, dense ones at a multiple of 6.
     """
 
 
 class Part(enum.IntEnum):
     """Optional parts of the library, numbered by their bits in `parts`. lower/parts.py determines the parts that a
-    program needs. DSP_* are packed kernels for the DSP extension.
+    program needs. Parts named DSP_* are packed kernels for the DSP extension.
     """
 
     TILES = 0
@@ -179,23 +180,23 @@ class Part(enum.IntEnum):
     EXTERNAL = 4
     """TMO_INPUT_EXTERNAL."""
     REVERSED = 5
-    """Layouts other than TMO_LAYOUT_HWC."""
+    """Layouts of tensors other than TMO_LAYOUT_HWC."""
     TAPS = 6
     """Depthwise convolutions for Helium that tmo_mve_has_nine() does not cover."""
     STATE = 7
-    """State: rows that outlive a run."""
+    """A state, which holds rows that outlive a run."""
     LINK = 8
     """TMO_INPUT_LINK."""
     NIBBLES = 9
     """TMO_FLAG_NIBBLES."""
     PIXELS = 10
-    """Faster execution of iterations of a single pixel. A library without it uses the general code."""
+    """Faster execution of iterations of a single pixel, in place of general code."""
     CONV_SUMS = 11
-    """CONV with windows that the DSP extension neither reads in place nor gathers. Other cores always have it."""
+    """CONV with windows that the DSP extension neither reads in place nor gathers. Cores without it have this code."""
     CONV_STEPS = 12
-    """CONV like the above, for windows whose bytes are not adjacent."""
+    """CONV with windows of scattered bytes that the DSP extension neither reads in place nor gathers."""
     DEPTHWISE_SUMS = 13
-    """DEPTHWISE that needs more than one pass on the DSP extension. Cores without the DSP extension always have it."""
+    """DEPTHWISE that needs more than one pass on the DSP extension. Cores without it always have this code."""
     DEPTHWISE_REPEATED = 14
     """DEPTHWISE with several output channels for each input channel."""
     DSP_PAIRS_1 = 15
@@ -212,15 +213,15 @@ class Part(enum.IntEnum):
     DSP_3X3 = 22
     """Depthwise rows with blocks of 3x3 taps."""
     DSP_NINE = 23
-    """Depthwise rows with nine taps in other shapes."""
+    """Depthwise rows with nine taps in shapes other than 3x3."""
     DSP_TAPS = 24
-    """All other depthwise convolutions."""
+    """All depthwise convolutions that no other part covers."""
     COPIES = 25
     """TMO_FLAG_COPIES."""
     DSP_PAIRS_5 = 26
     AT_ONCE = 27
-    """Consecutive iterations of one pixel each that are computed at once."""
+    """Consecutive iterations of one pixel each that a kernel computes at once."""
     TWO_ROWS = 28
-    """Two consecutive rows that are computed at once."""
+    """Two consecutive rows that a kernel computes at once."""
     FEW_PIXELS = 29
-    """Faster execution of tiles of several pixels on the DSP extension. A library without it uses the general code."""
+    """Faster execution of tiles of several pixels on the DSP extension, in place of general code."""

@@ -1,8 +1,8 @@
 """Types of a record's fields, and the C layout that follows from them.
 
-A record is a frozen dataclass whose fields are annotated with the types below. Fields without such an annotation are
-not stored. `DERIVED` lists the types of properties that are also stored. Fields that `C_ORDER` names come first, in its
-order; the others follow in the order of the class.
+A record is a frozen dataclass whose fields are annotated with the types below. Fields without a type from this module
+are not stored. `DERIVED` lists the types of properties that are also stored. Fields that `C_ORDER` names come first, in
+that order; all other fields follow in the order of the class.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A tuple of numbers that are separate fields in C."""
+    """A tuple whose numbers are separate fields in C."""
 
     code: str
     names: tuple[str, ...]
@@ -60,8 +60,8 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class ArrayOffset:
-    """Offset of an array among the constants, or 0 for none. For a value that is not an array, `encode(value, context)`
-    returns its bytes and `decode(data, at, context)` reads it.
+    """Offset of an array among the program's constants, or 0 without an array. For a field whose value is not an array,
+    `encode(value, context)` returns the bytes and `decode(data, at, context)` reads them.
     """
 
     code: str
@@ -71,28 +71,28 @@ class ArrayOffset:
 
 @dataclass(frozen=True, slots=True)
 class TableOffset:
-    """Offset of one or more records, or 0 for none."""
+    """Offset of one or more records among the program's constants, or 0 without records."""
 
     record: type
 
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """Records stored directly after this one."""
+    """Records that are stored directly after the record with this field."""
 
     record: type
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """A field that shares its bytes with another field. A record uses only one of the two."""
+    """A field that shares its bytes with another field. A record uses only one of two fields that share bytes."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """Additional names of the field in C, each with its own meaning."""
+    """Additional names of the field in C, each with a meaning of its own."""
 
     names: Mapping[str, str]
 
@@ -120,11 +120,11 @@ class Stored:
     name: str
     type: Type
     base: Any
-    """Type of the Python value; None if it is derived from other fields."""
+    """Type of the Python value, or None if the value is derived from other fields."""
     over: str = ""
-    """The field that shares its bytes with this one."""
+    """The field that shares its bytes with this field, or None."""
     also: Mapping[str, str] = field(default_factory=dict)
-    """Additional names in C, with their meanings."""
+    """Additional names of the field in C, with their meanings."""
     name_in_c: str = ""
     """Name of the field in C, if it differs from its Python name."""
 
@@ -138,7 +138,7 @@ class CField:
     count: int
     offset: int
     over: str
-    """The field that shares its bytes with this one, if any."""
+    """The field that shares its bytes with this field, or None."""
     source: Stored
     """The dataclass field from which this field is derived."""
     record: type
@@ -151,8 +151,6 @@ class CField:
 
 @dataclass(frozen=True, slots=True)
 class RecordLayout:
-    """The C struct of a record."""
-
     fields: tuple[CField, ...]
     nbytes: int
     dtype: np.dtype[np.void]
@@ -160,7 +158,7 @@ class RecordLayout:
 
 @cache
 def stored(record: type) -> tuple[Stored, ...]:
-    """Return the stored fields of a record, derived ones last."""
+    """Return the stored fields of a record, with derived fields last."""
     hints = typing.get_type_hints(record, include_extras=True)
     derived: Mapping[str, Type] = getattr(record, "DERIVED", {})
     return (
@@ -184,7 +182,7 @@ def _stored(name: str, hint: Any) -> Stored | None:
 
 @cache
 def layout_of(record: type) -> RecordLayout:
-    """Return the C struct of a record. Each field is aligned to its size."""
+    """Return the C struct of a record, in which each field is aligned to its size."""
     known: dict[str, CField] = {}
     end = align = 0
     for row in _in_order(record):
@@ -210,7 +208,7 @@ def _in_order(record: type) -> list[CField]:
 
 
 def _c_fields(record: type) -> Iterator[CField]:
-    """Yield the fields without offsets."""
+    """Yield the stored fields without offsets."""
     flags = set()
     for f in stored(record):
         make = partial(CField, offset=0, over=f.over, source=f, record=record)

@@ -1,1 +1,1 @@
-"""Kernels from one description: a language with checker, NumPy interpreter, access analysis and C writer."""
+"""Kernels from one description each: the language with its checker, NumPy interpreter, access analysis and C writer."""

@@ -44,7 +44,7 @@ class Builder:
     numbers: list[str] = field(default_factory=list)
     tensors: list[Array] = field(default_factory=list)
     open: list[list[Statement]] = field(default_factory=lambda: [[]])
-    """The open bodies, innermost last."""
+    """The open bodies of loops and conditions, innermost last."""
     registers: int = 0
 
     def extents(self, *names: str) -> tuple[Index, ...]:
@@ -53,12 +53,12 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def parameters(self, *names: str) -> tuple[Index, ...]:
-        """Declare other 32-bit numbers that are known when the kernel runs."""
+        """Declare 32-bit numbers, other than sizes, that are known when the kernel runs."""
         self.numbers += names
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an input. strides: strides of all axes, or all but the last. By default the elements are adjacent."""
+        """Declare an input. strides: strides of all axes, or of all but the last, whose elements are then adjacent."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
 
     def workspace(self, name: str, kind: Type, *shape: Index | int, aligned: bool = True) -> Array:
@@ -66,12 +66,12 @@ class Builder:
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape), aligned=aligned))
 
     def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
-        """Declare an input whose rows are at arbitrary addresses; the kernel gets a pointer to each row."""
+        """Declare an input whose rows are at arbitrary addresses, each of which the kernel gets as a pointer."""
         extents, strides = _row_major(shape)
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """Declare an output. Each element must be stored exactly once. strides: as for ram()."""
+        """Declare an output. Each output element must be stored exactly once. strides: as for ram()."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(
@@ -97,8 +97,8 @@ class Builder:
 
     @contextmanager
     def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
-        """Open a condition: the statements inside run if 0 <= at < extent. A condition on a register may not contain
-        accesses to RAM.
+        """Open a condition: the statements inside run if 0 <= at < extent. A condition that depends on a register may
+        not contain accesses to RAM.
         """
         self.open.append([])
         yield
@@ -111,7 +111,6 @@ class Builder:
         self._say(When(at, Index.of(extent), tuple(body)))
 
     def reg_alloc(self, kind: Type) -> Reg:
-        """Return a new, uninitialised register."""
         self.registers += 1
         return Reg(f"r{self.registers}", kind)
 
@@ -132,7 +131,7 @@ class Builder:
         return self.compute("copy", kind, value)
 
     def compute(self, op: str, kind: Type, *operands: Operand) -> Reg:
-        """Return a new register with the result of an op (meaning.py)."""
+        """Return a new register with the result of an op that meaning.py defines."""
         to = self.reg_alloc(kind)
         self.assign(op, to, *operands)
         return to
@@ -152,15 +151,14 @@ class Builder:
     def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: tuple[Index, Index]) -> Reg:
         """Convert a sum to int8: value * multiplier * 2^(shift - 31) + zero_point, clamped.
 
-        TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc, with two roundings.
+        Source in TFLM: MultiplyByQuantizedMultiplier of kernels/internal/common.cc, with two roundings.
         """
         x = self.rescale(value, multiplier, self.compute("copy", Type.INT32, shift))
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def scaled(self, value: Reg, multiplier: Reg) -> Reg:
-        """Return sum * multiplier / 2^31, minus 1 if the sum is negative, as input of saturated().
-
-        scaled() and saturated() together give TFLM's two roundings for right shifts.
+        """Return sum * multiplier / 2^31, minus 1 if the sum is negative, for saturated(). Both functions together give
+        TFLM's two roundings for right shifts.
         """
         sign = self.compute("shift_right", Type.INT32, value, Index.of(31))
         x = self.compute("high_mul", Type.INT32, value, multiplier)
@@ -188,7 +186,7 @@ class Builder:
         self._say(Store(tensor, _indices(at), value))
 
     def ram_free(self, tensor: Array, *at: Index | int) -> None:
-        """Mark an element of an input, or all elements below the given axes, as never read again."""
+        """Mark an element of an input, or all elements below the given axes, as no longer needed."""
         first = tensor.offset((*_indices(at), *[Index(())] * (len(tensor.shape) - len(at))))
         count = Index.of(1)
         for extent in tensor.shape[len(at) :]:
@@ -214,8 +212,8 @@ class Builder:
 
 
 def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Return a decorator that makes a KernelProgram of a function. name: name of the kernel, by default that of the
-    function.
+    """Return a decorator that makes a KernelProgram of a function. name: name of the kernel, by default the function's
+    name.
     """
 
     def described(describe: Callable[[Builder], None]) -> KernelProgram:
@@ -239,7 +237,7 @@ def _indices(at: tuple[Index | int, ...]) -> tuple[Index, ...]:
 def _row_major(
     shape: tuple[Index | int, ...], given: tuple[Index, ...] = ()
 ) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
-    """Return extents and strides. given: strides of all axes, or of all but the last."""
+    """Return extents and strides of a tensor. given: strides of all axes, or of all but the last."""
     extents, stride = _indices(shape), Index.of(1)
     if given:
         return extents, (*given, stride)[: len(extents)]

@@ -1,7 +1,6 @@
-"""Tables of the instructions of a core: each is a piece of C and the op of the language that it implements.
-
-meaning.py defines the ops, so each row can be run and compared. Rows do not refer to operators. Ops without an
-instruction are expanded into other ops (rewrites.py).
+"""A core's instructions: each row has a piece of C and the op that it implements. meaning.py defines the ops, so each
+row can be run and compared. Rows of an instruction table do not refer to operators. Ops without an instruction are
+expanded into other ops (rewrites.py).
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ Shape = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction. In its text, `{d}` is the result, and `{a}`, `{b}` and `{c}` are the operands."""
+    """One instruction. In an instruction's text, `{d}` is the result, and `{a}`, `{b}` and `{c}` are the operands."""
 
     op: str
     to: str
-    """Shape of the result."""
+    """Shape of the instruction's result."""
     takes: Shape
     text: str
     width: int = 0
@@ -35,7 +34,7 @@ class VectorUnit:
 
     registers: int
     group: int
-    """Number of registers for a vector of the widest elements in a loop. Vectors of narrower elements need fewer."""
+    """Number of registers for a vector of the widest elements in a loop, of which narrower elements need fewer."""
     widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:
@@ -50,8 +49,8 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class LaneUnit:
-    """Vectors in C variables, whose registers the compiler chooses. Their lanes have 32 bits for elements of every
-    type.
+    """Vectors in C variables, whose registers the compiler chooses. The lanes of such vectors have 32 bits for elements
+    of every type.
     """
 
     lanes: int
@@ -60,15 +59,15 @@ class LaneUnit:
     load: Mapping[Type, str]
     """Expression that loads a vector from `{p}`, for each element type."""
     last: str
-    """Statement at the start of the last loop iteration: it masks all lanes beyond the `{left}` remaining elements."""
+    """Statement at the start of a loop's last iteration, which masks lanes beyond the `{left}` remaining elements."""
     last_load: Mapping[Type, str]
     """Expression that replaces `load` in the last loop iteration, where masked lanes are 0."""
     store: Mapping[Type, str]
-    """Statement that stores the vector `{v}` at address `{p}`, for each element type."""
+    """Statement that stores a vector `{v}` at address `{p}`, for each element type."""
     last_store: Mapping[Type, str]
     loop: tuple[str, str]
     """Statements at the start and at the end of an innermost loop over `{n}` elements. The last iteration masks missing
-    lanes; the end jumps to `{again}` while `{left}` is not 0.
+    lanes; the statement at the end jumps to `{again}` while `{left}` is not 0.
     """
 
 
@@ -79,19 +78,17 @@ class InstructionTable:
     name: str
     instructions: tuple[Instruction, ...]
     lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
-    """For each op that has no vector instruction on the core: the function that expands the op."""
+    """For each op without a vector instruction on the core, the function that expands the op."""
     vectors: VectorUnit | None = None
     begins: str = ""
     """Statement at the start of every kernel."""
     lanes: LaneUnit | None = None
-    """Vectors for loops whose iterations are independent."""
     moves: bool = False
-    """Whether loops over adjacent elements move pointers instead of computing addresses."""
     head: str = ""
-    """Text at the start of a file with kernels."""
+    """Text at the start of a C file with kernels."""
 
     def instruction(self, one: Compute) -> Instruction:
-        """Return the instruction for an op. Raises KernelError if there is none."""
+        """Return the instruction for an op, or raise KernelError if there is none."""
         key = one.op, shape_of(one.to), tuple(map(shape_of, one.operands))
         for row in self.instructions:
             if (row.op, row.to, row.takes) == key:
@@ -171,7 +168,7 @@ SCALAR = (
 
 
 def _vector(op: str, name: str, *, width: int = 32) -> tuple[Instruction, Instruction]:
-    """Return the instruction of an op for two vectors, and the one for a vector and a scalar."""
+    """Return two instructions of an op: for two vectors, and for a vector and a scalar."""
     v = f"v{width}"
     return (
         Instruction(op, v, (v, v), f"{name}.vv {{d}}, {{a}}, {{b}}", width),
@@ -206,11 +203,11 @@ RVV_INSTRUCTIONS = (
     Instruction("dot", "v32", ("v16", "v16"), "vwmacc.vv {d}, {a}, {b}", 16),
     Instruction("dot", "v32", ("s", "v16"), "vwmacc.vx {d}, {a}, {b}", 16),
 )
-"""RISC-V "V" 1.0, sections 11 to 12. vsmul, vssra and vnclip round halves up because vxrm is 0."""
+"""RISC-V "V" 1.0, sections 11 to 12, where vsmul, vssra and vnclip round halves up because vxrm is 0."""
 
 
 def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand a copy from 32 to 8 bits into two copies by way of 16 bits."""
+    """Expand a copy from 32 to 8 bits into two copies, to 16 and then to 8 bits."""
     (value,) = one.operands
     if not (isinstance(value, Reg) and value.along and value.type is Type.INT32 and one.to.type is Type.INT8):
         return [one]
@@ -237,7 +234,7 @@ def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand x / 2^e with halves away from zero: subtract 1 if x < 0 and e != 0, then shift with halves rounded up."""
+    """Expand x / 2^e, with halves away from zero: subtract 1 if x < 0 and e != 0, then shift with halves rounded up."""
     x, exponent = one.operands
     if not one.to.along:
         return [one]
@@ -255,7 +252,7 @@ def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def widen_first(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Widen int8 vectors that are operands of a dot or of a 16-bit difference to int16 first."""
+    """Before a dot or a 16-bit difference, widen int8 vectors to int16."""
     before: list[Compute] = []
     operands: list[Operand] = []
     for k, value in enumerate(one.operands):
@@ -283,16 +280,15 @@ RVV = InstructionTable(
     VectorUnit(registers=32, group=8),
     begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* round halves up */',
 )
-"""RISC-V with Zve32x or more, 32-bit."""
+"""RISC-V with 32 bits and Zve32x or more."""
 
 
 def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
-    """Return temporaries with the result's type."""
     return (replace(one.to, name=f"{prefix}{name}") for name in names)
 
 
 def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand scale_right into a product, minus 1 for negative values, and a shift that rounds halves up."""
+    """Expand scale_right into a product, minus 1 if it is negative, and a shift that rounds halves up."""
     x, multiplier, zero, right = one.operands
     sign, product, moved, scaled = _temporaries(one, prefix, "sign", "product", "moved", "scaled")
     parts = [
@@ -306,10 +302,9 @@ def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
 
 
 def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
-    """Expand scale_right for cores that add the upper half of a product to a sum.
-
-    x * m / 2^31 is x + x * m2 / 2^32 with m2 = 2 * m - 2^32. The rounding constant of the right shift, and the zero
-    point, are added to x before the shift.
+    """Expand scale_right for cores that add the upper half of a product to a sum: x * m / 2^31 is x + x * m2 / 2^32
+    with m2 = 2 * m - 2^32. The rounding constant of the right shift, and the zero point, are added to x before the
+    shift.
     """
     x, multiplier, zero, right = one.operands
     sign, total, moved, product = _temporaries(one, prefix, "sign", "total", "moved", "product")
@@ -349,7 +344,7 @@ MVE_INSTRUCTIONS = (
     Instruction("sign", "v32", ("v32",), "vshrq_n_s32({a}, 31)"),
     Instruction("shift_right_rounded", "v32", ("v32", "s"), "vrshlq_n_s32({a}, -{b})"),
 )
-"""Instructions of Armv8.1-M, by the names of arm_mve.h. Each name is one instruction."""
+"""Instructions of Armv8.1-M, by the names of arm_mve.h, each of which is one instruction."""
 MVE = InstructionTable(
     "mve",
     (*SCALAR, *MVE_INSTRUCTIONS),

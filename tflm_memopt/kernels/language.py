@@ -1,7 +1,7 @@
 """The data structures of a kernel. `build.py` creates them from a Python function; all other modules read them.
 
-A kernel works on scalars in registers. `rewrites.py` vectorises loops: as many turns of a loop then run at once as the
-core has lanes, and registers that depend on the loop's variable become vectors.
+A kernel works on scalars in registers. `rewrites.py` vectorises loops: as many iterations of a loop then run at once as
+the core has lanes, and registers that depend on the loop's variable become vectors.
 
 The vocabulary is vMCU's (Zheng et al., section 6): RegAlloc, RAMLoad, FlashLoad, Dot, Broadcast, RAMStore, RAMFree. A
 tensor states whether it is in RAM or flash; a scalar is broadcast where a vector is needed.
@@ -34,9 +34,9 @@ class Type(enum.Enum):
     INT16 = "int16", 16
     INT32 = "int32", 32
     INT64 = "int64", 64
-    """Type for sums in C only."""
+    """Type that only C uses, for sums."""
     FLOAT32 = "float32", 32
-    """Type for scalars only."""
+    """Type of scalars, never of vectors."""
 
     def __init__(self, short: str, bits: int) -> None:
         self.short = short
@@ -49,7 +49,7 @@ class Type(enum.Enum):
 
     @property
     def least(self) -> int:
-        """The smallest integer of the type."""
+        """Smallest integer of the type."""
         return -(1 << (self.bits - 1))
 
     @property
@@ -76,7 +76,6 @@ class Index:
 
     @staticmethod
     def of(value: Index | int) -> Index:
-        """Return the expression for a constant, or an expression unchanged."""
         if isinstance(value, Index):
             return value
         return Index(((value, ()),) if value else ())
@@ -110,7 +109,7 @@ class Index:
 
     def slope(self, name: str) -> Index:
         """Return how much the expression grows when `name` grows by one. Raises ValueError if the expression is not
-        linear in it.
+        linear in `name`.
         """
         slope = Index(())
         for factor, names in self.terms:
@@ -122,7 +121,6 @@ class Index:
 
     @property
     def names(self) -> frozenset[str]:
-        """All names in the expression."""
         return frozenset(name for _, names in self.terms for name in names)
 
     def put(self, name: str, value: Index | int) -> Index:
@@ -160,12 +158,12 @@ class Array:
     values: tuple[int, ...] = ()
     """Contents of a table that belongs to the kernel."""
     aligned: bool = True
-    """Whether elements are aligned as C requires. Otherwise elements wider than a byte may be at any address."""
+    """Whether elements are aligned as C requires; if not, elements wider than a byte may be at any address."""
     pointers: bool = False
-    """Whether C gets a pointer for each index of the first axis, instead of one pointer for the whole tensor."""
+    """Whether C gets a pointer for each index of the first axis, instead of one pointer for the tensor."""
 
     def offset(self, at: Sequence[Index]) -> Index:
-        """Return the offset of an element in elements."""
+        """Return where an element is, counted in elements from the tensor's start."""
         total = Index(())
         for index, stride in zip(at, self.strides, strict=True):
             total = total + index * stride
@@ -187,7 +185,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """RegAlloc: a register. A vector register holds one value for each turn of the vectorised loop over `along`."""
+    """RegAlloc: a register. A vector register holds one value per iteration of the vectorised loop over `along`."""
 
     name: str
     type: Type
@@ -207,12 +205,12 @@ class Load:
     tensor: Array
     at: tuple[Index, ...]
     by: Reg | None = None
-    """Register that holds an additional offset in elements, as for a table lookup."""
+    """Register with an additional offset in elements, as for a table lookup."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """`to` = op(operands) modulo 2^32; meaning.py defines the ops. The op "dot" adds to the value of `to`."""
+    """The result of an op (meaning.py) modulo 2^32: `to` = op(operands), which the op "dot" adds to `to`."""
 
     op: str
     to: Reg
@@ -230,13 +228,13 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """RAMFree: elements [first, first + count) of a tensor in RAM are not read again."""
+    """RAMFree: the kernel no longer reads elements [first, first + count) of a tensor in RAM."""
 
     tensor: Array
     first: Index
     count: Index
     along: str = ""
-    """Variable of the vectorised loop. Each lane of this loop frees `count` elements, one lane after the other."""
+    """Variable of the vectorised loop, each lane of which frees `count` elements, one lane after the other."""
 
     def elements(self, values: Extents, lanes: int) -> range:
         """Return the element numbers."""
@@ -252,20 +250,20 @@ class For:
     extent: Index
     body: tuple[Statement, ...]
     vector: bool = False
-    """Whether as many iterations run at once as the core has lanes. The body's registers are vectors along the
+    """Whether as many iterations run at once as the core has lanes, so that the body's registers are vectors along the
     variable.
     """
     group: int = 0
     """Number of registers per vector of the widest elements, or 0 for as many as the core allows."""
     step: int = 1
-    """Number of turns that the body executes; `rest` executes the remaining turns one by one."""
+    """Number of iterations that the body executes at once; `rest` executes the remaining ones one by one."""
     rest: tuple[Statement, ...] = ()
     """Statements of one iteration, or a loop over the same variable for the remaining iterations."""
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition. The body runs if 0 <= `at` < `extent`, for example if a tap is inside its tensor.
+    """A condition. A condition, whose body runs if 0 <= `at` < `extent`, for example if a tap is inside its tensor.
 
     If `at` is a register, the body may only compute, so that no memory access depends on the register's value.
     """
@@ -280,14 +278,14 @@ Statement: TypeAlias = Load | Compute | Store | Free | For | When
 
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
-    """A description, or the result of rewriting one."""
+    """A kernel: a description, or the result of rewriting one."""
 
     name: str
     about: str
     extents: tuple[str, ...]
     """Sizes that are known only when the kernel runs."""
     parameters: tuple[str, ...]
-    """Other numbers, such as zero points and limits."""
+    """Numbers, such as zero points and limits, that are known only when the kernel runs."""
     tensors: tuple[Array, ...]
     body: tuple[Statement, ...]
     schedule: tuple[str, ...] = field(default=())
@@ -299,13 +297,13 @@ class KernelProgram:
 
 
 def goes_on(one: For) -> For | None:
-    """Return the loop that executes a loop's remaining turns, if there is one."""
+    """Return the loop that executes a loop's remaining iterations, or None."""
     rest = one.rest[0] if one.rest else None
     return rest if isinstance(rest, For) and rest.var == one.var else None
 
 
 def statements(body: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield all statements. A loop or condition comes before its contents."""
+    """Yield all statements, where a loop or condition comes before its contents."""
     for one in body:
         yield one
         if isinstance(one, (For, When)):

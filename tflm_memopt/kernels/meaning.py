@@ -1,7 +1,7 @@
-"""NumPy interpreter for kernels. It is slow and serves as the kernels' specification.
+"""NumPy interpreter for kernels. The interpreter is slow and serves as the kernels' specification.
 
-It raises KernelError for an access outside a tensor, a read of a freed element, a second store of an output element, a
-read of an empty register, and a value that does not fit its register.
+The interpreter raises KernelError for an access outside a tensor, a read of a freed element, a second store of an
+output element, a read of an empty register, and a value that does not fit its register.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ Values: TypeAlias = NDArray[Any]
 
 
 MOST = (1 << 31) - 1
-"""The largest int32."""
 FAR = 1 << 16
-"""A distance beyond any int16 and zero point, so that the result saturates."""
+"""A distance that exceeds any int16 and zero point, so that the result saturates."""
 
 
 def wrap32(x: Ints) -> Ints:
@@ -60,7 +59,6 @@ def round_shift(x: Ints, exponent: Ints) -> Ints:
 
 
 def rescale(x: Ints, multiplier: Ints, shift: Ints) -> Ints:
-    """Return x * multiplier * 2^(shift - 31), with the product and the right shift rounded."""
     product = high_mul(wrap32(x << np.maximum(shift, 0)), multiplier)
     return round_shift(product, np.maximum(-shift, 0))
 
@@ -72,7 +70,6 @@ def rescale_wide(x: Ints, multiplier: Ints, shift: Ints) -> Ints:
 
 
 def select(which: Values, a: Values, b: Values) -> Values:
-    """Return a where `which` is not 0, otherwise b."""
     chosen: Values = np.where(which != 0, a, b)
     return chosen
 
@@ -100,13 +97,13 @@ def nearest(x: NDArray[np.float32]) -> Ints:
 
 
 def floor_modulo(x: NDArray[np.float32], y: NDArray[np.float32]) -> Values:
-    """Return the remainder of a division whose quotient is rounded down, with the sign of y (zero: of x)."""
+    """Return the remainder of a division whose quotient is rounded down, with the sign of y, or of x if it is 0."""
     rest = np.fmod(x, y)
     return select((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
 
 
 def whole(x: NDArray[np.float32]) -> Ints:
-    """Return x without its fraction, saturated to int32. NaN gives 0."""
+    """Return x without its fraction, saturated to int32, or 0 for NaN."""
     return clip(np.trunc(np.nan_to_num(x.astype(np.float64))), 32).astype(np.int64)
 
 
@@ -164,7 +161,7 @@ OPS: Mapping[str, Callable[..., Values]] = {
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
 }
-"""Functions of the ops, before wrapping or rounding to float32. An op in OWN gets its own register as first operand."""
+"""Functions that compute the ops before wrapping; those in OWN get the register that they update first."""
 OWN = ("dot", "dot_wide")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
@@ -287,7 +284,7 @@ def _held(kind: Type) -> type[np.float32 | np.int64]:
 
 
 def _places(tensor: Array, values: Extents) -> Ints:
-    """Return the offsets of all elements."""
+    """Return the offsets of all elements of a tensor."""
     at = np.zeros(1, np.int64)
     for extent, stride in zip(tensor.shape, tensor.strides, strict=True):
         at = np.add.outer(at, stride.at(values) * np.arange(extent.at(values), dtype=np.int64)).reshape(-1)

@@ -1,8 +1,8 @@
 """Determines which elements of each input an element of an output depends on, as index ranges per axis.
 
-The planner's facts come from this analysis (ops/kinds.py, ops/rowop.py). It goes through a description once, with
-unknown extents and parameters, and follows values from loads through registers to stores. If a value outlives a loop,
-the loop's variable stands for all its turns.
+The planner's facts come from this analysis (ops/kinds.py, ops/rowop.py). The analysis goes through a description once,
+with unknown extents and parameters, and follows values from loads through registers to stores. If a value outlives a
+loop, the loop's variable stands for all iterations.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tflm_memopt.kernels.language import (
 _Number = TypeVar("_Number", int, NDArray[np.int64])
 
 AT = "at"
-"""Name of the output's index along the axis that an input's axis follows."""
+"""Name that stands for the output's index along the axis that an input's axis follows."""
 ALL = "'"
 """Suffix of the name of a loop variable that stands for all iterations of the loop."""
 ACCUMULATING = frozenset({"dot"})
-"""Ops that add to their register (meaning.OWN)."""
+"""Ops that add to their own register (meaning.OWN)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +47,20 @@ class AxisRange:
     """
 
     axis: int | None
-    """Axis of the output whose index the input indices depend on, or None if they are the same for the whole output."""
+    """Axis of the output whose index the input indices depend on, or None if they depend on none."""
     first: Index
-    """Expression of AT and the parameters."""
     extent: Index
     per: Index = field(default=Index.of(1))
 
     def steps(self, values: Mapping[str, int]) -> AxisSteps:
-        """Return the range for given parameters."""
+        """Return the axis range for given parameters."""
         numbers = self.first.slope(AT), self.first.put(AT, 0), self.extent, self.per
         return AxisSteps(*(index.at(values) for index in numbers))
 
 
 class AxisSteps(NamedTuple):
-    """An AxisRange for given parameters. Output index y needs the input indices whose product with `per` is in [y *
-    step + begin, y * step + begin + extent).
+    """An AxisRange whose parameters are numbers. Output index y needs the input indices whose product with `per` is in
+    [y * step + begin, y * step + begin + extent).
     """
 
     step: int
@@ -74,7 +73,7 @@ class AxisSteps(NamedTuple):
         return self._index(y * self.step + self.begin)
 
     def end(self, y: _Number) -> _Number:
-        """Return the input index after the last one that output index y needs."""
+        """Return the end of the input indices that output index y needs."""
         return self._index(y * self.step + self.begin + self.extent)
 
     @property
@@ -98,13 +97,13 @@ class InputNeed:
     tensor: Array
     along: tuple[AxisRange, ...]
     through: frozenset[str]
-    """Ops that combine several values of the input into one."""
+    """Ops that combine several values of an input into one."""
     early: bool
-    """Whether each loop iteration loads all of its values before it stores."""
+    """Whether each iteration of a loop loads all of its values before it stores."""
 
     @property
     def own(self) -> tuple[bool, ...]:
-        """Whether the range of each axis is exactly the output's own index."""
+        """Whether the range of each axis consists of exactly the output's own index."""
         return tuple(a == AxisRange(k, Index.name(AT), Index.of(1)) for k, a in enumerate(self.along))
 
     def is_all(self, axis: int) -> bool:
@@ -114,7 +113,7 @@ class InputNeed:
 
 @dataclass(frozen=True, slots=True)
 class OutputNeeds:
-    """An output, and the needs of its inputs in the order of their declaration."""
+    """An output of a kernel, and what it needs of each input, in the order of their declaration."""
 
     output: Array
     inputs: Mapping[str, InputNeed]
@@ -129,12 +128,12 @@ class _Place(NamedTuple):
 
     @property
     def registers(self) -> Iterator[Reg]:
-        """Registers that determine whether the statement runs."""
+        """Registers whose values determine whether the statement runs."""
         return (when.at for when in self.conditions if isinstance(when.at, Reg))
 
 
 class _Source(NamedTuple):
-    """A load that a value depends on."""
+    """A load on which a value depends."""
 
     tensor: Array
     at: tuple[Index, ...]
@@ -197,9 +196,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
     """Return all loads that a stored element depends on."""
     held: dict[str, Sources] = {}
     home: dict[str, tuple[For, ...]] = {}
-    """Loops that enclose all writes of a register. The register's value belongs to the current iteration of these
-    loops.
-    """
+    """A register's value belongs to the current iteration of the loops that enclose all its writes."""
     for one, loops, _ in places:
         if not isinstance(one, Store):
             home[one.to.name] = _common(home.get(one.to.name, loops), loops)
@@ -230,7 +227,7 @@ def _sources_of(store: Store, around: _Place, places: Sequence[_Place]) -> Sourc
 
 
 def _reversed(sources: Sources, loops: Sequence[For], kept: Sequence[For]) -> Sources:
-    """Return the sources, where the variable of each loop that has ended stands for all turns of the loop."""
+    """Return the loads, in which the variable of each loop that has ended stands for all iterations of the loop."""
     left = [loop.var for loop in loops[len(_common(loops, kept)) :]]
     if not left:
         return sources
@@ -250,7 +247,7 @@ def _of_all(at: Index, left: Iterable[str]) -> Index:
 
 
 def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mapping[str, Index]) -> AxisRange:
-    """Return the range of a source's indices along one axis, for one stored element."""
+    """Return the range of a load's indices along one axis, for one stored element."""
     if source.anywhere:
         return _all(source.tensor, axis)
     (at, extent, per), follows = _product(source, axis, store), None
@@ -269,7 +266,8 @@ def _along(kernel: str, source: _Source, store: Store, axis: int, extents: Mappi
 
 
 def _product(source: _Source, axis: int, store: Store) -> tuple[Index, Index, Index]:
-    """Return (first, n, factor): a source's index along an axis, times the factor, takes the values [first, first + n).
+    """Return (first, n, factor) so that a load's index along an axis, times the factor, takes the values [first, first
+    + n).
 
     If a condition limits a loop index i to 0 <= a - s * i < n, the products s * i reach from a - n + 1 to a.
     """

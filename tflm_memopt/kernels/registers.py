@@ -1,4 +1,4 @@
-"""Register allocation for a vector unit: each vector gets registers while it is live."""
+"""Register allocation for a vector unit, which gives each vector its registers while the vector is live."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tflm_memopt.kernels.meaning import reads
 
 def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[str, int]:
     """Return the first register number of every vector in the body of a vectorised loop. A result may reuse the
-    registers of an equally large operand at its last use. Raises KernelError if the vectors do not fit.
+    registers of an equally large operand that is used for the last time. Raises KernelError if the vectors do not fit.
     """
     order, loops = _in_order(body)
     last = _last_uses(order, loops)
@@ -64,7 +64,7 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
 
 
 def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Return the position of each register's last use. A value that a loop reads, but that was set before the loop, is
+    """Return the position of each register's last use. A value that was set before a loop and that the loop reads is
     live until the loop's end.
     """
     uses: dict[str, list[int]] = {}

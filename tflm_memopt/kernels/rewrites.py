@@ -1,5 +1,6 @@
-"""Rewrites of kernels that change no result. A schedule is a list of rewrites; each states when it is legal. As in Exo
-(Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps defines how it runs.
+"""Rewrites of kernels that change no result. A schedule is a list of rewrites, and each rewrite states when it is
+legal. As in Exo (Ikarashi et al., PLDI 2022), the computation is described once, and a list of small steps defines how
+it runs.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ Rewrite = Callable[[KernelProgram], KernelProgram]
 
 
 def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
-    """Apply all steps in order."""
+    """Apply all steps of a schedule in order."""
     for step in steps:
         kernel = step(kernel)
     return kernel
 
 
 def vectorise(var: str, group: int = 0) -> Rewrite:
-    """Run as many turns of a loop at once as a core has lanes.
+    """Run as many iterations of a loop at once as a core has lanes.
 
-    group: registers per vector, For.group. It is legal if turns are independent. Each turn must write only its own
-    registers, store to its own elements, and free the elements that follow those of the previous turn. Addresses must
-    be linear in the variable.
+    group: registers per vector, For.group. Vectorisation is legal if iterations are independent. Each iteration must
+    write only its own registers, store to its own elements, and free the elements that follow those of the previous
+    iteration. All addresses in the loop must be linear in its variable.
     """
     said = f"vectorise {var}" + (f", m{group}" if group else "")
 
@@ -59,12 +60,12 @@ def vectorise(var: str, group: int = 0) -> Rewrite:
 
 
 def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
-    """Run several turns of a loop side by side inside its inner loops, so that common loads happen once.
+    """Run several iterations of a loop side by side inside its inner loops, so that common loads happen once.
 
-    It is legal where vectorise() is legal, and where the inner loops are vectorised. turns: number of turns; further
-    numbers apply to the remaining iterations. apart: between the inner loops, run one turn after the other, which needs
-    fewer registers. This is legal if
-    the code between the inner loops does not change a value that several turns read.
+    jam() is legal where vectorise() is legal, and where the inner loops are vectorised. turns: number of iterations,
+    with further numbers for the remaining iterations. apart: between the inner loops, run one iteration after the
+    other, which needs fewer registers. With `apart`, jam() is legal if the code between the inner loops does not change
+    a value that several iterations read.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -92,10 +93,11 @@ def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
 
 
 def unroll(var: str, *turns: int) -> Rewrite:
-    """Run several turns of a loop one after the other while enough are left.
+    """Run several iterations of a loop one after the other, without a test in between, while enough iterations are
+    left.
 
-    If jam() has made several loops over the variable, each is unrolled. It is legal for all but vector loops. turns:
-    number of turns; further numbers apply to the remaining iterations.
+    If jam() has made several loops over the variable, unroll() changes each of them. unroll() is legal for all but
+    vector loops. turns: number of iterations, with further numbers for the remaining ones.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -113,8 +115,9 @@ def unroll(var: str, *turns: int) -> Rewrite:
 
 
 def inward(var: str) -> Rewrite:
-    """Move a loop into its inner loops, so that common loads happen once and each sum is updated in memory. It is legal
-    where jam() is, for a loop that loads sums from a workspace, adds to them in one loop, and stores them back.
+    """Move a loop into its inner loops, so that common loads happen once and each sum is updated in memory. This
+    rewrite is legal where jam() is, for a loop that loads sums from a workspace, adds to them in one loop, and stores
+    them back.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -178,7 +181,7 @@ def _stored_back(one: Load) -> Store:
 
 
 def _everything(body: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield all statements, including those for remaining turns."""
+    """Yield all statements, including those that run the remaining iterations."""
     for one in statements(body):
         yield one
         if isinstance(one, For):
@@ -190,7 +193,7 @@ def _listed(turns: Sequence[int]) -> str:
 
 
 def _at_once(loop: For, turns: Sequence[int], copies: Callable[[int], Sequence[Statement]]) -> For:
-    """Run turns[0] turns at once; loops of turns[1], turns[2], ... turns at once run the turns that remain."""
+    """Run turns[0] iterations at once, and the remaining ones in loops of turns[1], turns[2], ... iterations."""
     rest = loop.body
     for count in reversed(turns):
         loop = replace(loop, body=tuple(copies(count)), step=count, rest=rest)
@@ -224,7 +227,7 @@ def _alone(loop: For) -> For:
 
 
 def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
-    """Raise KernelError if, between two loops, a register that all turns share is set more than once."""
+    """Raise KernelError if code between two loops sets a register more than once that all iterations share."""
     shared = [one.to.name for one in body if isinstance(one, (Load, Compute)) and not _varies(one, wide)]
     if twice := next((name for name in shared if shared.count(name) > 1), None):
         raise KernelError(
@@ -234,7 +237,7 @@ def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
 
 
 def _anew(body: Sequence[Statement]) -> set[str]:
-    """Return the registers that the body loads or computes, except those that it only updates, such as sums."""
+    """Return the registers that the body loads or computes, except sums and other registers that it only updates."""
     found: set[str] = set()
     for one in statements(body):
         if isinstance(one, Load) or (isinstance(one, Compute) and one.to not in reads(one)):
@@ -243,7 +246,7 @@ def _anew(body: Sequence[Statement]) -> set[str]:
 
 
 def _moved(one: Statement, own: set[str], var: str, k: int) -> Statement:
-    """Return a statement of the k-th turn. The statement may be a loop."""
+    """Return a statement, which may be a loop, of the k-th iteration."""
     if not isinstance(one, (For, When)):
         return _turn(one, own, var, k)
     at = Index.name(var) + k
@@ -255,7 +258,7 @@ def _moved(one: Statement, own: set[str], var: str, k: int) -> Statement:
 
 
 def _copy(reg: Reg, own: set[str], k: int) -> Reg:
-    """Return the register of the k-th turn."""
+    """Return the register of the k-th iteration."""
     return replace(reg, name=f"{reg.name}_{k}") if reg.name in own else reg
 
 
@@ -264,7 +267,7 @@ def _varies(one: Load | Compute | Store | Free, wide: set[str]) -> bool:
 
 
 def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) -> Statement:
-    """Return a vector statement of the k-th turn."""
+    """Return a vector statement of the k-th iteration."""
 
     def put(index: Index) -> Index:
         return index.put(var, Index.name(var) + k)
@@ -283,7 +286,7 @@ def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) 
 
 
 def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
-    """Replace extents and parameters by numbers. It is always legal.
+    """Replace extents and parameters by numbers. Replacing them is always legal.
 
     aligned: whether all callers pass tensors that are aligned as C requires, so that loads need no copies.
     """
@@ -325,8 +328,8 @@ def bind(values: Extents, *, aligned: bool = False) -> Rewrite:
 
 
 def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
-    """Expand ops without an instruction into supported ops. into: function that returns the statements for one op.
-    Names of temporaries start with a prefix. It is always legal; a test compares the results.
+    """Expand ops without an instruction into supported ops. into: a function that returns the statements for one op.
+    The names of all temporaries start with a prefix. Expansion is always legal, and a test compares the results.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
@@ -351,7 +354,7 @@ def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrit
 def _in_loop(
     kernel: KernelProgram, var: str, change: Callable[[For], For], said: str, *, every: bool = False
 ) -> KernelProgram:
-    """Change a loop. every: whether to change all loops over the variable."""
+    """Change a loop. every: whether all loops over the variable change."""
     _loop(kernel, var, every=every)
 
     def changed(one: Statement) -> Statement:
@@ -401,14 +404,13 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
 
 
 def _depending(loop: For) -> set[str]:
-    """Return the registers whose values differ between iterations of the loop."""
     wide: set[str] = set()
     before = -1
-    while before != len(wide):  # a sum differs as soon as a differing value is added to it
+    while before != len(wide):  # a sum differs between iterations as soon as such a value is added to it
         before = len(wide)
         for one in _everything(loop.body):
             if isinstance(one, Store):
-                wide.add(one.value.name)  # each turn stores the value to another place
+                wide.add(one.value.name)  # each iteration stores the value to another place
             elif isinstance(one, Load) and one.tensor.offset(one.at).slope(loop.var).terms:
                 wide.add(one.to.name)
             elif isinstance(one, Compute):

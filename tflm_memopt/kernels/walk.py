@@ -34,8 +34,8 @@ RegisterValue: TypeAlias = Callable[[Reg], int]
 def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: RegisterValue | None = None) -> Iterator[Moment]:
     """Yield all statements except loops and conditions, in execution order.
 
-    lanes: lanes of the core. held: function that returns a register's value for conditions. Without it, all conditions
-    on registers are taken as true. The values change between statements.
+    lanes: lanes of the core. held: function that returns the register values on which conditions depend. Without
+    `held`, all conditions on registers are taken as true. The yielded values of names change between statements.
     """
     yield from _walk(kernel.body, dict(values), 1, lanes, held)
 
@@ -78,10 +78,10 @@ class Addresses:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Index, Index | None]] = {}
-        """By id() of each load or store: its first element, and the distance between the elements of adjacent lanes."""
+        """For each load or store by id(), its first element, and the distance between the elements of two lanes."""
 
     def of(self, one: Load | Store, values: Extents, count: int) -> Ints:
-        """Return the number of the element that the statement accesses; for a vector, one number for each lane."""
+        """Return the number of the element that the statement accesses or, for a vector, one number per lane."""
         if id(one) not in self._known:
             along = one.to.along if isinstance(one, Load) else one.value.along
             first = one.tensor.offset(one.at)

@@ -38,14 +38,14 @@ from tflm_memopt.kernels.rewrites import expand, scheduled
 
 
 def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
-    """Return the kernel with unsupported ops expanded for the target."""
+    """Return the kernel with all ops expanded for which the target has no instruction."""
     if table.lanes:
         kernel = replace(kernel, body=tuple(_words(one) for one in kernel.body))
     return scheduled(kernel, [expand(op, into) for op, into in table.lacks.items()])
 
 
 def _words(one: Statement, *, inside: bool = False) -> Statement:
-    """Give all vectors of the kernel's loops with independent turns 32-bit lanes."""
+    """Return the kernel with 32-bit lanes for all vectors of loops with independent iterations."""
 
     def wide(reg: Reg) -> Reg:
         return replace(reg, type=Type.INT32) if reg.along else reg
@@ -63,7 +63,7 @@ def _words(one: Statement, *, inside: bool = False) -> Statement:
 
 
 def operands_struct(kernel: KernelProgram) -> str:
-    """Return the struct of a call's arguments: pointers, extents and parameters, which all targets share."""
+    """Return the struct of a call's arguments, which all targets share: pointers, extents and parameters."""
     lines = [f"  {_pointer(kernel, t)}{t.name};" for t in kernel.tensors if not t.values]
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
@@ -85,7 +85,7 @@ def joined(lines: Sequence[str]) -> list[str]:
         if begins is None:
             text += run
             continue
-        whole = [line.removeprefix(begins).replace(" ", "\0") for line in run]  # wraps between declarations only
+        whole = [line.removeprefix(begins).replace(" ", "\0") for line in run]  # a line wraps only between declarations
         rows = textwrap.wrap(", ".join(whole).replace(";,", ","), WIDTH - len(begins), break_long_words=False)
         text += [row.replace("\0", " ") for row in (begins + rows[0], *(" " * len(begins) + row for row in rows[1:]))]
     return text
@@ -93,7 +93,7 @@ def joined(lines: Sequence[str]) -> list[str]:
 
 DECLARATION = re.compile(r" *(?:const )?u?(?:int\d+_t|float) (?=\w+ = .*;$)")
 WIDTH = 140
-"""Columns of the C that is wrapped."""
+"""Maximum columns of a line of generated C."""
 
 
 def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
@@ -107,7 +107,7 @@ def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -
 def library_function(
     kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
 ) -> str:
-    """Return a function with its own head.
+    """Return a function with a given head.
 
     given: function that returns the C expression of each extent, parameter and tensor. ends: statement at the end.
     """
@@ -126,25 +126,25 @@ def library_function(
 
 
 def _pointer(kernel: KernelProgram, tensor: Array) -> str:
-    """Return the C type of a pointer to the tensor, without a trailing const."""
+    """Return the C type of a pointer to the tensor, without const at the end."""
     const = "" if _stored(kernel, tensor) else "const "
     return f"{const}{(Type.INT8 if _anywhere(tensor) else tensor.type).c} *{'const *' if tensor.pointers else ''}"
 
 
 def _anywhere(tensor: Array) -> bool:
-    """Return whether the elements are wider than a byte and possibly unaligned."""
+    """Return whether the tensor's elements are wider than a byte and possibly unaligned."""
     return not tensor.aligned and tensor.type is not Type.INT8
 
 
 def _place(tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-    """Return the C expression of an element's base address, and the element's index from there."""
+    """Return the C expression of an element's base address, and the element's index from that address."""
     if tensor.pointers:
         return f"{tensor.name}[{at[0]}]", replace(tensor, strides=tensor.strides[1:]).offset(at[1:])
     return tensor.name, tensor.offset(at)
 
 
 def _signed(index: Index) -> str:
-    """Return a signed C expression, since loop variables are unsigned and addresses may have 64 bits."""
+    """Return a C expression as a signed one, since loop variables are unsigned and addresses may have 64 bits."""
     return f"(int32_t)({index})" if len(index.terms) > 1 or len(index.names) > 1 else f"{index}"
 
 
@@ -172,25 +172,25 @@ class Writer:
     declared: set[str] = field(default_factory=set)
     vectors: Mapping[str, int] = field(default_factory=dict)
     unit: VectorUnit | None = None
-    """The vector unit as configured by the enclosing vector loop."""
+    """Settings of the vector unit in the enclosing vector loop."""
     width: int = 0
     """Current element width of the vector unit in bits, or 0 if unknown."""
     last: bool = False
     """Whether the current iteration may have masked lanes."""
     each: LaneUnit | None = None
-    """Lane unit of the enclosing vectorised loop whose turns are independent, or None outside such a loop."""
+    """Lane unit of the enclosing vectorised loop with independent iterations, or None outside such a loop."""
     moving: dict[str, str] = field(default_factory=dict)
-    """Names of the moving pointers of a loop, by their start."""
+    """Names of the pointers that a loop moves, by the C expression of their start."""
     moved_by: str = ""
-    """Variable of the loop with moving pointers."""
+    """Variable of a loop that moves pointers from iteration to iteration."""
     inner: frozenset[str] = frozenset()
-    """Variables of the loops inside the loop with moving pointers."""
+    """Variables of all loops inside a loop that moves pointers."""
     parts: int = 1
     """Number of registers per vector of the enclosing loop with independent iterations."""
     pointers: int = 0
-    """Number of shared pointers so far."""
+    """Number of shared pointers that the function declares so far."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
-    """For each C expression of a base: the name of a pointer into it, and the index to which this pointer points."""
+    """For each C expression of a base, the name of a pointer near it, and the index to which this pointer points."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -211,10 +211,10 @@ class Writer:
                 self.compute(one)
             elif isinstance(one, Store):
                 self.store(one)
-            # RAMFree only concerns the planner and needs no code
+            # RAMFree is for the planner and needs no code
 
     def point(self, run: Sequence[Statement]) -> None:
-        """Declare pointers to places that several loads share, which simplifies the compiler's addresses."""
+        """Declare pointers that several loads share, which simplifies the compiler's addresses."""
         self.bases = {}
         if self.table.vectors or self.table.moves:
             return
@@ -252,7 +252,7 @@ class Writer:
         self.say("}")
 
     def moved(self, one: For) -> None:
-        """Write a lane-wise loop on a core without vectors, which is only possible if it moves adjacent elements."""
+        """Write a vector loop on a core without vectors, which is possible only if the loop moves adjacent elements."""
         match [s for s in one.body if not isinstance(s, Free)]:
             case [Load() as load, Store() as store] if load.to == store.value and _alike(load, store, one.var):
                 call = "memcpy" if load.tensor.memory is Memory.FLASH else "memmove"
@@ -266,7 +266,7 @@ class Writer:
                 )
 
     def _kept(self, body: Sequence[Statement]) -> int:
-        """Set and return the element width if the loop needs only one; otherwise return 0."""
+        """Set the vector unit to the loop's element width and return it, or return 0 if the widths differ."""
         widths = self._widths(body)
         if len(widths) == 1:
             self.set_width(*widths)
@@ -284,7 +284,7 @@ class Writer:
         self.say("}")
 
     def vector_loop(self, one: For, unit: VectorUnit) -> None:
-        """Write a loop over stripes of as many turns as the registers hold."""
+        """Write a loop in which each iteration handles as many elements as the vector registers hold."""
         widest = max((r.type for r in _vectors(one.body)), key=lambda kind: kind.nbytes)
         self.unit = replace(unit, group=one.group or unit.group, widest=widest)
         self.vectors = assign(f"the loop over '{one.var}'", one.body, self.unit)
@@ -300,7 +300,7 @@ class Writer:
         self.say("}")
 
     def each_loop(self, one: For, unit: LaneUnit) -> None:
-        """Write a loop with independent iterations: `group` registers of lanes at once, then the rest with masked
+        """Write a loop with independent iterations: first `group` registers of lanes at once, then the rest with masked
         lanes.
         """
         if not self._may_move(one):
@@ -319,7 +319,7 @@ class Writer:
     def _predicated(self, one: For, unit: LaneUnit) -> None:
         """Write a loop for which the core counts elements in LR and masks missing lanes of the last iteration.
 
-        Clang before version 17 does not support outputs of assembly with jumps; it gets the generic masked loop.
+        Clang before version 17 does not support outputs of assembly with jumps, so it gets the generic masked loop.
         """
         self.lines.append("#ifdef __clang__")
         self._left_out(one, unit, f"{one.extent}")
@@ -333,7 +333,7 @@ class Writer:
         self.lines.append("#endif")
 
     def _left_out(self, one: For, unit: LaneUnit, left: str) -> None:
-        """Write a loop over `left` iterations, which masks the lanes beyond the last iteration."""
+        """Write a loop over `left` elements, which masks the lanes beyond the last element."""
         self.last, self.parts, name = True, 1, f"{one.var}_left"
         fewer = f"{name} = {name} > {unit.lanes} ? {name} - {unit.lanes} : 0{self._step(unit.lanes)}"
         head = f"for (uint32_t {name} = {left}; {name} > 0; {fewer}) {{"
@@ -352,7 +352,7 @@ class Writer:
         return alone and plain and not any(one.var in names for names in used)
 
     def _move(self, one: For) -> None:
-        """Declare the moving pointers of a loop."""
+        """Declare the pointers that a loop moves."""
         within_it = list(statements(one.body))
         self.moving, self.moved_by = {}, one.var
         self.inner = frozenset(s.var for s in within_it if isinstance(s, For))
@@ -364,7 +364,7 @@ class Writer:
                 self.say(f"{const}{s.tensor.type.c} *{self.moving[key]} = &{key};")
 
     def _moving_blocks(self, one: For, step: int, rest: Callable[[str], None]) -> None:
-        """Write a loop that moves pointers, then the loop for the remaining iterations."""
+        """Write a loop that moves pointers, and the loop for its remaining iterations."""
         extent = f"({one.extent})" if len(one.extent.terms) > 1 else f"{one.extent}"
         self._block(self._turns(one, f"{extent} / {step}", step), one.body)
         rest(f"{extent} % {step}")
@@ -377,8 +377,8 @@ class Writer:
         return "".join(f", {name} += {step}" for name in self.moving.values())
 
     def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
-        """Return the C expression for the start of a moving pointer, and the element's offset from it, which depends on
-        inner loops.
+        """Return the C expression of a moving pointer's start, and an element's offset from it, which depends on inner
+        loops.
         """
         first = tensor.offset(at).put(self.moved_by, 0)
         further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
@@ -391,7 +391,7 @@ class Writer:
         return f"{self.moving[key]}[{further + part * (self.each.lanes if self.each else 0)}]"
 
     def stepped(self, one: For, step: int, *, begun: bool = False) -> None:
-        """Write a loop that runs several iterations at once, then the remaining ones singly or as another loop."""
+        """Write a loop that runs several iterations at once, then all remaining ones singly or as another loop."""
         if self.table.moves and self._may_move(one) and not begun and goes_on(one) is None:
             self._move(one)
             self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))
@@ -478,7 +478,7 @@ class Writer:
             self.say(f"{kind} {to.name} = {value};")
 
     def set_width(self, bits: int) -> None:
-        """Set the element width of the vector unit, keeping the number of lanes."""
+        """Set the element width of the vector unit, with the same number of lanes."""
         if self.unit and bits not in (0, self.width):
             self.say(f'__asm__ volatile("vsetvli zero, %0, {self.unit.setting(bits)}, ta, ma" : : "r"(lanes));')
             self.width = bits
@@ -525,7 +525,7 @@ class Writer:
 
 
 def _alike(load: Load, store: Store, var: str) -> bool:
-    """Return whether both access adjacent elements of one type."""
+    """Return whether two statements access adjacent elements of one type."""
     slopes = {one.tensor.offset(one.at).slope(var) for one in (load, store)}
     return load.tensor.type is store.tensor.type and slopes == {Index.of(1)}
 

@@ -1,4 +1,4 @@
-"""Writes the operators of a plan that stay builtin: operators of the original, and parts of them."""
+"""Writes the operators of a plan that stay builtin: whole operators of the original, and parts of operators."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
     "PAD": lambda op: schema.PadOptionsT(),
     "SLICE": lambda op: schema.SliceOptionsT(),
 }
-"""Options of operators that correspond to no operator of the original."""
+"""Options of operators that correspond to no operator of the original model."""
 
 
 def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
-    """Return the operators for the file. A view that stays builtin reads its shape from a constant, and is a RESHAPE if
-    the original has no such view. Raises PlanError if any other operator would read other operands than in the
-    original.
+    """Return the builtin operators for the file. A view that stays builtin reads its shape from a constant, and is a
+    RESHAPE if the original has no such view. Raises PlanError if an operator that is no view would read other operands
+    than in the original model.
     """
     if PART in op.options:
         return [_part(tree, op, originals)]
@@ -46,7 +46,7 @@ VIEWS = tuple(getattr(schema.BuiltinOperator, kind) for kind in ("RESHAPE", "SQU
 
 
 def _ends(operator: Any) -> tuple[int, int]:
-    """Return the first operand and the first output."""
+    """Return the first operand and the first output of an operator."""
     return int(operator.inputs[0]), int(operator.outputs[0])
 
 
@@ -55,7 +55,7 @@ def _type(tree: Any, operator: Any) -> int:
 
 
 def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
-    """Return an operator that tiling created: a part of an original operator, or a copy of bytes."""
+    """Return an operator that tiling created, which computes a part of an original operator or copies bytes."""
     if op.type == CUSTOM:
         opcode = writer.add_opcode(tree, CUSTOM, custom_code=op.options["custom_code"])
         return writer.operator(opcode, op.inputs, op.outputs, op.options["custom_options"])
@@ -67,7 +67,7 @@ def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
     part = copy.deepcopy(originals[op.sources[0]])
     part.inputs, part.outputs = np.asarray(op.inputs, np.int32), np.asarray(op.outputs, np.int32)
     if op.type == "RESHAPE":
-        part.builtinOptions = schema.ReshapeOptionsT()  # the constant operand already contains the shape
+        part.builtinOptions = schema.ReshapeOptionsT()
     if "padding" in op.options:
         part.builtinOptions.padding = getattr(schema.Padding, str(op.options["padding"]))
     return part

@@ -31,16 +31,16 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class RecordWriter:
-    """Writes records, and adds their arrays to the constants."""
+    """Writes records, and adds the arrays of records to the constants."""
 
     constants: ConstantPool
     where: str
     """Name of the record being written, for messages."""
     context: Any = None
-    """Argument for the encoders of arrays."""
+    """Context that is passed to the encoders of arrays."""
 
     def record(self, record: Any) -> bytes:
-        """Return the bytes of a record and of the records that follow it."""
+        """Return the bytes of a record, followed by the records that are stored directly after it."""
         kind: Any = type(record)
         raw = np.zeros((), layout_of(kind).dtype)
         behind = self._fields(record, raw)
@@ -98,8 +98,8 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
 
 
 Shapes = Mapping[str, tuple[Any, ...]]
-"""Data that one record does not store itself: the shape of each array, the number of records and the context of each
-table, and an entry for each used field among fields that share bytes.
+"""The data that decoding one record takes from elsewhere: the shape of each array, the number of records and the
+context of each table, and an entry for each used field among fields that share bytes.
 """
 Shaper = Callable[[np.void, Any], Shapes]
 
@@ -116,7 +116,7 @@ class RecordReader:
         return self.table(kind, 1, at, context)[0]
 
     def table(self, kind: type[Record], count: int, at: int, context: Any = None) -> tuple[Record, ...]:
-        """Read consecutive records, beginning at `at`."""
+        """Read consecutive records, the first of which is at `at`."""
         layout = layout_of(cast(Any, kind))
         raw = np.frombuffer(self.data, layout.dtype, count, at)
         return tuple(self._built(kind, r, at + (i + 1) * layout.nbytes, context) for i, r in enumerate(raw))
@@ -155,7 +155,7 @@ class RecordReader:
 
 
 def _is_there(f: Stored, raw: np.void, shapes: Shapes) -> bool:
-    """Return whether the record stores this field. A field that is not stored has its default."""
+    """Return whether the record stores this field; if not, the field has its default."""
     if f.base is None:
         return False
     if isinstance(f.type, ArrayOffset | TableOffset) and not getattr(f.type, "decode", None):

@@ -1,4 +1,4 @@
-"""The constants after the tables of a program: weights, biases, scales, moves. Equal bytes are stored once."""
+"""The constants after the tables of a program: weights, biases, scales, moves. Equal constants are stored once."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 ALIGN = 4
 SHARED = 256
-"""Minimum size in bytes of a constant that may be stored as a part of another one."""
+"""Minimum size in bytes of a constant that may be stored as a part of another constant."""
 
 
 class ConstantPool:
-    """Aligned constants. Equal constants are stored once, and so is a constant that is contained in another one."""
+    """Aligned constants. Equal constants are stored once, and so is a constant that is a part of another constant."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = (), *, alignment: int = ALIGN) -> None:
-        """start: offset of the first constant. expected: constants that will be added later."""
+        """start: offset of the first constant. expected: constants that the caller will add later."""
         self.alignment = alignment
         self.start = start
         self.data = bytearray()
         self.stored: dict[bytes, int] = {}
         self._longest = {raw[:SHARED]: raw for raw in sorted(expected, key=len) if len(raw) >= SHARED}
-        """The longest expected constant by its first bytes. It is stored as soon as one of its beginnings is added."""
+        """The longest expected constant by its first bytes, which is stored as soon as a beginning of it is added."""
 
     @property
     def end(self) -> int:

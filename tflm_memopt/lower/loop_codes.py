@@ -11,7 +11,7 @@ from tflm_memopt.plan.loops import MAX_TIMES, Iteration, Loops, Repeat
 
 
 def loop_codes(loops: Loops, _: Any = None) -> bytes:
-    """Return the codes, including the final END."""
+    """Return the loop codes, including the final END."""
     codes = bytearray()
     for item in loops:
         if isinstance(item, Repeat):
@@ -37,7 +37,7 @@ def loops_at(data: bytes, at: int, _: Any = None) -> Loops:
 
 
 def _loops_from(data: bytes, at: int) -> tuple[Loops, int]:
-    """Decode codes up to their END, and return the position after it."""
+    """Decode loop codes up to their END, and return the position after it."""
     items: list[Iteration | Repeat] = []
     while (code := data[at]) != LoopCode.END:
         if code == LoopCode.REPEAT:

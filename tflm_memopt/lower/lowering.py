@@ -39,7 +39,7 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 @dataclass(frozen=True, slots=True)
 class CustomOp:
-    """A custom operator of the rewritten model: its groups, and the TFLM tensors that it reads and writes."""
+    """A custom operator of the rewritten model: its groups, and the TFLM tensors that these groups read and write."""
 
     name: str
     groups: tuple[PlannedGroup, ...]
@@ -64,7 +64,7 @@ class Workspace:
 
 
 def workspace(custom: CustomOp) -> Workspace:
-    """Return the range of the operator's own buffers. Other buffers may be inside this range, as planned."""
+    """Return the byte range of the operator's own buffers, inside which other buffers may be, as planned."""
     plan = custom.plan
     own = {op.output for op in custom.ops if not op.leaves} - {*custom.inputs, *custom.outputs}
     placed = [found for t in own if (found := plan.find(Role.TENSOR, t))]
@@ -85,30 +85,30 @@ class _Lowering:
         graph, read = custom.groups[0].graph, {t for op in custom.ops for t in op.inputs}
         self.plan, self.custom, self.ops = custom.plan, custom, graph.ops
         self.source = graph.source if graph.source and graph.source.tensor in read else None
-        """The streamed or external input, if this operator reads it."""
+        """The streamed or external input, if the custom operator reads it."""
         self.inputs = custom.inputs
-        """Inputs of the program. An external input has no TFLM tensor."""
+        """Inputs of the program being built. An external input has no TFLM tensor."""
         if self.source:
             self.inputs = (self.source.tensor, *(t for t in custom.inputs if t != self.source.tensor))
         self.workspace = workspace(custom)
         self.slow = {slow.tensor: slow for slow in self.plan.slow}
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
-        """The step whose operators are being lowered."""
+        """The step of the plan whose operators are being lowered."""
         self.layout: int = RowLayout.HWC
-        """Layout of whole tensors in this step."""
+        """Layout of whole tensors in the step that is being lowered."""
         kept = {rolling_buffer.tensor for op in custom.ops for rolling_buffer in op.rolling_buffers}
         before = (
             None,
             *(s.tensor for s in self.plan.states),
-        )  # the counter of a window follows the last of its rolling buffers
+        )  # the counter of a sliding window follows its last rolling buffer
         own = [
             state
             for state, rolling_buffer in zip(self.plan.states, before, strict=False)
             if state.tensor in kept or (state.tensor == WINDOW and rolling_buffer in kept)
         ]
         self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
-        """For each tensor in the state, its rolling buffer's number and the buffer."""
+        """For each tensor in the state, the number of its rolling buffer, and the buffer."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
@@ -140,7 +140,6 @@ class _Lowering:
         )
 
     def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
-        """Return the shares of two cores, or None for one core."""
         shares: list[ProgramShare] = []
         barriers: list[int] = []
         alone: list[int] = []
@@ -166,7 +165,7 @@ class _Lowering:
         return InputPlace.LINK if any(op.message for op in self.custom.ops) else InputPlace.ARENA
 
     def _op(self, stage: Stage, group: Group, made: Set[TensorId], nests: Mapping[TensorId, LoopNest]) -> ProgramOp:
-        """Lower one operator. made: tensors that the group produces."""
+        """Lower one operator. made: tensors that the operator's group makes."""
         op = self.ops[stage.op]
         flat = op.inputs[0] not in made and not self._is_source(op.inputs[0]) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, group)
@@ -180,7 +179,7 @@ class _Lowering:
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
             place = scratch[1] - self.workspace.offset
-        # an iterative operator counts units of its input, also if the operator before makes whole rows
+        # the loop nest of an iterative operator counts its input, even after an operator that makes whole rows
         counts = stage.iterative and group.stripes and nests.get(op.inputs[0], BY_ROWS) == BY_ROWS
         seen = {**nests, op.inputs[0]: stage.nest} if counts else nests
         constant = operands.constant(op)
@@ -207,8 +206,8 @@ class _Lowering:
         )
 
     def _copied(self, op: RowOp, weights: NDArray[np.int8] | None) -> CopiedWeights | None:
-        """Return the record of weights that are copied to the workspace, or None. Raises PlanError for an operator
-        whose weights cannot be copied, and for a buffer of the wrong size.
+        """Return the record of weights that the program copies to the workspace, or None. Raises PlanError for an
+        operator whose weights cannot be copied, and for a buffer of the wrong size.
         """
         found = self.plan.find(Role.WEIGHTS, op.output)
         if found is None:
@@ -225,14 +224,14 @@ class _Lowering:
         return self._tensor(op.output, op.writes, nests)
 
     def _on_link(self, rows: Rows, nest: LoopNest | None = None) -> int:
-        """Return the record of a tensor whose rows a link sends or receives, so that it has no memory here."""
+        """Return the record of a tensor whose rows a link sends or receives, so that the tensor has no memory here."""
         record = ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE)
         if nest:
             record = replace(record, nest=NestRecord(nest.advance, nest.end, nest.rows))
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _operand(self, op: RowOp, k: int, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of an input, whose older rows may be in a rolling buffer of the state."""
+        """Return the record of an input tensor, whose older rows may be in a rolling buffer of the state."""
         if op.receives:
             return self._on_link(op.reads[0])
         if op.inputs[k] in self.states:
@@ -245,7 +244,7 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _in_state(self, tensor: TensorId, rows: Rows) -> int:
-        """Return the record of a tensor in the state. If each run replaces all rows, row y is always in slot y."""
+        """Return the record of a tensor in the state; if each run replaces all rows, row y is always in slot y."""
         number, state = self.states[tensor]
         layout = RowLayout.STATE + number if state.advance % state.depth else RowLayout.HWC
         base = 1 + len(self.inputs) + len(self.custom.outputs)
@@ -253,7 +252,7 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _tensor(self, tensor: TensorId, rows: Rows, nests: Mapping[TensorId, LoopNest]) -> int:
-        """Return the record of a tensor as an operator sees it. nests: loop nests of its tiled group's tensors."""
+        """Return the record of a tensor as an operator sees it. nests: loop nests of the tiled group's tensors."""
         if self.source and self._is_source(tensor):
             return self._from_outside(self.source, rows)
         handed = (*self.inputs, *self.custom.outputs)
@@ -261,7 +260,7 @@ class _Lowering:
         base, offset = self._place(tensor, handed, Role.ROLLING_BUFFER if rolling_buffer else Role.TENSOR)
         depth = rolling_buffer[0].depth if rolling_buffer and not rolling_buffer[0].column_windows else rows.h
         if not (base or rolling_buffer or nest or self.plan.find(Role.TENSOR, tensor)):
-            depth = 1  # an operator that never runs has no buffer, but its record must be inside the workspace
+            depth = 1  # an operator that never runs has no buffer, but its record must name a place in the workspace
         layout = RowLayout.HWC if rolling_buffer or rows.h * rows.w == 1 else self.layout
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if nest:
@@ -273,7 +272,7 @@ class _Lowering:
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _place(self, tensor: TensorId, handed: Sequence[TensorId], role: Role) -> tuple[int, int]:
-        """Return base and offset of a tensor."""
+        """Return the base and the offset of a tensor."""
         if tensor in handed:
             return 1 + handed.index(tensor), 0
         if tensor in self.slow:
@@ -285,7 +284,7 @@ class _Lowering:
         return self.source is not None and tensor == self.source.tensor
 
     def _from_outside(self, source: InputSource, rows: Rows) -> int:
-        """Return the record of an outside input: the rolling buffer that gets it, or where its pixels become int8."""
+        """Return the record of an outside input: its rolling buffer, or where its pixels are converted to int8."""
         streamed = Role.ROLLING_BUFFER, source.tensor
         kept = self.plan.find(*(streamed if source.pushed else (Role.SCRATCH, self.step)))
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
@@ -305,19 +304,19 @@ def _rolling_buffer(state: PlacedState) -> ProgramRollingBuffer:
 
 
 def _layout(group: Group) -> int:
-    """Return the order in which a group counts the rows of whole tensors, as TMO_LAYOUT_*."""
+    """Return the order in which a group counts the rows of whole tensors, as a value of TMO_LAYOUT_*."""
     if not group.is_reversed:
         return RowLayout.HWC
     return RowLayout.PIXELS_REVERSED if group.stripes else RowLayout.ROWS_REVERSED
 
 
 def _output_nest(stage: Stage, group: Group) -> LoopNest:
-    """Return the stripes in which an operator's output becomes complete. Sums are complete in the last stripe."""
+    """Return the stripes in which an output becomes complete: the last one for an iterative operator's sums."""
     return LoopNest(1, 2 - group.stripes, 1) if stage.iterative else stage.nest
 
 
 def _column_windows(rolling_buffer: Buffer, offset: int, rows: Rows, nest: LoopNest) -> tuple[ColumnWindowRecord, ...]:
-    """Return the column windows of a rolling buffer, one after the other."""
+    """Return the column windows of a rolling buffer in the order of their bytes."""
     pixel = -(-rows.c // nest.channel_groups) if nest.splits else rows.c
     result = []
     for column_window in rolling_buffer.column_windows:
@@ -327,7 +326,6 @@ def _column_windows(rolling_buffer: Buffer, offset: int, rows: Rows, nest: LoopN
 
 
 def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mapping[str, Any]:
-    """Return the fields for an operator's units in a tiled group."""
     if not nests:
         return {}
     nest, iterated = stage.nest, op.reads[0] if stage.iterative else op.writes
@@ -340,7 +338,7 @@ def _tiles(op: RowOp, stage: Stage, nests: Mapping[TensorId, LoopNest]) -> Mappi
 
 
 def _reads_flat(op: RowOp, stage: Stage) -> bool:
-    """Whether a dense layer reads its input as one pixel, which must be complete before its group."""
+    """Whether a dense layer reads its input as one pixel, which must be complete before the layer's group."""
     return op.is_convolution and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
 
 

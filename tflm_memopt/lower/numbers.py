@@ -1,4 +1,4 @@
-"""The numbers that original operators and a program's operators compute with: weights, biases, multipliers, shifts,
+"""The numbers with which operators of the original and of a program compute: weights, biases, multipliers, shifts,
 tables, zero points, the activation and the parameter.
 
 Numbers of original operators are packed in the same way as those of the program.
@@ -26,13 +26,13 @@ from tflm_memopt.ops.select import without_rows
 
 Array = NDArray[Any]
 Numbers = Mapping[str, Array]
-"""Numbers by name. Names are missing if the operator lacks them or all their numbers are 0."""
+"""Numbers of an operator by name. A name is missing if the operator lacks such numbers or if all of them are 0."""
 CONSTANTS = frozenset({"weights", "scales", "multipliers", "values"})
-"""Names of numbers that are stored for a single operator."""
+"""Names of numbers that a program stores for a single operator."""
 SUMMED = Kind.SUMS
-"""Kind of operators whose products several devices add up."""
+"""Kind of the operators whose products several devices add up."""
 NOT_COMPARED = frozenset({Kind.COPY, Kind.SEND, Kind.RECEIVE, Kind.SUMS, Kind.ADD_SUMS})
-"""Kinds without constants, and parts of operators that several devices share."""
+"""Kinds of operators without constants, and parts of operators that several devices share."""
 
 
 class ConstantForm(NamedTuple):
@@ -41,10 +41,10 @@ class ConstantForm(NamedTuple):
     kind: Kind
     packing: Packing
     swapped: bool
-    """Whether the operands of a packed operator are in another order than in the original."""
+    """Whether the operands of a packed operator are in another order than in the original model."""
     nibbles: bool
     kernel: tuple[int, int, int]
-    """Rows, columns and channels of a packed convolution's filters."""
+    """Numbers of rows, columns and channels of a packed convolution's filters."""
 
 
 def form_of(op: ProgramOp, program: Program) -> ConstantForm:
@@ -54,7 +54,7 @@ def form_of(op: ProgramOp, program: Program) -> ConstantForm:
 
 
 def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
-    """Return the numbers of an original operator in this form for a family of cores, or None without such a form."""
+    """Return the numbers of an original operator in a form for a family of cores, or None without such a form."""
     if form.packing is Packing.NONE:
         weights = in_nibbles(op.weights) if form.nibbles and op.weights is not None else op.weights
         return _numbers(
@@ -75,7 +75,7 @@ def of_original(op: RowOp, form: ConstantForm, target: int) -> Numbers | None:
 
 
 def of_program(op: ProgramOp, program: Program) -> Numbers:
-    """Return the numbers of a program's operator, with operands in the original's order."""
+    """Return the numbers of a program's operator, with its operands in the original's order."""
     order = [1, 0] if op.swapped else [0, 1]
     zeros = op.input_zero_points
     multipliers: Array | None = op.multipliers
@@ -99,7 +99,7 @@ def digest(numbers: Numbers) -> bytes:
 
 
 def differences(found: Numbers, expected: Numbers) -> Mapping[str, int] | None:
-    """Return how many numbers of each name differ; None if the shapes of the operators differ."""
+    """Return how many numbers of each name differ, or None if the shapes of the operators differ."""
     counts = {}
     for name in found.keys() | expected.keys():
         a, b = found.get(name), expected.get(name)
@@ -124,14 +124,14 @@ def _ranges(op: RowOp | ProgramOp) -> dict[str, Any]:
 
 
 def _parameter(op: RowOp | ProgramOp) -> int:
-    """Return the parameter without the bits that depend on the order of operands or on the packing."""
+    """Return the parameter without those bits that depend on the order of operands or on the packing."""
     if op.kind is Kind.SELECT:
         return without_rows(op.param)
     return 0 if op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) else op.param
 
 
 def _numbers(**named: Any) -> Numbers:
-    """Return the numbers as flat arrays, weights of int8 and all others of int64."""
+    """Return the numbers as flat arrays: weights as int8, and all others as int64."""
     types = {"weights": np.int8}
     arrays = {
         name: np.asarray(values, types.get(name, np.int64)).reshape(-1)

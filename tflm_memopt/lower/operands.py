@@ -1,4 +1,4 @@
-"""The operands of a row operator in the order in which its program demands them, constants last."""
+"""The operands of a row operator in the order in which its program demands them, with constants last."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def constant(op: RowOp) -> ProgramTensor | None:
-    """Return the tensor of the constant operand, or None."""
+    """Return the tensor of the operator's constant operand, or None."""
     if op.constant is None:
         return None
     rows = op.constant.rows
@@ -29,7 +29,7 @@ def constant(op: RowOp) -> ProgramTensor | None:
 
 def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
     """Return the fields of a ProgramOp that depend on the order of operands. demanded: numbers of the inputs in this
-    order. packed: whether the operator is packed, so that its scales are not stored here.
+    order. packed: whether the operator is packed, so that its weights contain the scales.
     """
     order = _order(op, demanded)
     scales = dict.fromkeys(("multipliers", "shifts")) if packed else scales_in_order(op, demanded)
@@ -44,7 +44,7 @@ def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Map
 
 
 def scales_in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
-    """Return the multipliers and shifts in the order `demanded` of the inputs."""
+    """Return the multipliers and shifts of the inputs in the order `demanded`."""
     order = _order(op, demanded)
     return {"multipliers": _scales(op, op.multipliers, order), "shifts": _scales(op, op.shifts, order)}
 
@@ -83,7 +83,7 @@ def _access(op: RowOp, order: Sequence[int]) -> tuple[Access, ...]:
 
 
 def copy_record(copied: Moves, access: Sequence[Access], order: Sequence[int]) -> CopyRecord:
-    """Return the record of a COPY. Operand k of the program is the operator's `order[k]`. access[k] reads its rows."""
+    """Return the record of a COPY, whose operand k is the operator's `order[k]`, read through access[k]."""
     first = dict(zip(order, itertools.accumulate((a.extent for a in access), initial=0), strict=False))
     moves = tuple(
         MoveRecord(

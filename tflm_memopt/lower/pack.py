@@ -13,9 +13,9 @@ from tflm_memopt.ops.packings import filters, folded_bias
 from tflm_memopt.ops.rowop import RowOp
 
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
-"""Order of sixteen channels in a vector: even and odd channels, each again split into even and odd ones."""
+"""Order of sixteen channels in a vector: even channels before odd channels, and each half again even before odd."""
 TURN = 3
-"""The taps of a depthwise convolution are padded to a multiple of this number."""
+"""The number of taps of a packed depthwise convolution is padded to a multiple of this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Packed:
     packing: Packing
     weights: NDArray[np.int8] | None
     scales: NDArray[np.int32] | None
-    """Scales that are stored separately from the weights."""
+    """Scales of a packed operator that are stored separately from its weights."""
 
 
 def pack(op: RowOp) -> Packed:
-    """Pack the constants of an operator that allows it (ops/packings.py)."""
+    """Pack the constants of an operator that ops/packings.py allows to pack."""
     if op.packing is Packing.DSP_ADD:
         return Packed(op.packing, None, add_scales(op))
     weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))
@@ -55,7 +55,7 @@ def pack(op: RowOp) -> Packed:
 
 
 def _dead(op: RowOp) -> NDArray[np.bool_]:
-    """Return which channels have the multiplier 0. Their sums are not computed."""
+    """Return which channels have the multiplier 0, so that the sums of these channels are not computed."""
     return np.broadcast_to(op.own_scales[0] == 0, op.writes.c)
 
 
@@ -87,7 +87,7 @@ def constant_sizes(
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert [out][kernel_h][kernel_w][in] to bytes of int16 [pair][quad][k, k + 2, k + 1, k + 3], all 256 * B + A."""
+    """Convert weights [out][kernel_h][kernel_w][in] to int16 [pair][quad][k, k + 2, k + 1, k + 3], all 256 * B + A."""
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.DSP_CONV, (kernel_h, kernel_w), channels)
     width = kernel_w * channels
@@ -100,7 +100,7 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return dsp_weights() with the words of each three pairs interleaved. Two or four pairs may remain."""
+    """Return dsp_weights() with the words of three pairs at a time interleaved. Two or four pairs may remain."""
     pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
     done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
     threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
@@ -108,7 +108,7 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return the scales of pairs of channels, modulo 2**32: bias A, 256 * bias B + bias A, m2, c, e of A and of B."""
+    """Return the scales of channel pairs A, B modulo 2**32: bias A, 256 * bias B + bias A, m2, c, e of A and of B."""
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
@@ -117,9 +117,9 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Convert [channel][kernel_h][kernel_w][1] and _scales() to bytes. Each group of four channels has its biases, its
-    taps and its scales m2, c, e. Each three taps are int16: two of channels 0 to 3, then one of channels 0, 2, 1, 3.
-    The last group may overlap the one before it.
+    """Convert weights [channel][kernel_h][kernel_w][1] and _scales() to bytes. Each group of four channels consists of
+    its biases, its taps and its scales m2, c, e. Three taps at a time are stored as int16: two taps of channels 0 to 3,
+    then one tap of channels 0, 2, 1, 3. The last group of channels may overlap the group before it.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -134,7 +134,7 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def add_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return left shift, m2, c, e of both operands, and m2, c, e of the output."""
+    """Return the left shift, m2, c and e of both operands, and m2, c and e of the output."""
     multipliers, shifts = (values.astype(np.int64) for values in op.own_scales)
     shifts = -shifts
     halves = (shifts == 0).astype(np.int64)
@@ -145,7 +145,7 @@ def add_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert [out][kernel_h][kernel_w][in] to [four][vector][channel][16 values]."""
+    """Convert weights [out][kernel_h][kernel_w][in] to [four][vector][channel][16 values]."""
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.MVE_CONV, (kernel_h, kernel_w), channels)
     flat = np.zeros((-(-n // QUAD) * QUAD, values), np.int8)
@@ -154,7 +154,7 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
-    """Return biases, multipliers and shifts, four channels at a time. Missing channels have multiplier 0, shift -1."""
+    """Return biases, multipliers and shifts by four channels; missing channels get multiplier 0 and shift -1."""
     scales = _mve_scales(op)
     padded = np.zeros((-(-len(scales) // QUAD) * QUAD, 3), np.int64)
     padded[:, 2] = -1
@@ -163,10 +163,11 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Convert [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
+    """Convert weights [channel][kernel_h][kernel_w][1] and _mve_scales() to bytes.
 
-    Each group of sixteen channels has its biases, each tap, its multipliers and its shifts. The last group may overlap
-    the one before it. An operator of fewer than sixteen channels has one group, in which they are repeated.
+    Each group of sixteen channels consists of its biases, each tap, its multipliers and its shifts. The last group of
+    channels may overlap the group before it. An operator of fewer than sixteen channels has one group, in which its
+    channels are repeated.
     """
     again = np.arange(max(len(filters), VECTOR)) % len(filters)
     filters, scales = filters[again], scales[again]
@@ -181,7 +182,7 @@ def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
 
 
 def rvv_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert [out][kernel_h][kernel_w][in] to [kernel_h][kernel_w][in][out]; `in` is 1 for depthwise convolutions."""
+    """Convert weights [out][kernel_h][kernel_w][in] to [kernel_h][kernel_w][in][out], with in = 1 for DEPTHWISE."""
     return np.ascontiguousarray(np.moveaxis(filters, 0, -1), np.int8).reshape(-1)
 
 
@@ -194,7 +195,7 @@ def rvv_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def esp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Convert [out][kernel_h][kernel_w][in] to [out][values], padded to a multiple of 16 values."""
+    """Convert weights [out][kernel_h][kernel_w][in] to [out][values], padded to a multiple of 16 values."""
     n, kernel_h, kernel_w, channels = filters.shape
     padded = np.zeros((n, packed_values(Packing.ESP_CONV, (kernel_h, kernel_w), channels)), np.int8)
     padded[:, : filters[0].size] = filters.reshape(n, -1)
@@ -209,13 +210,13 @@ def esp_scales(op: RowOp, more: int = 0) -> NDArray[np.int32]:
 
 
 def _mve_scales(op: RowOp) -> NDArray[np.int64]:
-    """Return [channel][bias, m, -e]."""
+    """Return for each channel [bias, m, -e]."""
     bias, doubled, _, shifts = _scales(op).T
     return np.stack((bias, doubled // 2, -shifts), axis=1)
 
 
 def _scales(op: RowOp) -> NDArray[np.int64]:
-    """Return [channel][bias, m2, c, e]. The sum of a channel with multiplier 0 is 0."""
+    """Return for each channel [bias, m2, c, e]. The sum of a channel with multiplier 0 counts as 0."""
     multipliers, lefts = (np.broadcast_to(values, op.writes.c).astype(np.int64) for values in op.own_scales)
     shifts = np.where(_dead(op), 1, -lefts)
     rounding = (2 * op.output_zero_point + 1) * 2**shifts // 2
@@ -228,7 +229,7 @@ def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def plain_weights(op: RowOp) -> NDArray[np.int8] | None:
-    """Return the weights of an unpacked operator in the form that its program stores."""
+    """Return the weights of an unpacked operator in the form in which its program stores them."""
     return in_nibbles(op.weights) if op.nibbles and op.weights is not None else op.weights
 
 

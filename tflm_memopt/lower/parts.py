@@ -1,7 +1,7 @@
 """Determines which optional parts of the C library a program needs (TMO_PART_*).
 
-The program's header lists them. The library rejects programs that need parts it lacks, and emitted builds of the
-library have only the parts that their programs list.
+The header of a program lists the parts that it needs. The library rejects programs that need parts it lacks, and
+emitted builds of the library have only those parts that their programs list.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ KERNELS = frozenset(part for part in Part if part >= Part.PIXELS)
 
 
 def parts(program: Program) -> int:
-    """Return a bit for each part that the program needs."""
+    """Return a bit for each part of the library that the program needs."""
     found = {*_of_tables(program), *(KERNELS if program.cores else ())}
     for op in program.ops:
-        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # otherwise the program is invalid
+        if op.inputs and max(*op.inputs, op.output) < len(program.tensors):  # no other part fits a valid program
             found.update(_of_operator(op, program.tensors))
     return sum(1 << part for part in found)
 
@@ -76,18 +76,18 @@ def _of_operator(op: ProgramOp, tensors: Sequence[ProgramTensor]) -> Iterator[Pa
 
 
 def _at_once(op: ProgramOp) -> int:
-    """Return the number of iterations of one pixel each that are computed at once."""
+    """Return the number of iterations of one pixel each that a kernel computes at once."""
     joins = op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE)
     return op.param if joins and op.tile == 1 and op.param > 1 else 1
 
 
 def _two_rows(op: ProgramOp) -> bool:
-    """Return whether two rows are computed at once."""
+    """Return whether a kernel computes two rows at once."""
     return op.packing in (Packing.DSP_CONV, Packing.DSP_DEPTHWISE) and op.tile == 0 and op.param > 1
 
 
 def _is_pixel(op: ProgramOp, made: ProgramTensor) -> bool:
-    """Return whether tmo_iterate_pixel() runs the operator. A packed operator of a single iteration runs without it."""
+    """Return whether tmo_iterate_pixel() runs the operator, which a packed operator of one iteration does not need."""
     whole = not op.access and not op.iterative and op.channel_groups <= 1
     single = kernel_choice.makes_single_pixels(op.kind, op.packing, op.tile, made.width, whole=whole)
     return single and (op.packing is Packing.NONE or op.tile == 1 or made.height > 1)
@@ -117,7 +117,7 @@ def _of_dsp_conv(op: ProgramOp, source: ProgramTensor, made: ProgramTensor) -> I
 
 
 def _pixels_at_once(op: ProgramOp, values: int, width: int) -> set[int]:
-    """Return the numbers of pixels that a convolution computes at once."""
+    """Return the numbers of pixels that a packed convolution computes at once."""
     wide = op.param == 1 or _two_rows(op)
     if _at_once(op) > 1:
         return set(range(1, op.param + 1))

@@ -1,8 +1,8 @@
 """The records of a program, as the C executor reads them: tensors, operators and groups of a region.
 
 The annotation of a stored field is its type in C (format/fields.py); lower/codec.py encodes and decodes the records.
-The C header and the tables of docs/program-format.md are generated from these classes and contain their docstrings: run
-scripts/program_format.py after a change.
+The C header and the tables of docs/program-format.md are generated from these classes and contain their docstrings, so
+run scripts/program_format.py after a change.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Header:
     magic: U32
     version: U16
     target: U16
-    """Cores that the program is for, as TMO_TARGET_*."""
+    """Family of cores that the program is for, as TMO_TARGET_*."""
     size: U32
     """Bytes of the whole program."""
     iterations: U32
-    """Exact number of iterations of a run, after which the executor stops."""
+    """Exact number of iterations of a run of the program, after which the executor stops."""
     workspace: U32
     """Bytes of the workspace."""
     n_inputs: U16
@@ -65,7 +65,7 @@ class Header:
     input: U8
     """Place of input 0, as TMO_INPUT_*."""
     pools: U8
-    """Number of tmo_pool records that follow: 0 or 1."""
+    """Number of tmo_pool records after the header: 0 or 1."""
     tensors: U32
     """tmo_tensor[n_tensors]"""
     ops: U32
@@ -73,18 +73,18 @@ class Header:
     groups: U32
     """tmo_group[n_groups]"""
     cores: U32 = 0
-    """tmo_cores, or 0 if the program is for one core."""
+    """Offset of a tmo_cores, or 0 if the program is for one core."""
     state: U32 = 0
-    """Bytes of the state, which outlives the run, or 0 if there is none."""
+    """Bytes of the state, which outlives a run, or 0 if the program has no state."""
     rolling_buffers: U32 = 0
-    """tmo_rolling_buffer[], ended by one with depth 0; 0 if the program has no state."""
+    """Offset of a tmo_rolling_buffer[] that ends with a buffer of depth 0, or 0 if the program has no state."""
     parts: U32 = 0
-    """One bit for each TMO_PART_* that the program needs."""
+    """A bit for each TMO_PART_* that the program needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A memory besides the workspace for whole tensors. It follows the state in io and has at least `bytes`."""
+    """A memory besides the workspace for whole tensors, which follows the state in io and has at least `bytes`."""
 
     bytes: U32
 
@@ -98,48 +98,48 @@ class ColumnWindowRecord:
     depth: U32
     """Number of pixels in the rolling buffer."""
     rows: U16
-    """Number of rows of each stripe."""
+    """Number of rows of each stripe in the column window."""
 
 
 @dataclass(frozen=True, slots=True)
 class NestRecord:
-    """Stripes in which a tiled group produces a tensor: rows below m * advance + end, clamped, exist after stripe m."""
+    """When a tiled group makes rows: after stripe m, those below m * advance + end, clamped to the tensor, exist."""
 
     advance: U16
-    """In a tiled group: number of rows from one stripe to the next."""
+    """In a tiled group, number of rows from one stripe to the next."""
     end: I16
-    """In a tiled group: number of rows that exist after the first stripe, before clamping."""
+    """In a tiled group, number of rows that exist after the first stripe, before clamping."""
     rows: U16
-    """In a tiled group: number of rows of a stripe. If it exceeds `advance`, stripes compute some rows again."""
+    """In a tiled group, number of rows of a stripe; above `advance`, stripes compute some rows again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """One view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in column windows."""
+    """A view of a tensor: row y is at base + offset + (y % depth) * width * channels, or in column windows."""
 
     offset: U32
-    """Offset from the base in bytes; unused with column windows."""
+    """Offset of the tensor from its base in bytes; unused with column windows."""
     height: U16
     """Number of rows of the whole tensor."""
     width: U16
     channels: U32
     """Bytes of a pixel, including all channel groups."""
     depth: Annotated[int, Number("<u2"), Also({"phase": "With column windows: -end mod advance."})]
-    """Number of rows of the rolling buffer; equal to `height` for a whole tensor."""
+    """Number of rows of the rolling buffer, which equals `height` for a whole tensor."""
     base: U8 = 0
-    """0: workspace; 1..n_inputs: inputs; then outputs; the state; slow memory; TMO_PROGRAM_BASE; TMO_LINK_BASE."""
+    """Place: 0 workspace; 1 to n_inputs inputs; then outputs, state, slow memory; TMO_PROGRAM_BASE; TMO_LINK_BASE."""
     column_windows: Annotated[tuple[ColumnWindowRecord, ...], TableOffset(ColumnWindowRecord)] = ()
-    """tmo_column_window[n_column_windows], beginning with that of a stripe's first rows; 0 if there are none."""
+    """Offset of tmo_column_window[n_column_windows], beginning with the first rows of a stripe, or 0 without them."""
     nest: Annotated[NestRecord | None, Inline(NestRecord)] = None
-    """Stripes of a tiled group's outputs and of its iterative operators' inputs; None for other tensors."""
+    """Stripes of a tiled group's outputs and of its iterative operators' inputs, or None for other tensors."""
     pushed: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """In a streamed input: number of rows of one push. `depth` older rows are at `offset` in the workspace."""
+    """Number of rows per push of a streamed input, of which `depth` older rows are at `offset` in the workspace."""
     older: Annotated[int, Number("<u2"), Over("rows")] = 0
-    """With rows in a rolling buffer of the state: number of rows before row 0."""
+    """For a tensor in a rolling buffer of the state, number of rows before row 0."""
     constant: Annotated[bytes, ArrayOffset("u1"), Over("offset")] = b""
-    """With TMO_PROGRAM_BASE: size of the tensor in bytes."""
+    """For a tensor with TMO_PROGRAM_BASE, its size in bytes."""
     layout: U8 = RowLayout.HWC
-    """Order of the rows in memory, as TMO_LAYOUT_*; HWC for rolling buffers and column windows."""
+    """Order of the tensor's rows in memory, as TMO_LAYOUT_*; always HWC for rolling buffers and column windows."""
 
     C_ORDER: ClassVar[str] = "offset channels width height depth base layout column_windows n_column_windows"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_column_windows": Number("<u2")}
@@ -151,13 +151,14 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """`count` runs of `bytes` bytes. Run i goes to byte target + i * target_step of output row y, from byte source +
-    (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y is the input row,
-    the output has one row, and the term with phase_step is added to the target instead of the source.
+    """`count` runs of `bytes` bytes that a COPY moves. Run i goes to byte target + i * target_step of output row y,
+    from byte source + (y + shift) % period * phase_step + i * source_step of an input row. In an iterative operator, y
+    is the input row, the output has one row, and the term with phase_step is added to the target instead of the
+    source.
     """
 
     row: U16
-    """Number of the input row among all rows that the iteration reads, operand 0 first. A missing row moves nothing."""
+    """Number of the input row among all rows that the iteration reads, operand 0 first; a missing row moves nothing."""
     count: U16
     bytes: U32
     source: U32
@@ -171,11 +172,11 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """The moves that make a COPY's output row. n_moves records of tmo_move follow."""
+    """The moves that make the output row of a COPY, followed by n_moves records of tmo_move."""
 
     moves: Annotated[tuple[MoveRecord, ...], Follows(MoveRecord)]
     fills: Annotated[bool, Number("u1")]
-    """Whether the row is filled before the moves."""
+    """Whether the output row is filled before the moves."""
     fill: I8
 
     C_ORDER: ClassVar[str] = "n_moves"
@@ -207,7 +208,7 @@ PARAMETERS: Mapping[str, str] = {
     "identity": "OWN: identity of the application's kernel.",
     "at_once": "TMO_PACKING_DSP_*: pixels or rows to compute at once; 1: the scratch holds wide tiles.",
 }
-"""Name and meaning of the parameter of some kinds."""
+"""Name and meaning of `param` in some kinds."""
 TABLE = {"table": "LOOKUP: int8_t[TMO_TABLE_BYTES]. GATHER: int8_t[table_rows][channels]."}
 CURVE = {"curve": "LSTM: uint16_t[256], then int32_t[channels][8] biases."}
 SCRATCH = {"scratch": "Packed: 4-aligned offset in the workspace."}
@@ -215,25 +216,25 @@ SCRATCH = {"scratch": "Packed: 4-aligned offset in the workspace."}
 
 @dataclass(frozen=True, slots=True)
 class CopiedWeights:
-    """Weights that are copied into the workspace when their group begins. On two cores, core 0 copies them."""
+    """Weights that are copied into the workspace when their group begins, on two cores by core 0."""
 
     weights: Annotated[NDArray[np.int8], ArrayOffset("i1")] = field(compare=False)
-    """The weights in the program."""
+    """Offset of the weights in the program."""
     place: U32
-    """16-aligned offset of the copied weights in the workspace."""
+    """Offset of the copied weights in the workspace, a multiple of 16."""
 
     C_ORDER: ClassVar[str] = "weights bytes place"
     DERIVED: ClassVar[Mapping[str, Type]] = {"bytes": Number("<u4")}
 
     @property
     def bytes(self) -> int:
-        """Bytes of the weights."""
+        """Number of bytes of the weights."""
         return self.weights.nbytes
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramOp:
-    """One operator. Its kind determines the content of its arrays (docs/program-format.md)."""
+    """One operator. The operator's kind determines the content of its arrays (docs/program-format.md)."""
 
     kind: Annotated[Kind, Number("u1")]
     """tmo_op_kind"""
@@ -252,36 +253,37 @@ class ProgramOp:
     swapped: Annotated[bool, Flag("flags", 3)] = False
     nibbles: Annotated[bool, Flag("flags", 4)] = False
     tile: U16 = 0
-    """Number of columns of an iteration in a tiled group; 0: a whole row."""
+    """Number of columns of an iteration in a tiled group, or 0 for a whole row."""
     packing: Annotated[Packing, Number("<u2")] = Packing.NONE
     """TMO_PACKING_*"""
     param: Annotated[int, Number("<i4"), Cases(PARAMETERS)] = 0
     """Parameter that depends on the kind."""
     weights: Annotated[NDArray[np.int8] | None, ArrayOffset("i1"), Also(TABLE)] = field(default=None, compare=False)
-    """Weights: int8_t[], or float[] for float32 kinds."""
+    """Offset of the weights: int8_t[], or float[] for float32 kinds."""
     message: Annotated[Message | None, TableOffset(Message), Over("weights")] = None
-    """SEND, RECEIVE: a tmo_message."""
+    """For SEND and RECEIVE, offset of a tmo_message."""
     copy: Annotated[CopyRecord | None, TableOffset(CopyRecord), Over("weights")] = None
-    """COPY: a tmo_copy."""
+    """For COPY, offset of a tmo_copy."""
     copied: Annotated[CopiedWeights | None, TableOffset(CopiedWeights), Over("weights")] = None
-    """TMO_FLAG_COPIES: a tmo_copied."""
+    """With TMO_FLAG_COPIES, offset of a tmo_copied."""
     bias: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Also(CURVE)] = field(default=None, compare=False)
-    """int32_t[channels], or 0 without biases. int16: int64_t[channels / 2], 4-aligned. float32: float[channels / 4]."""
+    """Offset of int32_t[channels] (int16: int64_t[channels / 2], float32: float[channels / 4]), or 0 without biases."""
     scales: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4"), Over("bias")] = field(default=None, compare=False)
-    """Packed: biases and scales in the packing's layout, unless they are among the weights."""
+    """For packed operators, offset of biases and scales in the packing's layout, unless they are among the weights."""
     multipliers: Annotated[NDArray[np.int32] | None, ArrayOffset("<i4")] = field(default=None, compare=False)
-    """int32_t[]. ADD and similar kinds have the multipliers of the inputs in order, then the output's."""
+    """int32_t[]. ADD and similar kinds have the multipliers of the inputs in order, followed by that of the output."""
     shifts: Annotated[NDArray[np.int8] | None, ArrayOffset("i1")] = field(default=None, compare=False)
-    """int8_t[]. Positive numbers shift left."""
+    """int8_t[]. Positive shifts shift left."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH)] = 0
-    """4-aligned offset in the workspace: int32_t[width * channels] if iterative. If the operator sums channel groups,
-    as many int32 for each row of the highest stripe."""
+    """For an iterative operator, offset of int32_t[width * channels] in the workspace, a multiple of 4. If the operator
+    sums channel groups, the accumulator has as many int32 for each row of the highest stripe.
+    """
     channel_groups: U16 = 0
-    """Channel groups of a tiled group; 0 or 1: none."""
+    """Number of channel groups in a tiled group; 0 or 1 means none."""
     group_channels: U16 = 0
-    """Number of channels of each group; the last one may have fewer."""
+    """Number of channels of each channel group; the last group may have fewer."""
     access: Annotated[tuple[Access, ...], TableOffset(Access)] = ()
-    """tmo_access[n_inputs], or 0 if a window determines the rows that are read."""
+    """Offset of tmo_access[n_inputs], or 0 if a window determines the rows that are read."""
 
     C_ORDER: ClassVar[str] = (
         "kind flags input_zero_point output_zero_point act_min act_max n_inputs input output tile kernel_h kernel_w "
@@ -299,12 +301,12 @@ class ProgramOp:
 
     @property
     def copies(self) -> bool:
-        """Whether the weights are copied into the workspace."""
+        """Whether the program copies the weights into the workspace."""
         return self.copied is not None
 
     @property
     def stored_weights(self) -> NDArray[np.int8] | None:
-        """Weights in the program, whether they are copied or not."""
+        """Weights in the program, whether the program copies them or not."""
         return self.copied.weights if self.copied else self.weights
 
     @property
@@ -324,26 +326,26 @@ class ProgramOp:
 class ProgramRollingBuffer:
     """A rolling buffer of the state, which outlives a run.
 
-    The state is io[n_inputs + n_outputs], 4-aligned; setting all its bytes to 0 resets it. It begins with a uint16_t
-    for each rolling buffer: 0, or its key + the slot of its oldest row. Row y, counted from the oldest one, is in slot
-    (oldest + y) % depth. A run that finds 0 sets all rows to `fill`. A successful run advances the oldest slot by
-    `advance`.
+    The state is io[n_inputs + n_outputs], 4-aligned, and setting all its bytes to 0 resets it. The state begins with a
+    uint16_t for each rolling buffer: 0, or the buffer's key + the slot of the oldest row. Row y, counted from the
+    oldest row, is in slot (oldest + y) % depth. A run that finds 0 in a buffer's uint16_t sets all its rows to `fill`.
+    A successful run advances the slot of the oldest row by `advance`.
     """
 
     offset: U32
-    """Offset from the state's start to the first slot in bytes."""
+    """Offset from the state's start to the buffer's first slot in bytes."""
     row: U32
-    """Bytes of a slot."""
+    """Bytes of a slot of the rolling buffer."""
     depth: Annotated[int, Number("<u2"), Also({"runs": "Window: number of runs until it is full."})]
-    """Number of slots."""
+    """Number of slots of the rolling buffer."""
     advance: U16
     """Number of rows that each run keeps."""
     fill: U8
-    """Value of all bytes after a reset."""
+    """Value of all bytes of the rolling buffer after a reset."""
     window: U8 = 0
-    """1 for a counter of runs instead of rows. A run that ends before the window is full returns TMO_WAIT."""
+    """1 for a counter of runs, which has no rows. A run that ends before the window is full returns TMO_WAIT."""
     key: Annotated[int, Number("<u2")] = field(default=0, compare=False)
-    """A number, at least 1, that is derived from the program, so that a state of another program is rejected."""
+    """A number of at least 1, derived from the program, so that the state of another program is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,13 +355,13 @@ class ProgramGroup:
     first_op: U16
     n_ops: U16
     counters: U32
-    """2-aligned offset in the workspace of the counters of the operators' next units: uint16_t[n_ops], or in a tiled
-    group tmo_unit[n_ops].
+    """Offset in the workspace, a multiple of 2, of the counters of the operators' next units: uint16_t[n_ops], or
+    tmo_unit[n_ops] in a tiled group.
     """
     loops: Annotated[Loops, ArrayOffset("u1", loop_codes, loops_at)]
-    """Codes of the loops: TMO_LOOP_*."""
+    """Offset of the codes of the loops: TMO_LOOP_*."""
     stripes: U16 = 0
-    """Number of stripes, or 0 for a row group."""
+    """Number of stripes, or 0 for a group that runs row by row."""
 
     C_ORDER: ClassVar[str] = "first_op n_ops counters stripes loops"
 
@@ -375,7 +377,7 @@ class UnitRecord:
 
 
 Iterations = tuple[int, ...]
-"""Numbers of selected iterations of a run."""
+"""Numbers of those iterations of a run that are selected."""
 
 
 def iteration_bits(iterations: Iterations, count: int) -> bytes:
@@ -389,7 +391,7 @@ def some_iteration_bits(iterations: Iterations, count: int) -> bytes:
 
 
 def iterations_at(data: bytes, at: int, header: Header) -> Iterations:
-    """Decode the iterations whose bits are set; none if `at` is 0."""
+    """Decode the numbers of the iterations whose bits are set, or none if `at` is 0."""
     if not at:
         return ()
     bits = np.frombuffer(data, "u1", header.iterations // 8 + 1, at)
@@ -401,32 +403,32 @@ SCRATCH_OF_CORE_1 = {"scratch": "tmo_op.scratch for core 1."}
 
 @dataclass(frozen=True, slots=True)
 class ProgramShare:
-    """Shares of two cores in the iterations of an operator."""
+    """The shares of two cores in the iterations of an operator."""
 
     how: U16
-    """Way of sharing, as TMO_SHARDING_*."""
+    """How the iterations are shared, as TMO_SHARDING_*."""
     cut: U16
-    """Number of columns or channels of core 0."""
+    """Number of columns or channels that core 0 computes."""
     accumulator: Annotated[int, Number("<u4"), Also(SCRATCH_OF_CORE_1)]
-    """tmo_op.accumulator for core 1."""
+    """Value of tmo_op.accumulator for core 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramCores:
-    """Shares of two cores in a run. Both cores step through all iterations with their own counters, and compute their
-    share of each. They wait for each other at barriers. Between two barriers, neither core accesses bytes that the
-    other one writes, as the converter's checker proves. The program must have only row groups, no state, and input 0 in
-    the arena.
+    """Shares of two cores in a run. Both cores step through all iterations with their own counters, and each core
+    computes its share of every iteration. The two cores wait for each other at barriers. Between two barriers, neither
+    core accesses bytes that the other one writes, as the converter's checker proves. The program must have only row
+    groups, no state, and input 0 in the arena.
     """
 
     shares: Annotated[tuple[ProgramShare, ...], TableOffset(ProgramShare)]
     """tmo_share[n_ops]"""
     barriers: Annotated[Iterations, ArrayOffset("u1", iteration_bits, iterations_at)]
-    """A bit for each iteration of the run (bit i % 8 of byte i / 8), which is set if a barrier precedes it."""
+    """A bit for each iteration of the run (bit i % 8 of byte i / 8), set if a barrier precedes the iteration."""
     alone: Annotated[Iterations, ArrayOffset("u1", some_iteration_bits, iterations_at)]
-    """A bit for each iteration, set if core 0 computes all of it, regardless of the operator's share; 0 if none."""
+    """A bit for each iteration, set if core 0 computes all of it whatever the operator's share, or 0 for none."""
     counters: U32
-    """Distance from core 0's counters to core 1's in bytes."""
+    """Bytes from core 0's counters to core 1's."""
 
     C_ORDER: ClassVar[str] = "shares barriers n_barriers alone counters"
     DERIVED: ClassVar[Mapping[str, Type]] = {"n_barriers": Number("<u4")}
@@ -444,7 +446,7 @@ class Program:
     n_inputs: int
     n_outputs: int
     workspace: int
-    """Bytes of the workspace."""
+    """Bytes of the program's workspace."""
     iterations: int
     """Exact number of iterations of a run."""
     tensors: tuple[ProgramTensor, ...]
@@ -479,10 +481,10 @@ RECORDS: Mapping[str, type] = {
     "tmo_share": ProgramShare,
     "tmo_cores": ProgramCores,
 }
-"""Records by their name in C."""
+"""Types of records by their name in C."""
 HEADER, POOL, TENSOR, OP, GROUP, ROLLING_BUFFER = (
     layout_of(record).dtype
     for record in (Header, PoolRecord, ProgramTensor, ProgramOp, ProgramGroup, ProgramRollingBuffer)
 )
 ACCESS, COPY, MOVE, MESSAGE = (layout_of(record).dtype for record in (Access, CopyRecord, MoveRecord, Message))
-"""The records as numpy types, for reading or damaging single fields of a packed program."""
+"""Types of records in numpy, for reading or damaging single fields of a packed program."""

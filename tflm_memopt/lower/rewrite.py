@@ -26,12 +26,12 @@ from tflm_memopt.rowgraph.graph import RowGraph, Space
 from tflm_memopt.rowgraph.regions import region_of, tensor_use
 
 STREAM_STATE = (2,)
-"""Shape of the int32 variable that a streamed input's operator keeps between calls of Invoke: tmo_stream."""
+"""Shape of the int32 variable in which a streamed input's operator keeps a tmo_stream between calls of Invoke."""
 
 
 def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool) -> bytes:
-    """Return the rewritten model. tree: the original as objects of the schema, with `changes` already applied. It is
-    modified.
+    """Return the rewritten model. tree: the original as objects of the schema, with `changes` already applied, which
+    this function modifies.
     """
     graph, plan, main = planned.graph, planned.plan, tree.subgraphs[0]
     originals = list(main.operators)
@@ -42,7 +42,7 @@ def rewrite(tree: Any, planned: Planned, changes: Changes, *, op_per_group: bool
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     offsets |= {t: offsets[part.storage] + part.first for t, part in graph.parts.items()}
     if not any(called(op) for op in graph.model.ops):
-        # other subgraphs only initialised the states; this also removes damaged signatures of them
+        # other subgraphs only initialised the states; without them, damaged signatures of them are gone, too
         del tree.subgraphs[1:]
     main.operators = []
     ops = {op.index: op for op in graph.model.ops}
@@ -81,7 +81,6 @@ def sequence(planned: Planned, *, op_per_group: bool) -> Iterator[CustomOp | Bui
 
 
 def _alone(group: PlannedGroup) -> CustomOp:
-    """Return a group as an operator of its own."""
     ops, single = group.ops, {"CONV_2D": CONV, "FULLY_CONNECTED": DENSE}
     name = single.get(ops[0].name, GROUP) if len(ops) == 1 else GROUP
     made = {op.output for op in ops}
@@ -91,7 +90,7 @@ def _alone(group: PlannedGroup) -> CustomOp:
 
 
 def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], position: int) -> Any:
-    """Add the operator's program and workspace to the tree, and the workspace's offset to `offsets`."""
+    """Add the program and the workspace of a custom operator to the tree, and the workspace's offset to `offsets`."""
     program, pauses = lower(custom), custom.plan.pauses
     data = pack(program)
     constant = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
@@ -101,7 +100,7 @@ def _custom_operator(tree: Any, custom: CustomOp, offsets: dict[TensorId, int], 
         offsets[outputs[-1]] = space.offset
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.inputs]
-    # a variable is zeroed by a reset, after which a new input begins
+    # a reset zeroes the variable, and a new input begins then
     if program.input in (InputPlace.STREAM, InputPlace.LINK):
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if program.state:
@@ -125,7 +124,7 @@ def _place_input(tree: Any, graph: RowGraph) -> None:
 
 
 def add_tensor(tree: Any, tensor: Tensor) -> None:
-    """Add a tensor that canonicalisation created. Between groups, it may become a TFLM tensor."""
+    """Add a tensor that canonicalisation created, which may become a TFLM tensor between groups."""
     q = tensor.quantization or Quantization((), ())
     buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())
     index = writer.add_tensor(
@@ -142,7 +141,7 @@ def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
 
 
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
-    """Set the shapes of tensors between groups that lost channels and that TFLM still places."""
+    """Set the shapes of those tensors between groups that lost channels and that TFLM still places."""
     for op in ops.values():
         entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
         if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:
@@ -160,7 +159,7 @@ def programs(rewritten: Graph) -> Sequence[bytes]:
 
 
 MOST_LINES = 32
-"""Limit of groups that a custom operator describes."""
+"""Maximum number of groups that a custom operator describes as text."""
 
 
 def _options(custom: CustomOp) -> bytes:
@@ -172,7 +171,7 @@ def _options(custom: CustomOp) -> bytes:
 
 
 def _described(group: PlannedGroup) -> str:
-    """Describe one group: its operators by their index in the original model, and the rows that it keeps."""
+    """Describe one group: its operators' indices in the original model, and the rows in its rolling buffers."""
     plan, stripes = group.plan, group.step.stripes
     makers = {op.output: f"op {op.sources[0]}" for op in group.ops}
     chain = ", ".join(f"{op.sources[0]} {op.name}" for op in group.ops)

@@ -1,6 +1,6 @@
 """Encodes a program as bytes and decodes it.
 
-`pack` lays out header, tables and constants. `unpack` reads them, for tests and for inspection.
+`pack` writes header, tables and constants of a program. `unpack` reads a packed program, for tests and for inspection.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ KEYS = 1 << 16
 
 
 def pack(program: Program) -> bytes:
-    """Return the bytes, to be stored at a 16-byte boundary. Raises PlanError if a number does not fit its field."""
+    """Return the program's bytes, to be 16-byte aligned. Raises PlanError if a number does not fit its field."""
     tables = ((ProgramTensor, program.tensors), (ProgramOp, program.ops), (ProgramGroup, program.groups))
     sizes = [layout_of(kind).nbytes * len(rows) for kind, rows in tables]
     pools = (PoolRecord(program.slow),) if program.slow else ()
@@ -67,7 +67,7 @@ def pack(program: Program) -> bytes:
 
 
 def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
-    """Encode the records of tensors, operators and groups. Their constants are added to the pool, loops first."""
+    """Encode the records of tensors, operators and groups, and add their constants to the pool, loops first."""
     groups, tensors, ops = (
         b"".join(RecordWriter(constants, f"{what} {i}").record(record) for i, record in enumerate(records))
         for what, records in (("group", program.groups), ("tensor", program.tensors), ("operator", program.ops))
@@ -76,13 +76,13 @@ def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, by
 
 
 def _cores(program: Program, constants: ConstantPool) -> int:
-    """Add the shares of two cores, and return their offset, or 0 for one core."""
+    """Add the record of two cores' shares, and return its offset, or 0 for one core."""
     return RecordWriter(constants, "shares", program.iterations).table((program.cores,)) if program.cores else 0
 
 
 def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -> int:
-    """Add the state's rolling buffers, ended by an empty one, and return their offset. identity: number from which the
-    buffers' keys are derived.
+    """Add the state's rolling buffers and an empty buffer as their end, and return their offset. identity: number from
+    which the buffers' keys are derived.
     """
     rolling_buffers = [
         replace(rolling_buffer, key=1 + identity % (KEYS - rolling_buffer.depth))
@@ -96,7 +96,7 @@ def _rolling_buffers(program: Program, identity: int, constants: ConstantPool) -
 
 
 def unpack(data: bytes) -> Program:
-    """Decode what `pack` encoded. Raises ModelError for other versions of the format and for incomplete data."""
+    """Decode a program of `pack`. Raises ModelError for other versions of the format and for incomplete data."""
     try:
         reader = RecordReader(data, SHAPERS)
         header = reader.record(Header, 0)

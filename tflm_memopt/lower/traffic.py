@@ -1,7 +1,6 @@
-"""Bytes per inference that a plan reads and writes in slow memory, and bytes of constants that it reads.
-
+"""Counts the bytes per inference that a plan reads and writes in slow memory, and the bytes of constants that it reads.
 plan/iteration/traffic.py defines what an iteration reads and writes. In addition, an iteration reads the weights,
-biases and scales of its operator once, or those of its channel group. Weights that are copied to the arena are read
+biases and scales of its operator or of its channel group once. Weights that a program copies to the arena are read
 once. tests/counted_traffic.py counts the same bytes while a program runs.
 """
 
@@ -25,12 +24,12 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class BytesMoved:
-    """Bytes per inference that groups move. Builtin operators are not counted."""
+    """Bytes per inference that groups move. Builtin operators do not count."""
 
     slow_read: int = 0
     slow_written: int = 0
     weights_read: int = 0
-    """Bytes of weights, biases and scales that are read from the program's memory, normally flash."""
+    """Bytes of weights, biases and scales that are read from the program, normally in flash."""
 
     def __add__(self, other: BytesMoved) -> BytesMoved:
         return BytesMoved(
@@ -57,7 +56,7 @@ def traffic(planned: Planned) -> BytesMoved:
 def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
     """Return the bytes of constants that these iterations read from flash. copied: bytes of weights that are copied."""
     op, nest = member.op, member.nest
-    if op.traits.constants is Constants.ROWS:  # each iteration reads a single row of the constant table
+    if op.traits.constants is Constants.ROWS:  # each iteration reads one row of the constant table
         return len(iterations) * op.writes.row_bytes
     arrays, groups = constants_of(op, packed=member.stage.runs_packed(op)), nest.channel_groups - nest.sums
     nbytes = sum(array.nbytes for array in arrays if array is not None) - copied
@@ -69,8 +68,8 @@ def _weights_read(member: Member, iterations: Ints, copied: int) -> int:
 
 def shares(nbytes: int, split: int, each: int, channel_groups: Ints) -> int:
     """Return the bytes of constants that iterations of these channel groups read. nbytes: bytes of all constants.
-    split: number of channels. each: channels of a group. The last group may have fewer, and the pass after the last
-    group reads no constants.
+    split: number of channels. each: number of channels of a group. The last channel group may have fewer channels, and
+    the pass after the last group reads no constants.
     """
     channels = np.clip(split - channel_groups * each, 0, each)
     return int((nbytes * channels // split).sum())

@@ -1,4 +1,4 @@
-"""Softmax, log-softmax, and tables of 256 bytes.
+"""Describes softmax, log-softmax, and tables of 256 bytes.
 
 TFLM: kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has m integer and n
 fractional bits in addition to the sign. With at most 4095 channels no sum of exponentials overflows.
@@ -12,12 +12,9 @@ from tflm_memopt.kernels.language import Array, Index, Operand, Reg, Type
 INT32 = Type.INT32
 TABLE = 256
 QUARTER = 1 << 24
-"""1/4 in Q5.26."""
 FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
-"""e^(-1/4), e^(-1/2), .. e^-16 in Q0.31."""
 MOST = (1 << 31) - 1
 SQRT_HALF, MIDDLE = Index.of(1518500250), 1805811301
-"""2^(-1/2) and 2^(-1/4) in Q0.31."""
 INT8 = Index.of(-128), Index.of(127)
 
 
@@ -47,7 +44,7 @@ def _sum(b: Builder, left: Operand, right: Operand) -> Reg:
 def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
     """Return e^a for a <= 0, from Q5.26 to Q0.31: a series below 1/4, and one factor per bit for the rest."""
     result = b.broadcast(INT32, Index.of(MOST))
-    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # a value of 0 is left out
+    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # the loop over bits does nothing for a 0
         low = b.compute("and", INT32, a, Index.of(QUARTER - 1))
         fraction = b.compute("sub", INT32, low, Index.of(QUARTER))
         rest = b.compute("sub", INT32, fraction, a)
@@ -138,10 +135,9 @@ def softmax(b: Builder) -> None:
 
 
 def _log_of(b: Builder, total: Reg) -> Reg:
-    """Return ln(a) for a >= 1, from Q12.19 to Q5.26.
-
-    a is r * 2^n with r within a factor of 2^(1/4) of 2^(-1/4), where a quotient of polynomials approximates the
-    logarithm. TFLM: log_x_for_x_greater_than_or_equal_to_1, kernels/internal/common.h.
+    """Return ln(a) for a >= 1, from Q12.19 to Q5.26. a is split into r * 2^n, with r within a factor of 2^(1/4) of
+    2^(-1/4), and a quotient of polynomials approximates ln(r). TFLM: log_x_for_x_greater_than_or_equal_to_1,
+    kernels/internal/common.h.
     """
 
     def shifted(value: Reg, left: Operand) -> Reg:
@@ -151,17 +147,17 @@ def _log_of(b: Builder, total: Reg) -> Reg:
         return b.compute("sub", INT32, b.compute("zeros_above", INT32, value), Index.of(1))
 
     def power(highest: int, left: Reg, further: int) -> Reg:
-        """Return highest - left, the number of bits above 1, plus an offset, in Q6.25."""
+        """Return highest - left, the number of integer bits above 1, plus an offset, in Q6.25."""
         whole = b.compute("sub", INT32, Index.of(highest), left)
         return _sum(b, b.compute("mul", INT32, whole, Index.of(1 << 25)), Index.of(further))
 
-    a = b.compute("max", INT32, total, Index.of(1))  # the total may have any value in a damaged program
+    a = b.compute("max", INT32, total, Index.of(1))  # a damaged program may give any total
     up, up_half = zeros(a), zeros(_times(b, a, SQRT_HALF))
     whole, half = shifted(_times(b, shifted(a, up), SQRT_HALF), Index.of(1)), shifted(a, up_half)
     r = b.compute("min", INT32, whole, half)
     exponent = b.compute("max", INT32, power(11, up, 1 << 23), power(12, up_half, -(1 << 23)))
 
-    p = _sum(b, b.compute("shift_right", INT32, r, Index.of(1)), Index.of((MIDDLE >> 1) + 1))  # (r + middle + 1) / 2
+    p = _sum(b, b.compute("shift_right", INT32, r, Index.of(1)), Index.of((MIDDLE >> 1) + 1))
     q = b.compute("shift_left", INT32, b.compute("sub", INT32, r, Index.of(MIDDLE)), Index.of(1))
     q2 = _times(b, q, q)
     numerator = _sum(b, _times(b, q, r), _times(b, _times(b, q, q2), Index.of(117049297)))
@@ -169,7 +165,7 @@ def _log_of(b: Builder, total: Reg) -> Reg:
     denominator = _sum(b, _times(b, p, inner), _times(b, q, Index.of(638450708)))
     small = b.compute("round_shift", INT32, numerator, Index.of(6))
     fraction = _times(b, small, _reciprocal_of_one_plus(b, denominator))
-    return shifted(_sum(b, _times(b, exponent, Index.of(1488522236)), fraction), Index.of(1))  # the factor is ln(2)
+    return shifted(_sum(b, _times(b, exponent, Index.of(1488522236)), fraction), Index.of(1))  # times ln(2)
 
 
 @kernel("y[m, k] = 16 * (x[m, k] - max - ln(sum over k of e^(x[m, k] - max))) + 127")
@@ -181,7 +177,7 @@ def log_softmax(b: Builder) -> None:
         with b.loop("i", row.channels) as i:
             row.add(total, row.power(m, i, greatest))
         log = _log_of(b, total)
-        least = b.rescale(_sum(b, log, Index.of(-MOST - 1)), *back)  # larger differences fit an int32
+        least = b.rescale(_sum(b, log, Index.of(-MOST - 1)), *back)  # differences of larger numbers fit an int32
         with b.loop("j", row.channels) as j:
             below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
             far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)

@@ -21,7 +21,7 @@ ONE_MORE = (
     4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
     50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
 )  # fmt: skip
-"""Indices at which TFLM's sigmoid is one above the nearest integer. A test compares all int16 with TFLM."""
+"""Indices at which TFLM's sigmoid is one above the nearest integer, as a test of all int16 inputs confirms."""
 SIGMOID = tuple(round(65536 / (1 + math.exp(-i / 24))) + (i in ONE_MORE) for i in range(256))
 """65536 / (1 + e^(-i / 24)), rounded as in TFLM."""
 STEPS = 512
@@ -32,7 +32,7 @@ RANGE = np.float32(65535)
 def interpolation_table(
     scale: float, zero_point: int, function: Callable[[NDArray[np.float32]], NDArray[Any]]
 ) -> tuple[int, ...]:
-    """Return LUTPopulate's table in float32: `function` at STEPS + 1 points of an int16 input of this scale, for an
+    """Return the table of TFLM's LUTPopulate: `function` at STEPS + 1 points of an int16 input of this scale, for an
     output of scale 2 / 65535. As in TFLM, half of the interpolation error in the middle of an entry's interval is
     subtracted from the entry.
     """
@@ -64,7 +64,7 @@ RECIPROCAL = interpolation_table(float(np.float32(1) / RANGE), -32768, lambda x:
 
 
 def _interpolated(b: Builder, table: Array, x: Reg, bits: Operand) -> tuple[Reg, Reg]:
-    """Interpolate in a table at x / 2^bits: return the entry below, and the slope times the low `bits` bits of x."""
+    """Interpolate in a table at x / 2^bits: return the lower entry, and the slope times the low `bits` bits of x."""
     index = b.compute("shift_right", INT32, x, bits)
     one = b.compute("shift_left", INT32, Index.of(1), bits)
     rest = b.compute("and", INT32, x, b.compute("sub", INT32, one, Index.of(1)))
@@ -74,7 +74,7 @@ def _interpolated(b: Builder, table: Array, x: Reg, bits: Operand) -> tuple[Reg,
 
 @kernel("y = 1 / (1 + e^-x), or tanh(x) if `bits` is 8")
 def curve_s16(b: Builder) -> None:
-    """The table holds sigmoid(x) - 1/2 for x >= 0, because the curve is symmetric."""
+    """The sigmoid's table holds sigmoid(x) - 1/2 for x >= 0, because the curve is symmetric."""
     (n,) = b.extents("n")
     multiplier, shift, bits, centre, right = b.parameters("multiplier", "shift", "bits", "centre", "right")
     x, y = b.ram("x", Type.INT16, n), b.output("y", Type.INT16, n)
@@ -108,7 +108,7 @@ def _looked_up(b: Builder, table: Array, value: Reg) -> Reg:
 
 @kernel("y[m, k] = 32768 * e^(x[m, k] - max) / sum over k of e^(x[m, k] - max)")
 def softmax_s16(b: Builder) -> None:
-    """The library stores the workspace `powers` in the memory of `y`."""
+    """The library stores the workspace `powers` of SOFTMAX in the memory of its output `y`."""
     rows, channels = b.extents("rows", "channels")
     multiplier, shift = b.parameters("multiplier", "shift")
     x, y = (make(name, Type.INT16, rows, channels) for make, name in ((b.ram, "x"), (b.output, "y")))

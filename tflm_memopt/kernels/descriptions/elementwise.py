@@ -11,9 +11,9 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Operand, R
 
 INT32 = Type.INT32
 LEFT_SHIFT = 20
-"""Left shift of both int8 operands."""
+"""Number of bits by which ADD and SUB shift both int8 operands left."""
 LEFT_SHIFT_S16 = 15
-"""Left shift of both operands for int16."""
+"""Number of bits by which ADD and SUB shift both int16 operands left."""
 
 
 @kernel("y = requantise(requantise(a - zero_a) + requantise(b - zero_b))")
@@ -21,7 +21,7 @@ def add(b: Builder) -> None:
     (n,) = b.extents("n")
     zero_a, zero_b, zero_out, low, high = b.parameters("zero_a", "zero_b", "zero_out", "low", "high")
     scale_a, scale_b, scale_out = b.parameters("scale_a", "scale_b", "scale_out")
-    right_a, right_b, right_out = b.parameters("right_a", "right_b", "right_out")  # the shifts are right shifts
+    right_a, right_b, right_out = b.parameters("right_a", "right_b", "right_out")  # all three shifts are right shifts
 
     def scaled(value: Reg, multiplier: Index, right: Index) -> Reg:
         product = b.compute("high_mul", Type.INT32, value, multiplier)
@@ -42,9 +42,8 @@ def add(b: Builder) -> None:
 
 
 def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
-    """Describe an ADD in which one operand's scale is 1/2, and at least as large as the other's.
-
-    limited: clamp to a range instead of saturating to int8.
+    """Describe an ADD with one operand scale of 1/2 that is at least the other operand's. limited: clamp to a range
+    instead of saturating to int8.
     """
 
     def describe(b: Builder) -> None:
@@ -52,7 +51,6 @@ def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
         half, other, y = b.ram("half", Type.INT8, n), b.ram("other", Type.INT8, n), b.output("y", Type.INT8, n)
 
         def raised(x: Array, name: str, i: Index) -> Reg:
-            """Return an operand minus its zero point, shifted left."""
             numbers = b.parameters(f"factor_{name}", f"offset_{name}")
             return b.compute("mul_add", INT32, b.ram_load(x, i), *numbers)
 
@@ -84,9 +82,10 @@ packed_add_within = kernel("y = clamp(requantise(half + requantise(other)))", "p
 
 
 def _each(b: Builder, combine: Callable[[Reg, Reg], Reg], kind: Type = Type.INT8) -> None:
-    """Apply an operation to two operands, either of which may be broadcast.
+    """Apply an operation to two operands, of which each may be broadcast.
 
-    The parameters give the distance in elements from pixel to pixel and from channel to channel; 0 means broadcast.
+    For each operand, parameters give the distance in elements from pixel to pixel and from channel to channel, where 0
+    means broadcast.
     """
     pixels, channels = b.extents("pixels", "channels")
 
@@ -99,7 +98,7 @@ def _each(b: Builder, combine: Callable[[Reg, Reg], Reg], kind: Type = Type.INT8
 
 
 def _centred(b: Builder, value: Reg, name: str) -> Reg:
-    """Subtract the zero point."""
+    """Subtract the zero point of an operand."""
     return b.compute("sub", INT32, value, *b.parameters(f"zero_{name}"))
 
 
@@ -115,7 +114,7 @@ def _output(b: Builder, value: Reg, kind: Type = Type.INT8) -> Reg:
 
 
 def _raised(b: Builder, x: Reg, other: Reg) -> tuple[Reg, Reg]:
-    """Subtract the zero points of both operands, and scale them."""
+    """Subtract the zero points of both operands, and rescale both."""
     (left,) = b.parameters("left")
 
     def raised(value: Reg, name: str) -> Reg:
@@ -202,7 +201,7 @@ def compare(b: Builder) -> None:
 
 
 def _by_sign(b: Builder, negative: Reg) -> tuple[Operand, Operand]:
-    """Return multiplier and shift for negative values or for other values."""
+    """Return the multiplier and shift for negative values, or for all other values."""
     scales, shifts = (b.parameters(f"{what}_positive", f"{what}_negative") for what in ("scale", "shift"))
     multiplier = b.compute("select", INT32, negative, scales[1], scales[0])
     return multiplier, b.compute("select", INT32, negative, shifts[1], shifts[0])
@@ -238,7 +237,7 @@ def _mapped(b: Builder, source: Type, to: Type, make: Callable[[Reg], Reg]) -> N
 def leaky_relu_s16(b: Builder) -> None:
     def make(x: Reg) -> Reg:
         multiplier, shift = _by_sign(b, b.compute("less", INT32, x, Index.of(0)))
-        turned = b.compute("less", INT32, multiplier, Index.of(0))  # rescaling needs a multiplier of at least 0
+        turned = b.compute("less", INT32, multiplier, Index.of(0))
         x, multiplier = (
             b.compute("select", INT32, turned, b.compute("sub", INT32, Index.of(0), v), v) for v in (x, multiplier)
         )
@@ -283,7 +282,7 @@ def _quantize(name: str, to: Type) -> KernelProgram:
 
 
 def _dequantize(name: str, source: Type) -> KernelProgram:
-    """Describe DEQUANTIZE. TFLM multiplies in double, which is exact; a float product is rounded to the same result."""
+    """Describe DEQUANTIZE. TFLM multiplies in double, which is exact; rounding a float product gives the same."""
 
     def describe(b: Builder) -> None:
         scale = _scale(b)

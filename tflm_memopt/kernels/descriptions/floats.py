@@ -16,7 +16,7 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 FLOAT, INT32 = Type.FLOAT32, Type.INT32
 HIGHEST_SIGMOID, LOWEST_SIGMOID = 16.619047164916992188, -9.0
-"""Inputs beyond which TFLM's LOGISTIC is 1 or e^x (cutoff_upper, cutoff_lower)."""
+"""Inputs of LOGISTIC beyond which TFLM returns 1 or e^x (cutoff_upper, cutoff_lower)."""
 
 
 def number(b: Builder, value: float) -> Reg:
@@ -25,7 +25,7 @@ def number(b: Builder, value: float) -> Reg:
 
 
 class Clamp:
-    """Limits of the output as parameters: the bits of one or two float32. NaN stays NaN."""
+    """Limits of a float32 output as parameters: the bits of one or two float32. A NaN is not clamped."""
 
     def __init__(self, b: Builder, *, upper: bool = True) -> None:
         self.b = b
@@ -47,7 +47,7 @@ def _binary(
     to: Type | None = None,
 ) -> KernelProgram:
     """Describe an operation on two operands, either of which may be broadcast (elementwise.py). to: type of the output,
-    if it differs from the operands' type.
+    by default that of the operands.
     """
 
     def describe(b: Builder) -> None:
@@ -71,13 +71,11 @@ def _square_of_difference(b: Builder, x: Reg, other: Reg) -> Reg:
 
 
 def _sloped(b: Builder, x: Reg, other: Reg) -> Reg:
-    """Return x if x >= 0, otherwise x * other."""
     product = b.compute("mul", FLOAT, x, other)
     return b.compute("select", FLOAT, b.compute("less_equal", INT32, number(b, 0), x), x, product)
 
 
 def _leaking(b: Builder, x: Reg, other: Reg) -> Reg:
-    """Return x if x > 0, otherwise x * other."""
     product = b.compute("mul", FLOAT, x, other)
     return b.compute("select", FLOAT, b.compute("less", INT32, number(b, 0), x), x, product)
 
@@ -98,7 +96,7 @@ divide = _binary("divide_f32", "y = clamp(x / other)", lambda b, x, z: b.compute
 
 
 def _directly(name: str, about: str, op: str, of: Type = FLOAT) -> KernelProgram:
-    """Describe a binary operation that is a single op."""
+    """Describe a binary operation that consists of one op."""
     return _binary(name, about, lambda b, x, z: b.compute(op, of, x, z), limited=False, of=of)
 
 
@@ -121,7 +119,7 @@ def _compared(name: str, about: str, compare: Callable[[Builder, Reg, Reg], Reg]
 
 
 def _comparisons(of: Type) -> tuple[KernelProgram, ...]:
-    """Return the comparisons of a type. With NaN, only "not equal" is true."""
+    """Return the comparisons of a type. With NaN, only the comparison "not equal" is true."""
 
     def equal(b: Builder, x: Reg, other: Reg) -> Reg:
         return b.compute("equal", Type.INT8, x, other)
@@ -143,7 +141,7 @@ comparisons_f32, comparisons_s32 = _comparisons(FLOAT), _comparisons(INT32)
 def _mapped(
     name: str, about: str, make: Callable[[Builder], Callable[[Reg], Reg]], of: Type = FLOAT, to: Type = FLOAT
 ) -> KernelProgram:
-    """Describe a function of one operand. `make` declares the values that do not depend on the operand."""
+    """Describe a function of one operand. `make` declares values of the function that do not depend on the operand."""
 
     def describe(b: Builder) -> None:
         (n,) = b.extents("n")
@@ -212,7 +210,7 @@ hard_swish = _mapped("hard_swish_f32", "y = x * min(6, max(0, x + 3)) / 6", _har
 
 @kernel("y[m, k] = e^(beta * (x[m, k] - max)) / sum over k of e^(beta * (x[m, k] - max))", "softmax_f32")
 def softmax(b: Builder) -> None:
-    """The workspace `powers` shares the memory of the output."""
+    """The workspace `powers` of a float32 SOFTMAX shares the memory of the output."""
     rows, channels = b.extents("rows", "channels")
     beta = b.compute("as_float", FLOAT, *b.parameters("beta"))
     x, y = b.ram("x", FLOAT, rows, channels), b.output("y", FLOAT, rows, channels)
@@ -251,7 +249,7 @@ def log_softmax(b: Builder) -> None:
 
 @kernel("y[m, n] = sum over i of left[m, i] * right[i, n]", "batch_matmul_f32")
 def batch_matmul(b: Builder) -> None:
-    """Multiply two matrices. down, across: parameters 1 and 0, or 0 and 1 if the right matrix is transposed."""
+    """Multiply two matrices. down, across: the values 1 and 0, or 0 and 1 if the right matrix is transposed."""
     rows, depth, columns = b.extents("rows", "depth", "columns")
     down, across = b.parameters("down", "across")
     left = b.ram("left", FLOAT, rows, depth)

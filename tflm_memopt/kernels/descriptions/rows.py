@@ -1,6 +1,6 @@
 """Kernels that compute each pixel of a row without a window.
 
-TFLM: ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger (resize_bilinear.h),
+TFLM: ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger (resize_bilinear.h) of
 kernels/internal/reference; Gather, micro/kernels/gather.cc.
 """
 
@@ -11,13 +11,13 @@ from tflm_memopt.kernels.language import Array, Index, KernelProgram, Reg, Type
 
 INT32 = Type.INT32
 FRACTION = 10
-"""Number of fractional bits of a position."""
+"""Number of fractional bits of a RESIZE_BILINEAR position."""
 
 
 @kernel("y[p] = the first c of the greatest sign * x[p, c]")
 def arg_max(b: Builder) -> None:
     pixels, channels = b.extents("pixels", "channels")
-    (sign,) = b.parameters("sign")  # a sign of -1 selects the smallest x[p, c]
+    (sign,) = b.parameters("sign")  # with a sign of -1, the smallest x[p, c] is selected
     x, y = b.ram("x", Type.INT8, pixels, channels), b.output("y", INT32, pixels)
     with b.loop("p", pixels) as p:
         greatest, found = b.broadcast(INT32, Index.of(-129)), b.broadcast(INT32, Index.of(0))
@@ -30,7 +30,7 @@ def arg_max(b: Builder) -> None:
 
 @kernel("y[p, c] = table[index[p], c]")
 def gather(b: Builder) -> None:
-    """Copy the table row of each index."""
+    """Copy the table row that each index selects."""
     pixels, rows, channels = b.extents("pixels", "rows", "channels")
     index, y = b.ram("index", INT32, pixels), b.output("y", Type.INT8, pixels, channels)
     table = b.flash("table", Type.INT8, rows, channels)
@@ -42,7 +42,7 @@ def gather(b: Builder) -> None:
 
 @kernel("y[r, i] = x[r, i]")
 def move(b: Builder) -> None:
-    """Copy runs of bytes at the distances that the steps define."""
+    """Copy runs of bytes whose distances the steps define."""
     runs, run = b.extents("runs", "run")
     x = b.ram("x", Type.INT8, runs, run, strides=b.parameters("source_step"))
     y = b.output("y", Type.INT8, runs, run, strides=b.parameters("target_step"))
@@ -51,8 +51,8 @@ def move(b: Builder) -> None:
 
 
 def _batch_matmul(name: str, kind: Type) -> KernelProgram:
-    """Multiply two matrices. The parameters down and across are 1 and 0, or 0 and 1 if the right matrix is transposed.
-    Sums of int16 have 64 bits, and int16 has no zero points.
+    """The parameters down and across are 1 and 0, or 0 and 1 if the right matrix is transposed. In int16 products, sums
+    have 64 bits and there are no zero points.
     """
     wide = kind is Type.INT16
 
@@ -88,7 +88,7 @@ batch_matmul_s16 = _batch_matmul("batch_matmul_s16", Type.INT16)
 
 @kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")
 def resize_bilinear(b: Builder) -> None:
-    """Interpolate between pixels. Beyond the last pixel or row, both neighbours are the same."""
+    """Interpolate between pixels. Beyond the last pixel or row, both neighbours of a position are the last one."""
     width, channels, pixels = b.extents("width", "channels", "pixels")
     row, down_step, across_step = b.extents("row", "down_step", "across_step")
     down_first, across_first = b.parameters("down_first", "across_first")
@@ -97,7 +97,7 @@ def resize_bilinear(b: Builder) -> None:
     one = Index.of(1 << FRACTION)
 
     def part(position: Reg) -> tuple[Reg, Reg]:
-        """Return the weights of the first and the second neighbour."""
+        """Return the weights of the first and of the second neighbour of a position."""
         second = b.compute("and", INT32, position, one - 1)
         return b.compute("sub", INT32, one, second), second
 

@@ -16,7 +16,7 @@ Taps = AbstractContextManager[tuple[Index, Index, Index, Index]]
 
 @contextmanager
 def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """Yield each tap (r, s) inside the window of output pixel `at`, with the input row and column under it."""
+    """Yield each tap (r, s) of output pixel `at` whose input row and column exist, with this row and column."""
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     dilation_h, dilation_w = b.parameters("dilation_h", "dilation_w")
@@ -30,7 +30,7 @@ def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[
 
 @contextmanager
 def transposed_taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
-    """Yield each input pixel with the tap that adds to output pixel `at`, for a window that slides over the output."""
+    """Yield each input pixel that adds to output pixel `at`, with its tap, for a window that slides over the output."""
     kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
     stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
     with b.loop("row", height) as y:
@@ -85,7 +85,7 @@ def depthwise(b: Builder) -> None:
 def _pool(
     b: Builder, kind: Type, initial: Sequence[int], take: Callable[..., None], output: Callable[..., Reg]
 ) -> None:
-    """Describe a pool. Its registers begin as `initial`, `take` updates them with a value, and `output` clamps the
+    """Describe a pool whose registers begin as `initial`; `take` updates them with a value, and `output` clamps the
     result.
     """
     height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
