@@ -128,7 +128,7 @@ def tilings(_: Sequence[Path]) -> Iterator[bytes]:
 
 @functools.cache
 def tiled(name: str) -> bytes:
-    return repr(tiling_tables.network(name, tiling_tables.NETWORKS[name]())).encode()
+    return repr(tiling_tables.arenas(name, tiling_tables.NETWORKS[name]())).encode()
 
 
 BENCHMARKS, FRONTIER, CYCLES = "docs/benchmarks.md", "docs/frontier.md", "docs/cycles.md"

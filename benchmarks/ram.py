@@ -8,9 +8,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tables
@@ -21,48 +19,16 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.results import Report
 from tflm_memopt.rewrite.int8_io import int8_io
 
-NAME = "ram"
-"""Name of the marks around the table in a document."""
 INT8_IO, STREAMED, AGAIN = "--int8-io", "--input stream", "--max-macs 1.3"
 MOST = 1.3
 """Compute factor F of the last row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One conversion in bytes. `head`, `tail`, `total` and `min` are those of the rewritten model's arena."""
-
-    model: str
-    flags: str
-    original: int
-    """Whole arena of the original model (`total`)."""
-    head: int
-    tail: int
-    total: int
-    min: int
-    lower_bound: int
-    """Whether the head is proved minimal: no layout of the chosen groups is lower."""
-    ratio: float
-    """original / total."""
-    overhead: float
-    """Compute factor F."""
-    seconds: float
-    """Elapsed seconds, which depend on the machine and are not in the table (benchmarks/seconds.py)."""
-    convention: str
-
-
-COLUMNS: Mapping[str, str] = {
-    "model": "model",
-    "original": "original",
-    "total": "**rewritten**",
-    "ratio": "ratio",
-    "head": "head",
-    "lower_bound": "head, lower bound",
-    "tail": "tail",
-    "min": "smallest arena",
-    "overhead": "F",
-}
-"""Titles by field."""
+Row = tuple[list[str], str]
+"""Cells of one conversion, and the convention of its sizes in bytes."""
+TITLES = (
+    "model", "original", "**rewritten**", "ratio", "head", "head, lower bound", "tail", "smallest arena", "F",
+)  # fmt: skip
 
 
 def measure(path: Path) -> Iterator[Row]:
@@ -87,29 +53,20 @@ def measure(path: Path) -> Iterator[Row]:
 
 
 def _row(path: Path, flags: str, report: Report) -> Row:
+    """Return the cells of a conversion and its convention."""
     before, after = report.original_arena, report.arena
-    return Row(
-        model=path.stem,
-        flags=flags,
-        original=before.total,
-        head=after.head,
-        tail=after.tail,
-        total=after.total,
-        min=after.min,
-        lower_bound=report.lower_bound_head,
-        ratio=round(before.total / after.total, 2),
-        overhead=report.overhead,
-        seconds=report.seconds,
-        convention=report.convention,
-    )
+    sizes = (f"{n:,}" for n in (after.head, report.lower_bound_head, after.tail, after.min))
+    return [
+        f"{path.stem} `{flags}`" if flags else path.stem, f"{before.total:,}", f"**{after.total:,}**",
+        f"{before.total / after.total:.1f}", *sizes, f"{report.overhead:.2f}",
+    ], report.convention  # fmt: skip
 
 
 def markdown(rows: Sequence[Row]) -> str:
     """Return the table and a note on how the figures are counted."""
-    table = tables.markdown(COLUMNS.values(), ([_cell(row, name) for name in COLUMNS] for row in rows))
-    conventions = " / ".join(dict.fromkeys(row.convention for row in rows))
+    conventions = " / ".join(dict.fromkeys(convention for _, convention in rows))
     return "\n".join([
-        table,
+        tables.markdown(TITLES, (cells for cells, _ in rows)),
         "",
         f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}.",
         "*Smallest arena*: with which AllocateTensors succeeds. *Lower bound*: no layout of the chosen groups has a",
@@ -117,29 +74,13 @@ def markdown(rows: Sequence[Row]) -> str:
     ])  # fmt: skip
 
 
-def _cell(row: Row, name: str) -> str:
-    match name:
-        case "model":
-            return f"{row.model}{f' `{row.flags}`' if row.flags else ''}"
-        case "ratio":
-            return f"{row.ratio:.1f}"
-        case "overhead":
-            return f"{row.overhead:.2f}"
-        case "total":
-            return f"**{row.total:,}**"
-    return f"{getattr(row, name):,}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> None:
     parser = tables.page_parser(__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the .tflite files are")
-    args = parser.parse_args(arguments)
-    paths = sorted(args.folder.glob("*.tflite"))
-    if not paths:
-        parser.error(f"no .tflite files in {args.folder}")
-    tables.publish(args.update, NAME, markdown([row for path in paths for row in measure(path)]))
-    return 0
+    args = parser.parse_args()
+    rows = [row for path in tables.tflite_files(parser, args.folder) for row in measure(path)]
+    tables.publish(args.update, "ram", markdown(rows))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

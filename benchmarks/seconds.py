@@ -7,66 +7,40 @@ Seconds of processor time, one process; float borders are made int8 (`--int8-io`
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tables import markdown, page_parser, publish
+from tables import markdown, page_parser, publish, tflite_files
 
 import tflm_memopt
 
-MARK = "seconds"
+TITLES = ("model", "operators", "`optimize`, s", "`explore`, s", "points")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One model."""
-
-    model: str
-    operators: int
-    optimize_seconds: float
-    explore_seconds: float
-    points: int
-    """Points of the frontier."""
-
-
-def row(path: Path) -> Row:
+def row(path: Path) -> list[str]:
+    """Return the cells of a model: operators, seconds, and points of the frontier."""
     data = path.read_bytes()
     optimized, optimizing = _timed(lambda: tflm_memopt.optimize(data, name=path.stem, int8_io=True))
     explored, exploring = _timed(lambda: tflm_memopt.explore(data, name=path.stem, int8_io=True))
-    return Row(path.stem, len(optimized.inspection.operators), optimizing, exploring, len(explored.points))
+    seconds = f"{optimizing:.1f}", f"{exploring:.1f}"
+    return [path.stem, str(len(optimized.inspection.operators)), *seconds, str(len(explored.points))]
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float]:
     began = time.process_time()
     result = work()
-    return result, round(time.process_time() - began, 1)
+    return result, time.process_time() - began
 
 
-def table(rows: Sequence[Row]) -> str:
-    return markdown(
-        ("model", "operators", "`optimize`, s", "`explore`, s", "points"),
-        (
-            (r.model, f"{r.operators}", f"{r.optimize_seconds:.1f}", f"{r.explore_seconds:.1f}", f"{r.points}")
-            for r in rows
-        ),
-    )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> None:
     parser = page_parser(__doc__)
     parser.add_argument("models", type=Path, metavar="DIR", help="the folder of .tflite files")
-    args = parser.parse_args(arguments)
-    paths = sorted(args.models.glob("*.tflite"))
-    if not paths:
-        parser.error(f"no *.tflite files in {args.models}")
-    publish(args.update, MARK, table([row(path) for path in paths]))
-    return 0
+    args = parser.parse_args()
+    publish(args.update, "seconds", markdown(TITLES, map(row, tflite_files(parser, args.models))))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

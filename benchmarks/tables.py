@@ -121,6 +121,14 @@ def page_parser(about: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def tflite_files(parser: argparse.ArgumentParser, folder: Path) -> list[Path]:
+    """Return the .tflite files of a folder. An empty folder is a usage error."""
+    paths = sorted(folder.glob("*.tflite"))
+    if not paths:
+        parser.error(f"no .tflite files in {folder}")
+    return paths
+
+
 def publish(page: Path | None, name: str, table: str) -> None:
     """Print a table and, if there is a page, write it there."""
     print(table)

@@ -8,8 +8,7 @@ The four networks are built from the layers that its repository states, with ran
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import tables
@@ -18,8 +17,6 @@ from papers.joint_memory import classifiers
 
 import tflm_memopt
 
-NAME = "tigris"
-"""Name of the marks around the table in a document."""
 SOURCE = "https://github.com/raws-labs/tigris-bench, cortex-m-deployability/results/summary.json at 50f599c, CMSIS-NN"
 
 
@@ -52,16 +49,14 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = tables.page_parser(__doc__)
-    args = parser.parse_args(arguments)
+def main() -> None:
+    args = tables.page_parser(__doc__).parse_args()
     table = tables.markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
         f"\n\nPublished: {SOURCE}; median of 30 runs. Ours: whole arena under TFLM, ilp32, "
         "input in the arena unless streamed, `--target cortex-m4`; cycles modelled for a Cortex-M4 with any known "
         "flash."
     )
-    tables.publish(args.update, NAME, table)
-    return 0
+    tables.publish(args.update, "tigris", table)
 
 
 def _row(published: Published, model: bytes) -> list[str]:
@@ -109,4 +104,4 @@ def mobilenet_v2() -> bytes:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -7,10 +7,8 @@ The name of a model in a folder of DIR includes the folder.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +18,13 @@ import tflm_memopt
 from tflm_memopt.errors import UsageError
 from tflm_memopt.results import KeptBuiltin, Report
 
-MARK = "others"
 TITLES = ("model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed")
 RUNS = 3
 """Number of random inputs for the comparison of outputs, besides three extreme ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One network. The outputs of the original and the rewritten network were compared, byte by byte."""
-
-    model: str
-    report: Report
-    streamed: int | None
-    """Bytes of the whole arena with `--input stream`, or None if the input cannot be streamed."""
+Row = tuple[list[str], str]
+"""Cells of one network, and the convention of its sizes in bytes."""
 
 
 def measure(path: Path, name: str) -> Row:
@@ -41,10 +32,12 @@ def measure(path: Path, name: str) -> Row:
     data = path.read_bytes()
     report = _proved(data, path.name)
     try:
-        streamed = _proved(data, path.name, input="stream").arena.total
+        streamed = f"{_proved(data, path.name, input='stream').arena.total:,}"
     except UsageError:
-        streamed = None
-    return Row(name, report, streamed)
+        streamed = ""
+    before, after = report.original_arena.total, report.arena.total
+    figures = f"{before:,}", f"**{after:,}**", f"{before / after:.1f}", streamed
+    return [name, _reasons(report.kept_builtin), *figures], report.convention
 
 
 def _proved(data: bytes, name: str, **settings: Any) -> Report:
@@ -58,21 +51,12 @@ def _proved(data: bytes, name: str, **settings: Any) -> Report:
 
 def markdown(rows: Sequence[Row]) -> str:
     """Return the table and a note on how its figures are counted."""
-    table = tables.markdown(TITLES, map(_cells, rows), left=2)
-    conventions = " / ".join(dict.fromkeys(row.report.convention for row in rows))
+    conventions = " / ".join(dict.fromkeys(convention for _, convention in rows))
     return "\n".join([
-        table,
+        tables.markdown(TITLES, (cells for cells, _ in rows), left=2),
         "",
         f"Whole arenas, predicted, {conventions}; {RUNS} random and 3 extreme inputs gave the same bytes.",
     ])  # fmt: skip
-
-
-def _cells(row: Row) -> Iterable[str]:
-    before, after = row.report.original_arena.total, row.report.arena.total
-    return (
-        row.model, _reasons(row.report.kept_builtin), f"{before:,}", f"**{after:,}**", f"{before / after:.1f}",
-        f"{row.streamed:,}" if row.streamed else "",
-    )  # fmt: skip
 
 
 def _reasons(kept: Sequence[KeptBuiltin]) -> str:
@@ -80,18 +64,14 @@ def _reasons(kept: Sequence[KeptBuiltin]) -> str:
     return ", ".join(f"{n} {what}" if n > 1 else what for what, n in counted.most_common())
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> None:
     parser = tables.page_parser(__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where .tflite files are, or folders of them")
-    args = parser.parse_args(arguments)
-
+    args = parser.parse_args()
     paths = sorted(args.folder.rglob("*.tflite"))
-    if not paths:
-        parser.error(f"no .tflite files in {args.folder}")
     rows = [measure(path, path.relative_to(args.folder).with_suffix("").as_posix()) for path in paths]
-    tables.publish(args.update, MARK, markdown(rows))
-    return 0
+    tables.publish(args.update, "others", markdown(rows))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

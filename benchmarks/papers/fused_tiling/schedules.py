@@ -13,7 +13,6 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import networkx as nx
@@ -30,21 +29,6 @@ UNIT = 4
 CELLS = (21, 19, 22)
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
 """Times for SwiftNet in section 4.4.1 of the thesis: of the thesis' program on a Ryzen 9 3900X, and of Serenity."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One graph."""
-
-    graph: str
-    operators: int
-    own: int
-    """Peak of the graph's own order."""
-    peak: int
-    lower_bound: int
-    seconds: float
-    published: str = ""
-    """Time that a paper states for its own program on such a graph."""
 
 
 COLUMNS = (
@@ -108,31 +92,15 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
     yield "series-parallel (0)", series_parallel(0)
 
 
-def row(graph: str, problem: OrderProblem) -> Row:
+def row(graph: str, problem: OrderProblem) -> list[str]:
+    """Return the cells of a graph: operators, peak of its own order, least peak, whether it is proved, and seconds."""
     before = time.process_time()
     found = schedule(problem, seconds=LIMIT)
-    after = time.process_time()
-    return Row(
-        graph=graph,
-        operators=len(problem.tasks),
-        own=peak(problem, range(len(problem.tasks))),
-        peak=found.peak,
-        lower_bound=found.lower_bound,
-        seconds=round(after - before, 3),
-        published=next((times for name, times in PUBLISHED.items() if graph.startswith(name)), ""),
-    )
-
-
-def table(rows: Sequence[Row]) -> str:
-    return markdown(COLUMNS, (_cells(row) for row in rows))
-
-
-def _cells(row: Row) -> Iterator[str]:
-    yield row.graph
-    yield from (f"{n:,}" for n in (row.operators, row.own, row.peak))
-    yield "yes" if row.peak == row.lower_bound else f"from {row.lower_bound:,}"
-    yield f"{row.seconds:.2f}"
-    yield row.published
+    seconds = time.process_time() - before
+    own = peak(problem, range(len(problem.tasks)))
+    proved = "yes" if found.peak == found.lower_bound else f"from {found.lower_bound:,}"
+    published = next((times for name, times in PUBLISHED.items() if graph.startswith(name)), "")
+    return [graph, *(f"{n:,}" for n in (len(problem.tasks), own, found.peak)), proved, f"{seconds:.2f}", published]
 
 
 def orders() -> Iterator[Schedule]:
@@ -140,12 +108,10 @@ def orders() -> Iterator[Schedule]:
     yield from (schedule(problem, seconds=LIMIT) for _, problem in graphs())
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = page_parser(__doc__)
-    args = parser.parse_args(arguments)
-    publish(args.update, "schedules", table([row(graph, problem) for graph, problem in graphs()]))
-    return 0
+def main() -> None:
+    args = page_parser(__doc__).parse_args()
+    publish(args.update, "schedules", markdown(COLUMNS, (row(*one) for one in graphs())))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -174,11 +174,11 @@ def plot(path: Path, points: Sequence[tuple[int, float]], name: str = "mbv2-w035
     path.write_text(svg.document(drawing), encoding="utf-8")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> None:
     parser = page_parser(__doc__)
     parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw MobileNetV2-0.35")
-    args = parser.parse_args(arguments)
+    args = parser.parse_args()
     if not any(args.nets.glob("*.json")):
         parser.error(f"no .json files in {args.nets}")
     nets = read(args.nets)
@@ -186,8 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     publish(args.update, "msf-cnn", table(points))
     if args.plot:
         plot(args.plot, points["mbv2-w035_chain"])
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

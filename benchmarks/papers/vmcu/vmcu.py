@@ -11,7 +11,7 @@ much recompute as in vMCU, whose kernel recomputes each pixel of the depthwise l
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -277,12 +277,11 @@ def headroom_table() -> str:
     return markdown(titles, [*rows, ["vMCU, published", *published]])
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    args = page_parser(__doc__).parse_args(arguments)
+def main() -> None:
+    args = page_parser(__doc__).parse_args()
     publish(args.update, "vmcu-bottlenecks", bottleneck_table())
     publish(args.update, "vmcu-headroom", headroom_table())
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
