@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tflm_memopt.cli import console
 from tflm_memopt.errors import DoesNotFit, UsageError
-from tflm_memopt.report import markdown, text
+from tflm_memopt.report import text
 from tflm_memopt.results import Fits
 from tflm_memopt.targets.own_board import board
 
@@ -34,6 +34,6 @@ def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict
 def fitted(args: argparse.Namespace, found: Fits) -> int:
     """Print the boards. Return 0 if the model fits all named boards or, if none was named, any board."""
     shown = found.boards if args.all or args.boards else found.nearest(MOST_BOARDS)
-    console.answer(args, found.to_json, (markdown if args.markdown else text).fits(found, shown))
+    console.answer(args, found.to_json, text.fits(found, shown))
     enough = all if args.boards else any
     return console.DONE if enough(row.rewritten.fits for row in found.boards) else console.NO

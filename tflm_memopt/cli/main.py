@@ -217,7 +217,6 @@ def _fit(group: Any) -> None:
         help="kind of sources whose RAM and flash count, as in optimize; c needs no interpreter",
     )  # fmt: skip
     fit.add_argument("--all", action="store_true", help="show all boards, not only those closest to the model's needs")
-    fit.add_argument("--markdown", action="store_true", help="write a Markdown table, for a comment or a CI summary")
 
 
 def _verify(group: Any) -> None:
