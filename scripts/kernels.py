@@ -8,23 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from library_kernels import (
-    ADD_BY_FOURS,
-    ADD_BY_LANES,
-    ADD_PIXELS,
-    FILES,
-    IN_C,
-    PACKED,
-    PIXEL,
-    PIXELS,
-    PLAIN,
-    LibraryKernel,
-)
+from library_kernels import ADD_BY_FOURS, ADD_BY_LANES, ADD_PIXELS, FILES, IN_C, PACKED, PIXELS, PLAIN, LibraryKernel
 
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, InstructionTable
 from tflm_memopt.kernels.write_c import function, library_function, operands_struct
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
+COLUMNS = 165
+"""Maximum length of a line of C."""
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 ANY_CORE = """\
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
@@ -81,9 +72,15 @@ def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
         for kernel in (one.many, one.kernel)
         if kernel
     ]
-    calls = [f"{PIXEL.format(name)} {{ {one.name}(k, window, i, out, {sign}); }}\n" for name, sign in one.signs.items()]
+    calls = [_one_line(f"{head} {{", f"{one.name}({arguments});") for head, arguments in one.calls.items()]
     made[-1] = "\n".join([made[-1], *calls])
     return "#if TMO_MANY_REGISTERS\n{}#else\n{}#endif\n".format(*made) if one.many else made[0]
+
+
+def _one_line(head: str, statement: str) -> str:
+    """Return a function with one statement, in one line if there is room."""
+    line = f"{head} {statement} }}\n"
+    return line if len(line) <= COLUMNS else f"{head}\n  {statement}\n}}\n"
 
 
 def _arm() -> str:

@@ -62,8 +62,10 @@ class LibraryKernel(NamedTuple):
     """Another schedule for cores with many registers, or None."""
     ends: str = ""
     """A statement after the kernel."""
-    signs: Mapping[str, str] = {}
-    """Functions that call this one with a constant `sign`, by name. The compiler folds the constant."""
+    calls: Mapping[str, str] = {}
+    """Functions that call this one with constants, by head, and the arguments of the call. The compiler folds the
+    constants.
+    """
 
 
 def _scales(*names: str) -> Expressions:
@@ -198,7 +200,15 @@ SIGNED = (
     "static TMO_ALWAYS_INLINE void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out, "
     "int32_t sign)"
 )
-FLOAT_SIGNS = {"": "0x3F800000", "-": "(int32_t)0xBF800000u"}
+
+
+def _signed(greatest: str, smallest: str, one: str, minus_one: str) -> Expressions:
+    """Return two functions that call a SIGNED kernel, given their names and signs."""
+    signs = {greatest: one, smallest: minus_one}
+    return {PIXEL.format(name): f"k, window, i, out, {sign}" for name, sign in signs.items()}
+
+
+FLOAT_SIGNS = ("0x3F800000", "(int32_t)0xBF800000u")
 """Bits of the floats 1 and -1."""
 DEPTHWISE_F32 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_F32)"
 CONV_F32 = WINDOW | LIMITS | {
@@ -321,7 +331,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             scheduled(float_pixels.extreme_pool_f32, [jam("c", 4)]),
             POOL_F32,
             SIGNED,
-            signs={"tmo_max_pool_f32": FLOAT_SIGNS[""], "tmo_min_pool_f32": FLOAT_SIGNS["-"]},
+            calls=_signed("tmo_max_pool_f32", "tmo_min_pool_f32", *FLOAT_SIGNS),
         ),
         LibraryKernel("tmo_average_pool_f32", scheduled(float_pixels.average_pool_f32, [jam("c", 4)]), POOL_F32, PIXEL),
     ),
@@ -336,10 +346,10 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             scheduled(place_pixel(kind), [jam("c", 4)]),
             given,
             SIGNED,
-            signs={f"tmo_place_of_greatest_{suffix}": signs[""], f"tmo_place_of_smallest_{suffix}": signs["-"]},
+            calls=_signed(f"tmo_place_of_greatest_{suffix}", f"tmo_place_of_smallest_{suffix}", *signs),
         )
         for kind, suffix, given, signs in (
-            (Type.INT8, "s8", PLACE, {"": "1", "-": "-1"}),
+            (Type.INT8, "s8", PLACE, ("1", "-1")),
             (Type.FLOAT32, "f32", PLACE_F32, FLOAT_SIGNS),
         )
     ),
@@ -438,17 +448,15 @@ ADD_PIXELS = LibraryKernel(
     "void {}(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n)",
 )
 """Kernels for programs packed for Cortex-M: kernels for Helium, kernels for the DSP extension, and pools for Helium."""
-MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job)"
-DIRECT_HEAD = (
-    "void {}(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t "
-)
+MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job{})"
+DIRECT_HEAD = "void {}(const int8_t *x, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, {})"
 MVE_CONV = {
     "x": "bytes", "y": "job->out", "w": "weights", "scales": "job->scales",
     "fours": "job->channels / 4", "turns": "job->turns", "apart": "(int32_t)step", "next_out": "(int32_t)job->step",
     "zero_out": "job->zero", "low": "job->least", "high": "job->most",
 }  # fmt: skip
 WORDS = "(const int16_t *)(const void *)"
-DIRECT = {"x": "bytes", "y": "out", "w": f"{WORDS}weights", "fours": "values / 4"}
+DIRECT = {"w": f"{WORDS}weights", "fours": "values / 4"}
 FOURS = {
     "bias": "constants", "both": f"{WORDS}(constants + 4)", "third": f"{WORDS}(constants + 8)",
     "scales": "constants + 4 + 6 * turns", "words": "(int32_t)(16 + 6 * turns)",
@@ -465,18 +473,26 @@ IN_C = (
         "uint32_t values, uint32_t pairs, int32_t step)",
     ),
     LibraryKernel(
-        "tmo_dsp_direct", packed_arm.dsp_direct, DIRECT | {"groups": "pairs", "ways": "1"}, DIRECT_HEAD + "pairs)"
-    ),
-    LibraryKernel(
-        "tmo_dsp_dense", packed_arm.dsp_direct, DIRECT | {"groups": "triples", "ways": "3"}, DIRECT_HEAD + "triples)"
+        "direct_ways", packed_arm.dsp_direct, DIRECT,
+        f"static {DIRECT_HEAD.format('{}', 'uint32_t groups, uint32_t ways')}",
+        calls={
+            DIRECT_HEAD.format(name, f"uint32_t {groups}"): f"x, weights, scales, y, values, {groups}, {ways}"
+            for name, groups, ways in (("tmo_dsp_direct", "pairs", 1), ("tmo_dsp_dense", "triples", 3))
+        },
     ),
     LibraryKernel(
         "tmo_dsp_depthwise_in_c", packed_arm.dsp_depthwise, FOURS,
         "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, "
         "int32_t first)",
     ),
-    LibraryKernel("tmo_mve_conv_1", packed_arm.mve_conv, MVE_CONV | {"pixels": "1"}, MVE_CONV_HEAD),
-    LibraryKernel("tmo_mve_conv_2", packed_arm.mve_conv, MVE_CONV | {"pixels": "2 * job->pairs"}, MVE_CONV_HEAD),
+    LibraryKernel(
+        "mve_conv_pixels", packed_arm.mve_conv, MVE_CONV,
+        f"static {MVE_CONV_HEAD.format('{}', ', uint32_t pixels')}",
+        calls={
+            MVE_CONV_HEAD.format(name, ""): f"bytes, step, weights, job, {pixels}"
+            for name, pixels in (("tmo_mve_conv_1", "1"), ("tmo_mve_conv_2", "2 * job->pairs"))
+        },
+    ),
     LibraryKernel(
         "tmo_mve_depthwise_in_c", packed_arm.mve_depthwise, SIXTEENS,
         "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, "

@@ -266,11 +266,9 @@ void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weig
   }
 }
 
-void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs) {
-  const int8_t *const x = bytes;
-  int8_t *const y = out;
+static void direct_ways(const int8_t *x, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, uint32_t groups, uint32_t ways) {
   const int16_t *const w = (const int16_t *)(const void *)weights;
-  const uint32_t groups = pairs, ways = 1, fours = values / 4;
+  const uint32_t fours = values / 4;
   for (uint32_t g = 0; g < groups; ++g) {
     for (uint32_t k = 0; k < ways; ++k) {
       int32_t r1 = scales[(int32_t)(8 * g * ways + 8 * k)], r2 = scales[(int32_t)(1 + 8 * g * ways + 8 * k)];
@@ -298,36 +296,12 @@ void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *s
   }
 }
 
-void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples) {
-  const int8_t *const x = bytes;
-  int8_t *const y = out;
-  const int16_t *const w = (const int16_t *)(const void *)weights;
-  const uint32_t groups = triples, ways = 3, fours = values / 4;
-  for (uint32_t g = 0; g < groups; ++g) {
-    for (uint32_t k = 0; k < ways; ++k) {
-      int32_t r1 = scales[(int32_t)(8 * g * ways + 8 * k)], r2 = scales[(int32_t)(1 + 8 * g * ways + 8 * k)];
-      for (uint32_t t = 0; t < fours; ++t) {
-        for (uint32_t i = 0; i < 2; ++i) {
-          for (uint32_t j = 0; j < 2; ++j) {
-            int32_t r3 = x[(int32_t)(i + 2 * j + 4 * t)], r4 = w[(int32_t)(4 * fours * g * ways + 2 * i * ways + j + 2 * k + 4 * t * ways)],
-                    r5 = (int32_t)((uint32_t)r4 << 24), r6 = (r5 >> 24);
-            r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r6);
-            r2 = (int32_t)((uint32_t)r2 + (uint32_t)r3 * (uint32_t)r4);
-          }
-        }
-      }
-      int32_t r7 = (int32_t)((uint32_t)r2 - (uint32_t)r1), r8 = (r7 >> 8), r9 = scales[(int32_t)(2 + 8 * g * ways + 8 * k)],
-              r10 = scales[(int32_t)(3 + 8 * g * ways + 8 * k)], r11 = scales[(int32_t)(4 + 8 * g * ways + 8 * k)],
-              r12 = (int32_t)((uint32_t)r1 + (uint32_t)r10), r13 = (r1 >> 31), r14 = (int32_t)((uint32_t)r12 + (uint32_t)r13),
-              r15 = tmo_high_add(r14, r1, r9), r16 = (r15 >> r11), r17 = tmo_saturated_byte(r16);
-      y[(int32_t)(2 * g * ways + 2 * k)] = (int8_t)r17;
-      int32_t r18 = scales[(int32_t)(5 + 8 * g * ways + 8 * k)], r19 = scales[(int32_t)(6 + 8 * g * ways + 8 * k)],
-              r20 = scales[(int32_t)(7 + 8 * g * ways + 8 * k)], r21 = (int32_t)((uint32_t)r8 + (uint32_t)r19), r22 = (r8 >> 31),
-              r23 = (int32_t)((uint32_t)r21 + (uint32_t)r22), r24 = tmo_high_add(r23, r8, r18), r25 = (r24 >> r20),
-              r26 = tmo_saturated_byte(r25);
-      y[(int32_t)(1 + 2 * g * ways + 2 * k)] = (int8_t)r26;
-    }
-  }
+void tmo_dsp_direct(const int8_t *x, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, uint32_t pairs) {
+  direct_ways(x, weights, scales, y, values, pairs, 1);
+}
+
+void tmo_dsp_dense(const int8_t *x, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, uint32_t triples) {
+  direct_ways(x, weights, scales, y, values, triples, 3);
 }
 
 void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first) {
@@ -358,12 +332,12 @@ void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, in
   }
 }
 
-void tmo_mve_conv_1(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
+static void mve_conv_pixels(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job, uint32_t pixels) {
   const int8_t *const x = bytes;
   int8_t *const y = job->out;
   const int8_t *const w = weights;
   const int32_t *const scales = job->scales;
-  const uint32_t pixels = 1, fours = job->channels / 4, turns = job->turns;
+  const uint32_t fours = job->channels / 4, turns = job->turns;
   const int32_t apart = (int32_t)step, next_out = (int32_t)job->step, zero_out = job->zero, low = job->least, high = job->most;
   for (uint32_t f = 0; f < fours; ++f) {
     for (uint32_t c = 0; c < 4; ++c) {
@@ -389,35 +363,10 @@ void tmo_mve_conv_1(const int8_t *bytes, uint32_t step, const int8_t *weights, c
   }
 }
 
+void tmo_mve_conv_1(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) { mve_conv_pixels(bytes, step, weights, job, 1); }
+
 void tmo_mve_conv_2(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
-  const int8_t *const x = bytes;
-  int8_t *const y = job->out;
-  const int8_t *const w = weights;
-  const int32_t *const scales = job->scales;
-  const uint32_t pixels = 2 * job->pairs, fours = job->channels / 4, turns = job->turns;
-  const int32_t apart = (int32_t)step, next_out = (int32_t)job->step, zero_out = job->zero, low = job->least, high = job->most;
-  for (uint32_t f = 0; f < fours; ++f) {
-    for (uint32_t c = 0; c < 4; ++c) {
-      for (uint32_t p = 0; p < pixels; ++p) {
-        int32_t r1 = scales[(int32_t)(c + 12 * f)];
-        for (uint32_t t = 0; t < turns; ++t) {
-          for (uint32_t i = 0; i < 16; ++i) {
-            int32_t r2 = x[(int32_t)(apart * p + i + 16 * t)], r3 = w[(int32_t)(16 * c + 64 * f * turns + i + 64 * t)];
-            r1 = (int32_t)((uint32_t)r1 + (uint32_t)r2 * (uint32_t)r3);
-          }
-        }
-        int32_t r4 = scales[(int32_t)(4 + c + 12 * f)], r5 = scales[(int32_t)(8 + c + 12 * f)], r6 = (int32_t)((uint32_t)0 - (uint32_t)r5),
-                scale_right0_twice = (int32_t)((uint32_t)r4 << 1), scale_right0_point = (int32_t)((uint32_t)(int32_t)(zero_out) << 1),
-                scale_right0_odd = (int32_t)((uint32_t)scale_right0_point + (uint32_t)1),
-                scale_right0_raised = (int32_t)((uint32_t)scale_right0_odd << r6), scale_right0_half = (scale_right0_raised >> 1),
-                scale_right0_sign = (r1 >> 31), scale_right0_total = (int32_t)((uint32_t)r1 + (uint32_t)scale_right0_half),
-                scale_right0_moved = (int32_t)((uint32_t)scale_right0_total + (uint32_t)scale_right0_sign),
-                scale_right0_product = tmo_high_add(scale_right0_moved, r1, scale_right0_twice), r7 = (scale_right0_product >> r6),
-                r8 = (r7 > (int32_t)(low) ? r7 : (int32_t)(low)), r9 = (r8 < (int32_t)(high) ? r8 : (int32_t)(high)), r10 = r9;
-        y[(int32_t)(c + 4 * f + next_out * p)] = (int8_t)r10;
-      }
-    }
-  }
+  mve_conv_pixels(bytes, step, weights, job, 2 * job->pairs);
 }
 
 void tmo_mve_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, uint32_t fours, int32_t first, const int8_t *range) {
