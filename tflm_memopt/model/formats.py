@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tflm_memopt.errors import ModelError
@@ -49,8 +49,8 @@ WEB_PAGE = OtherFormat("a web page", "download the file itself; on GitHub use Ra
 def format_of(start: bytes) -> OtherFormat | None:
     r"""Return the format of a file with this start (at least START bytes), or None if it is unknown.
 
-    >>> format_of(b"\x08\x07\x12\x07pytorch\x1a\x052.1.0").name
-    'an ONNX model'
+    >>> format_of(b"\x93NUMPY\x01\x00").name
+    'a NumPy array'
     """
     return next((found for is_it, found in _FORMATS if is_it(start[:START])), None)
 
@@ -67,45 +67,12 @@ def _is_torch(start: bytes) -> bool:
     return b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19" in start[:32] or _first_in_zip(start).endswith(b".pkl")
 
 
-def _fields(start: bytes) -> Iterator[tuple[int, int]]:
-    """Yield field number and wire type of each field of a protobuf message, as far as `start` contains them."""
-    at = 0
-    while at < len(start):
-        tag, at = _varint(start, at)
-        yield tag >> 3, tag & 7
-        if tag & 7 not in (0, 2):
-            return
-        value, at = _varint(start, at)
-        at += value if tag & 7 == 2 else 0
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(data) and shift < 64:
-        value, shift, at = value | (data[at] & 0x7F) << shift, shift + 7, at + 1
-        if data[at - 1] < 0x80:
-            break
-    return value, at
-
-
-_MODEL_PROTO = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
-"""Wire types by field number of ModelProto (onnx.proto). ir_version comes first."""
-
-
-def _is_onnx(start: bytes) -> bool:
-    fields = list(_fields(start))
-    known = all(_MODEL_PROTO.get(number) == kind for number, kind in fields)
-    numbers = [number for number, _ in fields]
-    return known and len(numbers) > 1 and numbers == sorted(numbers) and numbers[:2] != [1, 1] and 3 <= start[1] < 0x40
-
-
 _FORMATS: tuple[tuple[Callable[[bytes], bool], OtherFormat], ...] = (
     (lambda start: start.startswith(b"\x89HDF\r\n\x1a\n"), HDF5),
     (_is_torch, PYTORCH),
     (lambda start: _first_in_zip(start) in (b"metadata.json", b"config.json"), KERAS),
     (lambda start: start.startswith(b"\x93NUMPY") or _first_in_zip(start).endswith(b".npy"), NUMPY),
     (lambda start: bool(_first_in_zip(start)), ZIP),
-    (_is_onnx, ONNX),
     (lambda start: start.startswith(b"\x08\x01\x12"), SAVED_MODEL),  # schema version 1, then a MetaGraphDef
     (lambda start: start.lstrip().lower().startswith((b"<!doctype html", b"<html")), WEB_PAGE),
 )

@@ -27,11 +27,7 @@ def array() -> bytes:
     return file.getvalue()
 
 
-GRAPH = bytes.fromhex("3a3b0a0c0a01781201792204 52656c751201675a130a0178120e0a0c08011208")
-"""A graph with one Relu, serialised like onnx.helper's: field 7 of ModelProto."""
 FILES: Mapping[str, tuple[bytes, str, str]] = {
-    "onnx": (b"\x08\x0e" + GRAPH, "an ONNX model", "onnx2tf -i"),
-    "onnx of PyTorch": (b"\x08\x0e\x12\x07pytorch\x1a\x032.1" + GRAPH, "an ONNX model", "onnx2tf -i"),
     "PyTorch": (zipped("net/data.pkl", "net/version"), "a PyTorch model", "litert-torch"),
     "PyTorch of 2019": (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02", "a PyTorch model", "litert-torch"),
     "Keras": (zipped("metadata.json", "config.json", "model.weights.h5"), "a Keras model", "--calibrate"),
