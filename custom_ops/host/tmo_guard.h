@@ -12,20 +12,20 @@ extern "C" {
 #define TMO_GUARD_VIOLATION (-100) /* not in tmo_status: an iteration wrote bytes that it may not write */
 #define TMO_GUARD_MEMORY (-101)    /* not in tmo_status: the host lacks memory for the copies */
 
-/* Inputs, outputs and workspace as ranges of one arena, so that they overlap exactly as on the device. */
+/* Inputs, outputs and workspace as ranges of one arena, so that they overlap in the same way as on the device. */
 typedef struct {
   uint8_t *bytes;
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs;
-  const uint32_t *io_offsets; /* offsets of the inputs, the outputs, then the state and slow memory, if the program has them; at least n_inputs + n_outputs + 2 */
+  const uint32_t *io_offsets; /* offsets of the inputs, of the outputs, and of the state and slow memory if the program has them; at least n_inputs + n_outputs + 2 entries */
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;
-  const void *source; /* streamed input: all rows, pushed io_bytes[0] bytes at a time; external input: a tmo_source; otherwise NULL */
+  const void *source; /* for a streamed input, all its rows, which are pushed io_bytes[0] bytes at a time; for an external input, a tmo_source; otherwise NULL */
 } tmo_arena;
 
-/* The last iteration. After a violation, `byte` is the arena offset of the first byte that was written wrongly, negative if it precedes the arena. */
+/* After a violation, `byte` is the arena offset of the first wrongly written byte, negative if that byte precedes the arena. */
 typedef struct {
   uint32_t iterations; /* completed iterations */
   uint32_t op;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs two cores as two threads of this machine, which wake each other with a mutex and a condition. Host only, with POSIX threads. */
+/* Runs two cores as two threads of this machine, which wake each other with a mutex and a condition. This file is for hosts with POSIX threads
+ * only. */
 #ifndef TMO_THREADS_H_
 #define TMO_THREADS_H_
 

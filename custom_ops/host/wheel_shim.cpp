@@ -2,8 +2,8 @@
 /* Registers the operator with the official tflite-micro wheel, which exports its C++ symbols but has no headers.
  *
  * The declarations below restate the exports of the pinned wheel (tflite-micro==0.dev20261023182759, x86-64) and the layout of the structs used.
- * The code checks whatever it can before it writes to the resolver, so that a different wheel causes a message instead of a crash. Load this
- * library after the wheel's own, whose symbols it resolves. */
+ * The code checks what it can before it writes to the resolver, so that a different wheel causes a message instead of a crash. Load this library
+ * after the wheel's own library, which has the symbols. */
 #include <cstddef>
 #include <cstdint>
 
@@ -25,7 +25,7 @@ struct TfLiteIntArray {
   int data[1]; /* size entries */
 };
 
-struct TfLiteNode { /* more members follow */
+struct TfLiteNode { /* further members of the struct follow */
   TfLiteIntArray *inputs;
   TfLiteIntArray *outputs;
 };
@@ -63,7 +63,7 @@ tmo_memory memory = {nullptr, 0, &source};
 
 void *MemoryOf(tflite::micro::TfLiteContext *) { return &memory; }
 
-/* Whether programs made for two cores run on two threads, and the seed of their delays. */
+/* Whether programs for two cores run on two threads, and the seed of the threads' delays. */
 bool threads = false;
 uint32_t jitter = 0;
 
@@ -71,7 +71,7 @@ tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
   return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
 }
 
-/* The link to other devices, which the caller owns. */
+/* The link to other devices, which the caller of this library owns. */
 tmo_crosser *link_to_others = nullptr;
 
 void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
@@ -79,7 +79,7 @@ void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
 }  // namespace
 }  // namespace tmo
 
-/* Sets the source that models with an external input read. The caller still owns the source's data. */
+/* Sets the source from which models with an external input read. The caller still owns the source's data. */
 extern "C" void TmoSetSource(const tmo_source *now) { tmo::source = *now; }
 
 /* Sets the slow memory of models that need it. The caller still owns the memory. */
@@ -102,7 +102,7 @@ static struct {
   tmo_link link;
 } device;
 
-/* Links this process to the other devices. fds: a socket to each. All models of the process use this link. */
+/* Links this process to the other devices. fds: a socket for each device. All models of the process use this link. */
 extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, unsigned first, unsigned patience) {
   for (unsigned i = 0; i < TMO_SOCKET_PEERS; ++i) device.sockets.fd[i] = i < devices ? fds[i] : -1;
   device.transport = tmo_socket_transport(&device.sockets);
@@ -114,7 +114,7 @@ extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, u
 extern "C" void TmoBeginLink() { tmo_link_begin(&device.link); }
 extern "C" int TmoWaitLink() { return tmo_link_wait(&device.link); }
 
-/* Returns the bytes of messages since the link was opened. */
+/* Returns the bytes of all messages since the link was opened. */
 extern "C" void TmoLinkBytes(unsigned *sent, unsigned *received) {
   *sent = device.link.sent;
   *received = device.link.received;
@@ -151,7 +151,7 @@ struct Registration {
 };
 
 constexpr unsigned kCapacity = 200;
-constexpr unsigned kBuiltins = 118;    /* operators that the wheel registers itself */
+constexpr unsigned kBuiltins = 118;    /* operators that the wheel itself registers */
 constexpr int32_t kFirstBuiltin = 101; /* ABS */
 constexpr int32_t kCustom = 32;
 
@@ -164,7 +164,7 @@ struct Resolver {
 static_assert(sizeof(Registration) == 56, "a record of the wheel's resolver is 56 bytes");
 static_assert(offsetof(Resolver, count) == 0x2bc8, "the wheel's resolver keeps its count there");
 
-/* Whether the wheel's operators are where this file expects them, with room for one more. */
+/* Whether the wheel's operators are where this file expects them, with room for one more operator. */
 bool LayoutAsExpected(const Resolver &resolver) {
   if (resolver.count < kBuiltins || resolver.count > kCapacity - tmo::kNameCount) return false;
   if (resolver.records[0].builtin_code != kFirstBuiltin) return false;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages between devices: a head, then a row. See links/tmo_link.h. */
+/* Messages between devices, each of which is a head and a row. See links/tmo_link.h. */
 #include "tmo_link.h"
 
 #include <string.h>
 
-/* The head, little-endian: 'T' 'M', from, to, identity (4), inference (2), number (2) of the message among this inference's messages on the
- * link, step (2), row (2), bytes of the row (2), CRC of the row (4), half of the CRC of all previous fields (2). */
+/* Fields of the head, little-endian, with bytes in parentheses: 'T' 'M', from, to, identity (4), inference (2), number (2) of the message among
+ * this inference's messages on the link, step (2), row (2), bytes of the row (2), CRC of the row (4), half of the CRC of all previous fields (2). */
 enum { AT_FROM = 2, AT_TO = 3, AT_IDENTITY = 4, AT_INFERENCE = 8, AT_NUMBER = 10, AT_STEP = 12, AT_ROW = 14, AT_BYTES = 16, AT_CRC = 18, AT_CHECK = 22 };
 
-/* CRC-32 (IEEE 802.3), four bits at a time. */
+/* CRC-32 (IEEE 802.3), computed for four bits at a time. */
 static uint32_t crc32(uint32_t crc, const uint8_t *bytes, uint32_t count) {
   static const uint32_t table[16] = {0x00000000u, 0x1DB71064u, 0x3B6E20C8u, 0x26D930ACu, 0x76DC4190u, 0x6B6B51F4u, 0x4DB26158u, 0x5005713Cu,
                                      0xEDB88320u, 0xF00F9344u, 0xD6D6A3E8u, 0xCB61B38Cu, 0x9B64C2B0u, 0x86D3D2D4u, 0xA00AE278u, 0xBDBDF21Cu};
@@ -33,7 +33,7 @@ static void put32(uint8_t *to, uint32_t value) {
 static uint16_t get16(const uint8_t *from) { return (uint16_t)(from[0] | from[1] << 8); }
 static uint32_t get32(const uint8_t *from) { return get16(from) | (uint32_t)get16(from + 2) << 16; }
 
-/* Computes the check of a head from all its other fields. */
+/* Computes the check field of a head from all its other fields. */
 static uint16_t check_of(const uint8_t *head) { return (uint16_t)crc32(0, head, AT_CHECK); }
 
 static bool is_head(const uint8_t *head) { return head[0] == 'T' && head[1] == 'M' && get16(head + AT_CHECK) == check_of(head); }
@@ -45,7 +45,7 @@ static int32_t take(tmo_link *link, uint8_t from, uint8_t *to, uint32_t room) {
   return n;
 }
 
-/* Receives a complete head. Skips bytes one by one until a valid head begins. */
+/* Skips bytes one by one until a valid head begins. */
 static tmo_status take_head(tmo_link *link, uint8_t from) {
   tmo_peer *const peer = &link->peers[from];
   for (;;) {
@@ -73,7 +73,8 @@ static tmo_status pass_over(tmo_link *link, uint8_t from) {
   return TMO_OK;
 }
 
-/* Compares a complete head with the expected message. TMO_OK: it is that message. TMO_MORE: skip this message. */
+/* Compares a complete head with the message that is expected next. It returns TMO_OK for this message. It returns TMO_MORE for a message to be
+ * skipped. */
 static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, uint32_t bytes) {
   const tmo_peer *const peer = &link->peers[what->from];
   const uint8_t *const head = peer->head;
@@ -91,7 +92,7 @@ static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, u
   return wanted && get16(head + AT_BYTES) == bytes ? TMO_OK : TMO_ERROR_LINK;
 }
 
-/* Receives the row directly into the arena, where nothing reads it before it is complete. */
+/* Receives the row directly into the arena, where nothing reads the row before it is complete. */
 static tmo_status receive(tmo_link *link, const tmo_message *what, uint16_t row, uint8_t *data, uint32_t bytes) {
   tmo_peer *const peer = &link->peers[what->from];
   while (peer->have <= TMO_LINK_HEAD) {
@@ -134,7 +135,7 @@ static void write_head(tmo_link *link, const tmo_message *what, uint16_t row, co
   link->to = what->to;
 }
 
-/* Completes with zeros a message that the previous inference sent partly, so that the receiver finds the next head. */
+/* Fills up with zeros a message that the previous inference sent only in part, so that the receiver finds the next head. */
 static tmo_status end_message(tmo_link *link, uint8_t to) {
   static const uint8_t zeros[16] = {0};
   tmo_peer *const peer = &link->peers[to];
@@ -211,7 +212,7 @@ void tmo_link_begin(tmo_link *link) {
 tmo_status tmo_link_wait(tmo_link *link) {
   const tmo_transport *const transport = link->transport;
   if (link->waited >= link->patience) {
-    link->joined = false; /* the next inference may have any number */
+    link->joined = false; /* the message may belong to an inference of any number */
     return TMO_ERROR_LINK;
   }
   link->waited += transport->poll(transport->context, link->other, link->sends, link->patience - link->waited);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages between devices that run one network together. No other part of the library calls this file.
+/* Messages between devices that run one network together. No other part of the library calls the functions of this file.
  *
- * A message is a head and a row of a tensor. The head names program, inference, tensor and row. Both sides know from their programs which
- * message comes next, so each message is checked. A message that is missing, damaged, or from another program ends the run with an error
- * status, and so does a row that does not arrive in time. Repeated and older messages are ignored. An error does not affect the next
- * inference, which has another number.
+ * A message is a head and a row of a tensor. The head names the program, the inference, the tensor and the row. Both sides know from their
+ * programs which message comes next, so each message is checked against it. A message that is missing, damaged, or from another program ends the
+ * run with an error status, and so does a row that does not arrive in time. Repeated and older messages are ignored. An error does not affect the
+ * next inference, which has another number.
  *
- * A tmo_transport carries the bytes to a peer. A message may arrive in pieces. C11, no allocation, no globals. */
+ * A tmo_transport carries the bytes to a peer. A message may arrive in several pieces. The links are C11 without allocation and without globals. */
 #ifndef TMO_LINK_H_
 #define TMO_LINK_H_
 
@@ -18,57 +18,59 @@ extern "C" {
 
 #define TMO_LINK_HEAD 24 /* bytes of the head before each row */
 
-/* Carries the bytes of a link to each peer, in order. Only poll() may wait. */
+/* Carries the bytes of a link to each peer, in order. Only poll() may wait; send() and receive() return at once. */
 typedef struct {
-  /* Sends as many of the bytes as there is space for. Returns their number, or a negative number if the link is broken. */
+  /* Sends as many of the bytes as there is space for. Returns the number of bytes sent, or a negative number if the link is broken. */
   int32_t (*send)(void *context, uint8_t peer, const uint8_t *bytes, uint32_t count);
-  /* Copies received bytes. Returns their number, 0 if there are none now, or a negative number if the link is broken. */
+  /* Copies the bytes that have been received. Returns the number of bytes copied, 0 if there are none now, or a negative number if the link is
+   * broken. */
   int32_t (*receive)(void *context, uint8_t peer, uint8_t *bytes, uint32_t room);
-  /* Waits at most `milliseconds` until bytes arrive from a peer. If `sends` is set, it also stops when there may be space to send. Returns
-   * the milliseconds that have passed. */
+  /* Waits at most `milliseconds` until bytes arrive from a peer. If `sends` is set, poll() also stops when there may be space to send. Returns the
+   * milliseconds that have passed. */
   uint32_t (*poll)(void *context, uint8_t peer, bool sends, uint32_t milliseconds);
   void *context;
 } tmo_transport;
 
-/* State of the messages with another device. All zero at the start. */
+/* State of the messages with another device. All fields are zero at the start. */
 typedef struct {
   uint8_t head[TMO_LINK_HEAD];
-  uint32_t have;    /* received bytes of the current message: of its head, then of its row */
-  uint32_t skip;    /* remaining bytes of a row to ignore */
-  uint32_t owed;    /* unsent bytes of an incomplete message */
+  uint32_t have;    /* number of received bytes of the current message, first of its head, then of its row */
+  uint32_t skip;    /* number of remaining bytes of a row to be ignored */
+  uint32_t owed;    /* number of unsent bytes of an incomplete message */
   uint16_t came;    /* number of received messages in this inference */
   uint16_t went;
 } tmo_peer;
 
-/* One device's end of all links. tmo_link_open() initializes it. Pass its first member to a run. */
+/* One device's end of all its links, which tmo_link_open() initializes. Pass the first member of the link to a run. */
 typedef struct {
   tmo_crosser crosser;
   const tmo_transport *transport;
-  tmo_peer *peers;    /* state of each peer, indexed by device number; this device's own entry is unused */
+  tmo_peer *peers;    /* state of each peer, indexed by device number; the entry of this device is unused */
   uint8_t device;
   uint8_t n_devices;
-  bool joined;        /* whether the inference has its number; device 0 chooses it, and others take it from their first message */
-  bool knows_last;    /* whether messages may still have the previous inference's number */
+  bool joined;        /* whether the inference has its number; device 0 chooses this number, and other devices take it from their first message */
+  bool knows_last;    /* whether messages with the previous inference's number may still arrive */
   uint16_t inference;
   uint32_t patience;  /* milliseconds without a row after which a peer is considered lost */
-  uint32_t waited;    /* milliseconds waited for the current row */
+  uint32_t waited;    /* milliseconds that the current row has been awaited */
   uint8_t other;      /* device whose row is awaited */
   bool sends;
-  uint32_t left;      /* unsent bytes of the current message */
+  uint32_t left;      /* number of unsent bytes of the current message */
   uint8_t to;         /* receiver of the current message */
   uint8_t head[TMO_LINK_HEAD];
-  uint32_t sent, received; /* bytes of messages since tmo_link_open(), for statistics */
+  uint32_t sent, received; /* bytes of all messages since tmo_link_open(), for statistics */
 } tmo_link;
 
-/* Initializes a link. peers: array of n_devices. first: number of the first inference, used by device 0; choose a different number after
+/* Initializes a link. peers: array of n_devices. first: number of the first inference, which only device 0 uses, and which should differ after
  * each restart. */
 void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *peers, uint8_t device, uint8_t n_devices, uint16_t first,
                    uint32_t patience);
 
-/* Call this before each inference, also after a failed one. */
+/* Call tmo_link_begin() before each inference, also after a failed inference. */
 void tmo_link_begin(tmo_link *link);
 
-/* Waits for bytes after TMO_WAIT. TMO_OK: continue. TMO_ERROR_LINK: no bytes arrived in time; reset the run. */
+/* Waits for bytes after a push has returned TMO_WAIT. TMO_OK: continue. It returns TMO_ERROR_LINK if no bytes arrived in time; the run must then
+ * be reset. */
 tmo_status tmo_link_wait(tmo_link *link);
 
 /* Runs one inference and waits for rows: tmo_link_begin(), then tmo_push() until the inference ends. */

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* States of the frame in a tmo_datagram_line. The run sets FILLING and ON_ITS_WAY; the radio's task reports LOST or ACKNOWLEDGED. */
+/* States of the frame that a tmo_datagram_line sends. The run sets FILLING and ON_ITS_WAY, while the radio's task reports LOST or ACKNOWLEDGED. */
 enum { FILLING, ON_ITS_WAY, LOST, ACKNOWLEDGED };
 
 static uint8_t state_of(const tmo_datagram_line *line) { return __atomic_load_n(&line->state, __ATOMIC_ACQUIRE); }
@@ -14,11 +14,11 @@ static tmo_datagram_line *line_to(const tmo_datagrams *d, uint8_t peer) { return
 
 static void begin(const tmo_datagrams *d, uint8_t peer, tmo_datagram_line *line) {
   const uint8_t before = state_of(line);
-  set_state(line, ON_ITS_WAY); /* the report may come before send() returns */
+  set_state(line, ON_ITS_WAY); /* the radio's report may come before send() returns */
   if (!d->send(d->radio, peer, line->frame, line->bytes)) set_state(line, before);
 }
 
-/* Handles the radio's report on the frame. Returns whether the frame accepts more bytes. */
+/* Handles the radio's report on the frame. Returns whether more bytes fit into the frame. */
 static bool settle(const tmo_datagrams *d, uint8_t peer, tmo_datagram_line *line) {
   const uint8_t state = state_of(line);
   if (state == LOST) begin(d, peer, line);
@@ -32,12 +32,13 @@ static bool settle(const tmo_datagrams *d, uint8_t peer, tmo_datagram_line *line
   return state_of(line) == FILLING;
 }
 
-/* Begins to send the bytes collected so far. */
+/* Begins to send the bytes collected in a frame so far. */
 static void flush(const tmo_datagrams *d, uint8_t peer, tmo_datagram_line *line) {
   if (settle(d, peer, line) && line->bytes > TMO_DATAGRAM_HEAD) begin(d, peer, line);
 }
 
-/* Sends on all lines, because a peer may wait for bytes of one line while this device waits on another. Returns whether nothing is left to send. */
+/* Sends the frames of all lines, because a peer may wait for bytes of one line while this device waits on another line. Returns whether no byte is
+ * left to send. */
 static bool flush_all(const tmo_datagrams *d) {
   bool done = true;
   for (uint8_t i = 0; i < d->n_devices; ++i) {
@@ -72,7 +73,7 @@ static int32_t receive_some(void *context, uint8_t peer, uint8_t *bytes, uint32_
   return (int32_t)count;
 }
 
-/* Waits until a byte arrives. If `sends` is set, it also stops when the frame accepts more bytes. */
+/* Waits until a byte arrives. If `sends` is set, waiting also stops when more bytes fit into the frame. */
 static uint32_t wait_for(void *context, uint8_t peer, bool sends, uint32_t milliseconds) {
   const tmo_datagrams *const d = (const tmo_datagrams *)context;
   tmo_datagram_line *const line = line_to(d, peer);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices linked by datagrams: ESP-NOW and other radios, whose frames hold few bytes, come whole or not at all, and are acknowledged.
+/* Devices linked by datagrams, as with ESP-NOW and other radios, whose frames hold few bytes, arrive whole or not at all, and are acknowledged.
  *
- * A link sends one frame at a time and repeats it until it is acknowledged. Each frame begins with two bytes, session and number, so
- * that repeated frames are recognised and ignored. So all bytes arrive once and in order. The link's timeout detects a lost peer. An
- * incomplete frame is sent as soon as the run waits or a new run begins. If neither happens, call tmo_datagram_done(). */
+ * A link sends one frame at a time and repeats the frame until it is acknowledged. Each frame begins with two bytes, session and number, so that
+ * repeated frames are recognised and ignored. So all bytes arrive once and in order. The link's timeout detects a lost peer. An incomplete frame
+ * is sent as soon as the run waits or a new run begins. If the run neither waits nor begins again, call tmo_datagram_done(). */
 #ifndef TMO_LINK_DATAGRAM_H_
 #define TMO_LINK_DATAGRAM_H_
 
@@ -16,36 +16,36 @@ extern "C" {
 #define TMO_DATAGRAM_HEAD 2
 #define TMO_DATAGRAM_BYTES 250 /* maximum size of a frame: ESP_NOW_MAX_DATA_LEN */
 
-/* The link to one peer. Set `ring` and `room`; all other fields must be zero at the start. */
+/* The datagram link to one peer. Set `ring` and `room`; all other fields must be zero at the start. */
 typedef struct {
   uint8_t *ring;           /* buffer for received bytes that were not read yet */
-  uint32_t room;           /* size of the ring: a power of two, at least `room_for_all` of the report; frames that do not fit are lost */
-  uint32_t written, read;  /* bytes since the start, written by the radio's task and read by the run */
+  uint32_t room;           /* size of the ring in bytes, a power of two of at least the report's `room_for_all`; frames that do not fit are lost */
+  uint32_t written, read;  /* number of bytes since the start, written by the radio's task and read by the run */
   uint8_t frame[TMO_DATAGRAM_BYTES];
-  uint8_t bytes;           /* bytes of the frame, including its head */
+  uint8_t bytes;           /* number of bytes of the frame, including its head */
   uint8_t number;          /* number of the frame */
-  uint8_t state;           /* being filled, sent, lost or acknowledged */
+  uint8_t state;           /* whether the frame is being filled, sent, lost or acknowledged */
   uint8_t last[TMO_DATAGRAM_HEAD]; /* head of the last received frame */
   bool has_last;
 } tmo_datagram_line;
 
 typedef struct {
-  /* Begins to send a frame to a peer. Call tmo_datagram_sent() when the frame has been sent or lost. Returns false if the radio cannot send now. */
+  /* Begins to send a frame to a peer. Call tmo_datagram_sent() when the frame has arrived or is lost. Returns false if the radio cannot send now. */
   bool (*send)(void *radio, uint8_t peer, const uint8_t *frame, uint32_t bytes);
   uint32_t (*milliseconds)(void); /* returns the time of a clock that may wrap, such as millis() */
   void *radio;
-  tmo_datagram_line *lines; /* line to each peer, indexed by device number; this device's own entry is unused */
+  tmo_datagram_line *lines; /* line to each peer, indexed by device number; the entry of this device is unused */
   uint8_t n_devices;
-  uint8_t session;          /* random number, new after each restart, so that frames from before the restart are recognised */
+  uint8_t session;          /* random number that is new after each restart, so that frames from before the restart are recognised */
 } tmo_datagrams;
 
 tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 
-/* Sends the remaining bytes. Returns false while some bytes are not acknowledged; then call it again. */
+/* Sends all bytes that remain. Returns false while some bytes are not acknowledged; call it again then. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
-/* Call this when a frame has arrived from a peer. The frame is copied. If there is no space it is dropped, which ends the inference with
- * an error. The radio's task may call this. */
+/* Call this when a frame has arrived from a peer. The frame's bytes are copied. If there is no space, the frame is dropped, which ends the
+ * inference with an error. The radio's task may call this. */
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes);
 
 /* Call this when the frame to a peer has arrived or is lost. The radio's task may call this. */

@@ -11,7 +11,7 @@ extern "C" {
 
 #define TMO_SOCKET_PEERS 16
 
-/* fd: file descriptor of the socket to each device, by number, or -1. The caller opens and closes the sockets. */
+/* fd: the file descriptor of the socket to each device, by device number, or -1. The caller opens and closes the sockets. */
 typedef struct {
   int fd[TMO_SOCKET_PEERS];
 } tmo_sockets;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ADD that is not packed, with the DSP extension: computes the scales that a packed ADD stores, if they have that form. */
+/* ADD that is not packed, with the DSP extension: computes the scales that a packed ADD stores, if the scales have the form that packing requires. */
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
 
 #if TMO_CORE_DSP
 
-enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* as in the converter's ops/packings.py */
+enum { HALF = 1 << 30, MOST_RIGHT = 22 }; /* equals the limit in the converter's ops/packings.py */
 
 static bool is_half(const tmo_kernel *k, uint32_t i) { return k->multipliers[i] == HALF && k->shifts[i] == 0; }
 
@@ -17,7 +17,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
   const uint32_t other = is_half(k, 0) ? 1 : 0;
   if (k->op->kind != TMO_OP_ADD || !tmo_is_elementwise(k) || !is_half(k, 1 - other) || !is_scaled_right(k, other) || !is_scaled_right(k, 2)) return false;
   int32_t scales[12];
-  scales[0] = scales[4] = k->op->left_shift; /* the output's scale has no left shift */
+  scales[0] = scales[4] = k->op->left_shift; /* the output's scale must have no left shift */
   TMO_UNROLLED for (uint32_t i = 0; i < 3; ++i) {
     int32_t *const scale = scales + 4 * i + (i < 2 ? 1 : 0);
     scale[0] = (int32_t)((uint32_t)k->multipliers[i] << 1);

@@ -6,11 +6,11 @@
 #include "tmo/loops.h"
 #include "tmo/nest.h"
 
-#define MAX_READS 16 /* array elements read per byte of program; this limit keeps the time linear even if operators share arrays */
+#define MAX_READS 16 /* limit of array elements that are read per byte of program, so that the time is linear even if operators share arrays */
 
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 
-/* Returns the size of the buffer that contains the tensor. For slow memory, which the caller may not know yet, this is the size in the
+/* Returns the size of the buffer that contains the tensor. For slow memory, which the caller may not know yet, the result is the size in the
  * program. */
 static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
   if (tmo_header_of(c->program)->pools > 0 && t->base == tmo_slow_base(c->program)) return tmo_slow_bytes(c->program);
@@ -30,8 +30,8 @@ TMO_OWN_FRAME static bool check_rolling_buffers(tmo_checker *c) {
   }
 }
 
-/* Checks that a layout is one of three: consecutive rows, reversed if all are present, or a rolling buffer of the state. An input outside the arena has no
- * older rows. */
+/* Checks that a layout is one of three: consecutive rows, reversed rows of a whole tensor, or a rolling buffer of the state. An input outside the
+ * arena has no older rows. */
 static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   if (t->layout == TMO_LAYOUT_HWC) return true;
   if (tmo_has_column_windows(t) || tmo_is_source(c->program, t)) return false;
@@ -39,8 +39,8 @@ static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_has_part(TMO_PART_STATE) && tmo_rolling_buffer_number(t) < c->n_rolling_buffers && tmo_rolling_buffers(c->program)[tmo_rolling_buffer_number(t)].row == tmo_times(t->width, t->channels);
 }
 
-/* Checks a streamed input, whose newest rows are in io[0] and older ones in a rolling buffer. An external input is checked when a run
- * provides it. */
+/* Checks a streamed input, whose newest rows are in io[0] and whose older rows are in a rolling buffer. A run checks an external input when the
+ * caller provides it. */
 static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t row = tmo_times(t->width, t->channels);
   if (tmo_has_column_windows(t)) return TMO_ERROR_TABLE;
@@ -50,7 +50,7 @@ static tmo_status check_source(const tmo_checker *c, const tmo_tensor *t) {
   return tmo_times(row, t->pushed) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
 }
 
-/* Whether two views of a streamed input have the same rows, as all its views must. */
+/* Whether two views of a streamed input have the same rows, as all views of it must. */
 static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
   return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->pushed == b->pushed && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
@@ -73,7 +73,7 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (!check_layout(c, t)) return TMO_ERROR_TABLE;
   if (tmo_is_source(c->program, t)) return check_source(c, t);
-  if (tmo_has_column_windows(t)) return TMO_OK; /* checked by check_column_windows() */
+  if (tmo_has_column_windows(t)) return TMO_OK; /* check_column_windows() has checked this */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint32_t bytes = tmo_times(tmo_times(t->width, t->channels), t->depth);
   if (constant) return tmo_has_constant(c, t->constant, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
@@ -100,8 +100,8 @@ static bool check_column_windows(tmo_checker *c, const tmo_tensor *t, uint32_t p
   return rows == t->rows;
 }
 
-/* Returns the last operator before operator `index` in the group that produces a tensor, or NULL. Several operators may share a tensor's
- * record. */
+/* Returns the last operator before operator `index` in the group that produces a tensor, or NULL. Several operators may share the record of a
+ * tensor. */
 static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t tensor) {
   if (!tmo_may_read(c, index - group->first_op)) return NULL;
   for (uint32_t i = index; i > group->first_op; --i) {
@@ -110,24 +110,24 @@ static const tmo_op *maker_of(tmo_checker *c, const tmo_group *group, uint32_t i
   return NULL;
 }
 
-/* Checks an operand. If it is in column windows or channel groups, an earlier operator of the group determines its layout. Any other
- * layout comes from the tensor's record. */
+/* Checks an operand of an operator. If the operand is in column windows or channel groups, an earlier operator of the group determines its layout.
+ * If it is not, its layout comes from the tensor's record. */
 static bool check_operand(tmo_checker *c, const tmo_group *group, uint32_t index, uint32_t k) {
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= tmo_header_of(c->program)->n_tensors) return false;
   const tmo_tensor *in = &c->tensors[op->input[k]];
   if (tmo_is_source(c->program, in)) {
     const bool streamed = tmo_input_of(c->program) == TMO_INPUT_STREAM;
-    return !tmo_reads_channel_group(op) && (!streamed || group->first_op == 0); /* later groups cannot read a stream */
+    return !tmo_reads_channel_group(op) && (!streamed || group->first_op == 0); /* groups after the first one cannot read a stream */
   }
   if (tmo_on_link(c->program, in)) return op->kind == TMO_OP_RECEIVE;
   if (!tmo_has_column_windows(in) && !tmo_reads_channel_group(op)) return true;
   const tmo_op *maker = tmo_in_tiles(group, op) ? maker_of(c, group, index, op->input[k]) : NULL;
   if (maker == NULL || tmo_reads_channel_group(op) != tmo_writes_channel_group(maker)) return false;
-  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* equal channels imply equally many groups */
+  return !tmo_reads_channel_group(op) || op->group_channels == maker->group_channels; /* equal numbers of channels imply equally many groups */
 }
 
-/* Checks the place where pixels of an external input are converted to int8. Relies on accesses that tmo_check_kind() has validated. */
+/* Checks the place where pixels of an external input are converted to int8. This check relies on accesses that tmo_check_kind() has validated. */
 static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
   const uint32_t bytes = tmo_converted_bytes(c->program, o->group, o->op);
@@ -142,7 +142,7 @@ static bool check_conversion(const tmo_checker *c, const tmo_operation *o) {
 static bool check_channel_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_channel_groups(op) == 1) return !tmo_sums_channel_groups(op);
-  if (op->channel_groups == UINT16_MAX) return false; /* there may be one extra pass */
+  if (op->channel_groups == UINT16_MAX) return false; /* an extra pass may follow the channel groups */
   if (tmo_iterative(op) || !tmo_is_in(TMO_GROUPABLE_KINDS, op->kind) || (tmo_sums_channel_groups(op) && !tmo_is_summed(op))) return false;
   const bool reads = tmo_reads_channel_group(op), writes = tmo_writes_channel_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;
@@ -151,7 +151,7 @@ static bool check_channel_groups(const tmo_operation *o) {
   return before_last < channels && channels - before_last <= op->group_channels;
 }
 
-/* Checks the place of the sums of the highest stripe. */
+/* Checks the place of an operator's sums for the highest stripe. */
 static bool check_channel_group_sums(tmo_checker *c, const tmo_operation *o) {
   if (!tmo_may_read(c, o->group->stripes)) return false;
   int32_t highest = 0;
@@ -176,7 +176,7 @@ static bool check_arity(const tmo_op *op) {
   return op->n_inputs == (tmo_is_in(tmo_taken(TMO_TWO_OPERANDS_KINDS), op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
 }
 
-/* Whether an operand or the output has reversed pixels. Row groups must not have any, since their iterations process rows forwards. */
+/* Whether an operand or the output has reversed pixels. Row groups must not have reversed pixels, since their iterations process rows forwards. */
 static bool has_reversed_pixels(const tmo_checker *c, const tmo_operation *o) {
   if (!tmo_has_part(TMO_PART_REVERSED)) return false;
   bool is_reversed = o->out->layout == TMO_LAYOUT_PIXELS_REVERSED;
@@ -184,7 +184,7 @@ static bool has_reversed_pixels(const tmo_checker *c, const tmo_operation *o) {
   return is_reversed;
 }
 
-/* Checks the weights that are copied, and their place. */
+/* Checks the record of copied weights, and the place of the copy. */
 static bool check_copied(const tmo_checker *c, const tmo_op *op) {
   if (op->kind != TMO_OP_CONV || !tmo_has_constant(c, op->weights, sizeof(tmo_copied), 4)) return false;
   const tmo_copied *const copied = tmo_copied_of(c->program, op);
@@ -211,7 +211,7 @@ static bool check_op(tmo_checker *c, const tmo_group *group, uint32_t index) {
   return (tmo_in_tiles(group, op) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
 
-/* first: index of the operator after the previous group. */
+/* first: index of the operator after those of the previous group. */
 static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t first) {
   if (group->first_op != first || group->n_ops == 0 || group->n_ops > tmo_header_of(c->program)->n_ops - first) return TMO_ERROR_TABLE;
   const uint32_t counter = tmo_is_tiled(group) ? sizeof(tmo_unit) : sizeof(uint16_t);
@@ -222,7 +222,7 @@ static tmo_status check_group(tmo_checker *c, const tmo_group *group, uint32_t f
   return TMO_OK;
 }
 
-/* Checks that the loops contain as many iterations as the header states. Their order does not affect safety, since any iteration stays
+/* Checks that the loops contain as many iterations as the header states. The order of iterations does not affect safety, since any iteration stays
  * inside its buffers. */
 TMO_OWN_FRAME static tmo_status check_loops(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
@@ -247,11 +247,11 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE; /* the link's state is stored where rolling buffers would be */
+    if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rolling_buffers(&c)) return TMO_ERROR_TABLE; /* the link's state is where rolling buffers would be */
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   if (h->pools > 0) {
-    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* the link is stored where slow memory would be */
+    if (tmo_input_of(program) == TMO_INPUT_LINK) return TMO_ERROR_TABLE; /* the link is where slow memory would be */
     if (io_bytes[c.last_base++] < tmo_slow_bytes(program)) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

@@ -21,7 +21,7 @@ bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uin
 
 bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_t bytes, uint32_t alignment) {
   if (!tmo_copies_weights(op)) return tmo_has_constant(c, op->weights, bytes, alignment);
-  return bytes <= tmo_copied_of(c->program, op)->bytes; /* check_copied() has checked the record */
+  return bytes <= tmo_copied_of(c->program, op)->bytes; /* check_copied() has checked the record of copied weights */
 }
 
 bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n) { return tmo_has_constant(c, offset, tmo_times(4, n), 4); }

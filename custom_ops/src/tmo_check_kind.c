@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks for each kind of operator its window or accesses, its constants, and the sizes of its operands. */
+/* Checks the window or accesses, the constants, and the sizes of operands of each kind of operator. */
 #include "tmo/check.h"
 #include "tmo/kernels.h"
 #include "tmo/nest.h"
@@ -13,13 +13,13 @@
 #define IF_WRITES_4(name, value, reads, writes, ...) ((writes) == 4)
 #define IS(set, condition) tmo_is_in(tmo_both(TMO_BUILT(set), TMO_KINDS_IF(IF_##condition)), op->kind)
 
-/* Return what all kinds of a set have in common: the number of multipliers, and the bytes of an element that they read or write. */
+/* Return what all kinds of a set have in common: the number of multipliers, and the bytes of an input or output element. */
 #define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* Whether each output's window begins before the input ends, and reads at least one element: of the input, or of the `there` last
- * elements of its padding, which a state keeps. All values are uint16_t, so nothing wraps. */
+/* Whether each output's window begins before the input ends, and reads at least one element of the input or of the `there` last elements of its
+ * padding, which a state keeps. All values are uint16_t, so no sum of them wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;
@@ -51,22 +51,21 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
   return true;
 }
 
-/* Whether the range and the function of a float32 operator exist. first, last: functions of the operator's kind. */
+/* Whether the range and the function of a float32 operator exist. first, last: the functions of the operator's kind. */
 static bool check_form(const tmo_op *op, uint32_t first, uint32_t last) {
   return op->float_form >= 0 && (op->float_form & 15) <= TMO_RANGE_POSITIVE && (uint32_t)op->float_form >> 4 >= first &&
          (uint32_t)op->float_form >> 4 <= last;
 }
 
-/* Checks weights, bias and scaling. int16 channels take two bytes and their biases eight, and sums are not kept between calls. float32
- * channels,
- * weights and biases take four bytes. */
+/* Checks weights, bias and scaling. int16 channels take two bytes and their biases have eight bytes, and sums are not kept between calls. float32
+ * channels, weights and biases take four bytes. */
 static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool s16 = tmo_is_s16(op), f32 = tmo_is_f32(op), depthwise = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
   const uint32_t bytes = tmo_element_bytes(op), in = o->in->channels / bytes, out = o->out->channels / bytes;
   if (o->in->channels % bytes != 0 || o->out->channels % bytes != 0 || (s16 && tmo_iterative(op))) return false;
   if (depthwise && out % in != 0) return false;
-  const uint32_t inputs = depthwise ? 1 : in; /* inputs of one output channel */
+  const uint32_t inputs = depthwise ? 1 : in; /* number of inputs of one output channel */
   const uint32_t weights = tmo_times(tmo_times((uint32_t)op->kernel_h * op->kernel_w, inputs), out);
   if (f32) return check_form(op, 0, 0) && tmo_has_words(c, op->weights, weights) && (op->bias == 0 || tmo_has_words(c, op->bias, out));
   if (!tmo_has_weights(c, op, tmo_has_nibbles(op) ? weights / 2 + weights % 2 : weights, 1)) return false;
@@ -76,7 +75,7 @@ static bool check_weights(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_weights(c, o) && check_windowed(c, o); }
 
-/* Checks the weights of a CONV with unscaled outputs. An output channel takes several bytes. */
+/* Checks the weights of a CONV with unscaled outputs. An output channel of unscaled sums takes several bytes. */
 static bool check_sums(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (op->sum_bytes < 1 || op->sum_bytes > TMO_MAX_SUM_BYTES || o->out->channels % (uint32_t)op->sum_bytes != 0 || op->bias != 0 || tmo_iterative(op)) return false;
@@ -101,7 +100,7 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   return op->kernel_h * columns <= TMO_MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
-/* Whether the function exists for a kind with two operands of four bytes. */
+/* Whether a kind with two operands of four bytes has the function. */
 static bool check_function(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_COMPARE_32)) return check_form(op, TMO_FUNCTION_EQUAL, TMO_FUNCTION_LESS_EQUAL_S32);
   if (tmo_is_kind(op, TMO_OP_BINARY_32)) return check_form(op, TMO_FUNCTION_DIV, TMO_FUNCTION_MINIMUM_S32);
@@ -115,7 +114,7 @@ static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   if (!pointwise(o->op) || o->out->channels % made != 0) return false;
   if (item == 4 && !check_function(op)) return false;
   const uint32_t scales = SCALES(TMO_BINARY_KINDS);
-  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted left by this number */
+  if (scales == 3 && item == 1 && (op->left_shift < 0 || op->left_shift > TMO_MAX_ADD_SHIFT)) return false; /* number of bits by which operands are shifted left */
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
@@ -138,7 +137,7 @@ static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_element_bytes(op);
   if (!check_rows(o, bytes, bytes) || o->in->channels != o->out->channels) return false;
-  if (bytes == 4) return true; /* only integer sums can wrap */
+  if (bytes == 4) return true; /* float sums cannot wrap */
   if (op->least_difference > 0) return false;
   if (tmo_values(op, o->out->channels) > TMO_MAX_SOFTMAX_CHANNELS) return false;
   return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
@@ -180,7 +179,7 @@ static bool check_own(const tmo_checker *c, const tmo_operation *o) {
 }
 #endif
 
-/* Checks that each pixel gives one index. */
+/* Checks that the operator makes one index of each pixel. */
 static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
   (void)c;
   const bool same_pixels = o->in->height == o->out->height && o->in->width == o->out->width;
@@ -204,7 +203,7 @@ static bool is_in_whole_rows(const tmo_checker *c, const tmo_operation *o) {
   return !tmo_has_column_windows(t) || (t->n_column_windows == 1 && only->rows == 1 && only->depth % t->width == 0);
 }
 
-/* Checks that the link carries whole rows. Their identifier is a constant. */
+/* Checks that the link carries whole rows. The identifier of a link's row is a constant. */
 static bool check_link(const tmo_checker *c, const tmo_operation *o) {
   const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
   const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
@@ -244,7 +243,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   return rows <= TMO_MAX_KERNEL_H;
 }
 
-/* Returns the bytes of a row of the operand that contains the n-th row read, or 0 if fewer rows are read. */
+/* Returns the bytes of a row of the operand to which the n-th row that is read belongs, or 0 if fewer rows are read. */
 static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
@@ -254,7 +253,7 @@ static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint3
   return 0;
 }
 
-/* Checks a run of a move. Numbers are below TMO_MAX_EXTENT, so int64_t can hold their products with counts. */
+/* Checks one run of a move. All numbers are below TMO_MAX_EXTENT, so int64_t can hold their products with counts. */
 static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint32_t size) {
   const int64_t last = first + step * (int64_t)(count - 1);
   const int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;
@@ -287,7 +286,8 @@ static bool reads_its_row(const tmo_checker *c, const tmo_op *op, uint32_t k) {
   return a->extent == 1 && has_rows(c, &c->tensors[op->input[k]], a, 1);
 }
 
-/* Checks that each pixel of indices selects a pixel of the other operand, which is one whole row. Pixels of a source are int8. */
+/* Checks that each pixel of indices selects a pixel of the other operand, which is one whole row. Pixels of a source are int8, so a source cannot
+ * have indices. */
 static bool check_gather_nd(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t first = op->flags & TMO_FLAG_SWAPPED ? 1 : 0;
@@ -306,11 +306,11 @@ static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
   if (a->table != 0 || a->mul != op->scale_h || a->div != 1024 || a->extent != 2 || a->add != half) return false;
   const uint32_t last_row = op->scale_h * (o->out->height - 1u), last_column = op->scale_w * (o->out->width - 1u);
   if (last_row >= TMO_MAX_EXTENT || last_column >= TMO_MAX_EXTENT) return false;
-  const int32_t wide = op->half_pixel_centers ? op->scale_w / 2 - 512 : 0; /* each output pixel reads an input pixel */
+  const int32_t wide = op->half_pixel_centers ? op->scale_w / 2 - 512 : 0; /* each output pixel reads a pixel of the input */
   return (int32_t)last_row + half < o->in->height * 1024 && (int32_t)last_column + wide < o->in->width * 1024;
 }
 
-/* Checks that each iteration reads a row that exists, and perhaps the next one. */
+/* Checks that each iteration reads a row that exists, and perhaps the row after it. */
 static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const tmo_access *a = accesses(c, op);
@@ -322,8 +322,8 @@ static bool check_resize_f32(const tmo_checker *c, const tmo_operation *o) {
   return n == 0;
 }
 
-/* Checks that each operand has the output's width or one column, and the output's elements per pixel or one element. Together, the
- * operands have three rows: one of the condition, and one of each choice. */
+/* Checks that each operand has the output's width or one column, and the output's elements per pixel or one element. The operands have three rows
+ * together: one of the condition, and one of each choice. */
 static bool check_select(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t bytes = tmo_select_bytes(op);
@@ -366,7 +366,7 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == tmo_values(op, transposed ? out : depth) && (bytes == 4 || check_scaling(c, op, 1));
 }
 
-/* Whether an operand is a row of the state that the operator updates, of `bytes` bytes. behind: number of operands after this one. */
+/* Whether an operand is a row of the state that the operator updates, of `bytes` bytes. behind: number of operands after the operand. */
 static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
   const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];
@@ -403,7 +403,7 @@ static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
   return made > 0 || check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? channels : 1);
 }
 
-/* Returns the family of a kind that this build supports, else `none`. */
+/* Returns the family of a kind that this build supports, or `none`. */
 static int family_of(uint8_t kind) {
   switch (kind) {
 #define FAMILY(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) \

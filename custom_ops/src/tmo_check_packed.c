@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks constants and scratch of operators that are packed for a core. */
+/* Checks the constants and scratch of operators that are packed for a core. */
 #include "tmo/check.h"
 
 #include "tmo/packed.h"
 
-/* Whether the operator is packed for the DSP extension, where each channel has the scales m2, c and e. Packings for Helium have
- * multipliers, followed by shifts -e. */
+/* Whether the operator is packed for the DSP extension, for which each channel has the scales m2, c and e. Packings for Helium have multipliers,
+ * followed by the negated right shifts -e. */
 static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
 }
@@ -13,10 +13,10 @@ static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
 /* Returns a / b, rounded up. */
 static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b > 0); }
 
-/* Whether the C twin of a kernel supports this e. */
+/* Whether the C twin of a kernel supports this right shift e. */
 static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
-/* Checks groups of `words` words each, whose last n words are scales. */
+/* Checks groups of `words` words each, of which the last n words are scales. */
 static bool check_scales(tmo_checker *c, uint32_t at, uint32_t channel_groups, uint32_t words, uint32_t n, bool dsp) {
   if (!tmo_has_words(c, at, tmo_times(words, channel_groups)) || !tmo_may_read(c, channel_groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, at);
@@ -35,7 +35,7 @@ static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   const uint32_t at_once = dsp ? 2 : 4, words = dsp ? TMO_PACKED_SCALES : 3 * 4, channel_groups = ceil_div(o->out->channels, at_once);
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, tmo_by_row(op) || dense ? o->out->width : op->tile);
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
-  if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* no weights exist for larger filters */
+  if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* larger filters cannot have weights */
   const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_at_once(op) > 1 && values > TMO_PACKED_TILE)) return false;
@@ -49,7 +49,7 @@ static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool dsp = is_dsp(op);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = dsp ? 4 : 16, channels = o->in->channels;
-  const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* words of a group */
+  const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* number of words of a group */
   if (tmo_at_once(op) > TMO_PACKED_PIXELS || (tmo_makes_two_rows(op) && !tmo_dsp_has_3x3(op, o->out->width))) return false;
   const bool deep = channels >= at_once || (!dsp && tmo_mve_has_nine(op) && channels % 4 == 0);
   if (op->kind != TMO_OP_DEPTHWISE || channels != o->out->channels || !deep || taps > TMO_PACKED_TAPS) return false;
@@ -90,7 +90,7 @@ static bool check_esp(tmo_checker *c, const tmo_operation *o) {
   uint32_t values = taps, padded = channels;
   if (depthwise) {
     if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != channels || taps > TMO_PACKED_TAPS || op->dilation_w != 1) return false;
-    if (tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false; /* larger filters have no weights, or their scratch sizes overflow */
+    if (tmo_times(taps * 4, tmo_times(channels + 15, op->stride_w)) >= TMO_MAX_EXTENT / 16) return false; /* larger filters have no weights, or the size of their scratch overflows */
     padded = tmo_esp_channels(op, channels);
   } else {
     if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
@@ -120,7 +120,7 @@ static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   return target != TMO_TARGET_GENERIC && is_dsp(op);
 }
 
-/* Checks the constants in the layout of the packing. */
+/* Checks constants in the layout of their packing. */
 static bool check_packed_layout(tmo_checker *c, const tmo_operation *o) {
 #if TMO_RUNS_RVV
   if (is_rvv(o->op)) return check_rvv(c, o);
@@ -131,7 +131,7 @@ static bool check_packed_layout(tmo_checker *c, const tmo_operation *o) {
   return tmo_packs_depthwise(o->op) ? check_depthwise(c, o) : check_conv(c, o);
 }
 
-/* Checks the scratch, and the weights in their packed layout. */
+/* Checks the scratch of a packed operator, and its weights in their layout. */
 bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!known_packing(c, op) || tmo_iterative(op) || tmo_channel_groups(op) > 1) return false;

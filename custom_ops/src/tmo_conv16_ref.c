@@ -17,7 +17,7 @@ void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->tangent ? tmo_tanh_s16 : tmo_logistic_s16)(k, window, out);
 }
 
-/* MAXIMUM, MINIMUM: operands whose channels are not repeated take a faster kernel, pixel by pixel or the whole row at once. */
+/* For MAXIMUM and MINIMUM, operands whose channels are not repeated have a faster kernel, for a pixel or the whole row at once. */
 void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   tmo_make_elements *const make = tmo_is_kind(k->op, TMO_OP_MINIMUM) ? tmo_smallest_s8 : tmo_greatest_s8;
   const int8_t *x = window->pixels[0], *other = window->pixels[1];

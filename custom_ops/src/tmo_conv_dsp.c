@@ -10,13 +10,13 @@
 #include <arm_acle.h>
 #endif
 
-/* The column of a pixel in the tile. Its word i, with two int16, is at at[i * step]. */
+/* The column of a pixel in the tile. Word i of a column, with two int16, is at at[i * step]. */
 typedef struct {
   int16_t *at;
   uint32_t step;
 } column;
 
-/* Returns the column of pixel `pixel`, one of `pixels` that are computed at once. Five pixels are in two tiles. */
+/* Returns the column of pixel `pixel` among `pixels` that are computed at once. Five pixels are in two tiles, of three and two. */
 static column column_of(const tmo_kernel *k, uint32_t pixel, uint32_t pixels) {
   enum { FIRST = 3 };
   int16_t *tile = (int16_t *)k->scratch;
@@ -50,7 +50,7 @@ static void put_quad(int16_t *to, uint32_t step, uint32_t quad) {
 
 static void put_value(const column *c, uint32_t k, int8_t x) { c->at[(k / 4 * 2 + k % 2) * c->step + k / 2 % 2] = x; }
 
-/* Writes values k, k + 1, ... */
+/* Writes values k, k + 1, ... of a pixel. */
 static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
   if (k % 4 == 0) {
     const uint32_t step = c->step;
@@ -75,7 +75,7 @@ static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
   for (; n > 0; --n, ++k) put_value(c, k, x);
 }
 
-/* Writes the taps of kernel row r from the window's rows. */
+/* Writes the taps of row r of the kernel from the rows under the window. */
 static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const column *c, uint32_t at) {
   const tmo_op *op = k->op;
   if (tmo_reads_rows(k) && op->dilation_w == 1) {
@@ -88,7 +88,7 @@ static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const
   }
 }
 
-/* Gathers the only pixel of a tile from listed taps whose bytes fill quads. */
+/* Gathers the only pixel of a tile from a list of taps whose bytes fill quads. */
 static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   const tmo_op *op = k->op;
   const uint32_t row = op->kernel_w * k->in_channels;
@@ -102,7 +102,7 @@ static void gather_taps(const tmo_kernel *k, const tmo_window *w) {
   for (uint32_t i = 0; i < w->count; i += w->columns, to += row) tmo_dsp_widen_taps(w->pixels + i, w->columns, to, k->in_channels);
 }
 
-/* Gathers a pixel from whole rows whose parts under the window are short: padding is added around the bytes of a row, then all are
+/* Gathers a pixel from whole rows whose parts under the window are short: padding is added around the bytes of a row, and all bytes are then
  * widened together. */
 static void gather_short(const tmo_kernel *k, const tmo_window *w, const column *c, uint32_t row) {
   const tmo_op *op = k->op;
@@ -192,7 +192,7 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(op, out + p * step, k->out_channels);
 }
 
-/* Computes some channels at a time into a small buffer and copies them. */
+/* Computes some channels at a time into a small buffer, and copies them to the output. */
 void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs) {
   enum { AT_ONCE = 16 };
   const uint32_t values = tmo_packed_values(k->op, k->in_channels);
@@ -206,7 +206,7 @@ void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *o
   for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(k->op, outs[p], k->out_channels);
 }
 
-/* The core computes at least two pairs of channels, so an odd last channel is computed together with the pair before it, into a separate buffer. */
+/* The core computes at least two pairs of channels, so the last channel, if odd, is computed with the pair before it, into a separate buffer. */
 void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_has_part(TMO_PART_DSP_DIRECT)) return;
   const int8_t *const bytes = window->pixels[0];
@@ -256,7 +256,7 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
   for (uint32_t p = 0, n; p < pixels; p += n, offset += n * step) {
     column c = column_of(k, p, pixels);
-    n = bytes < 3 ? 1 : c.step / 2; /* all pixels of the tile, or one */
+    n = bytes < 3 ? 1 : c.step / 2; /* all pixels of the tile, or only one */
     for (uint32_t r = 0; r < op->kernel_h; ++r, c.at += row / 2 * c.step) {
       const int8_t *const from = rows->pixels[r] + offset;
       if (bytes == 3) {
@@ -270,8 +270,8 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   }
 }
 
-/* Gathers the windows of four adjacent pixels from x on, some of which may extend beyond the input. Pixels fill quads. Padding is read
- * from a pixel at the end of the tile, whose bytes are overwritten by the last quad that reads them. */
+/* Gathers the windows of four adjacent pixels from x on, some of which may extend beyond the input. The bytes of a pixel must fill quads. Padding
+ * is read from a pixel at the end of the tile, whose bytes are overwritten by the last quad that reads them. */
 TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *rows, uint32_t x) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, step = TMO_PACKED_PIXELS * channels;
@@ -292,8 +292,8 @@ TMO_OWN_FRAME static void gather_four(const tmo_kernel *k, const tmo_window *row
   }
 }
 
-/* Computes groups of four pixels whose windows are inside the input. All code that runs for a group fits into the 1 KB of instruction
- * cache that many boards have. offset: bytes from the start of a row to the first window. */
+/* Computes groups of four pixels whose windows are all inside the input. All code that runs for a group fits into the 1 KB of instruction cache
+ * that many boards have. offset: bytes from the start of a row to the first window. */
 TMO_OWN_FRAME static void inside_fours(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t channel_groups, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const uint32_t bytes = op->kernel_w * k->in_channels, apart = op->stride_w * k->in_channels;
@@ -348,7 +348,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   for (uint32_t x = columns->first; x < end; x += n, out += n * step) {
     n = tmo_packed_pixels(op, values, end - x);
     if (n > most) n = most;
-    const uint32_t last = inside.first + inside.count; /* after the last window inside */
+    const uint32_t last = inside.first + inside.count; /* the first window after those inside the input */
     if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && columns->outs == NULL && n == TMO_PACKED_PIXELS && wide && x >= inside.first && x + n <= last) {
       uint32_t channel_groups = ((end < last ? end : last) - x) / TMO_PACKED_PIXELS;
       if (channel_groups * TMO_PACKED_PIXELS + 1 == end - x && channel_groups > 1) --channel_groups; /* the last five pixels are computed as three and two */
@@ -365,7 +365,7 @@ void tmo_conv_dsp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   }
 }
 
-/* Gathers the last pixels of two rows into one tile. */
+/* Gathers the last pixels of two rows of five into one tile. */
 static void gather_last(const tmo_kernel *k, const tmo_window *rows, bool complete) {
   const tmo_op *op = k->op;
   const uint32_t x = k->out_width - 1u, bytes = op->kernel_w * k->in_channels, offset = (x * op->stride_w - op->pad_left) * k->in_channels;

@@ -6,7 +6,7 @@
 
 #if TMO_RUNS_MVE
 
-enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; number of channels computed at once for two pixels, and for one */
+enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; number of channels that are computed at once for two pixels, and for one pixel */
 
 static uint32_t gathered_bytes(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 
@@ -15,7 +15,7 @@ static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t of
   tmo_mve_copy(to, &rows, offset, 1);
 }
 
-/* Gathers the values under a window. Pixels that are adjacent in the tile are copied in one step. */
+/* Gathers the values under a window of a convolution. Pixels that are adjacent in the tile are copied in one step. */
 static void gather_bytes(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -45,7 +45,7 @@ static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FO
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Computes two pixels with any number of channels. Surplus channels of the last four are discarded. */
+/* Computes two pixels with any number of channels. Surplus channels among the last four are discarded. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;
@@ -64,7 +64,7 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* Computes one pixel with any number of channels. Channels that do not fill eight are computed as for two pixels. */
+/* Computes one pixel with any number of channels. Channels that do not fill a group of eight are computed as for two pixels. */
 void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;
@@ -87,12 +87,12 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   tmo_mve_one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
-/* Multiplies the first pixels of a row in place. A vector may also read bytes after the window, whose weights are 0. Returns the number
- * of pixels. */
+/* Multiplies the first pixels of a row in place. A vector may also read bytes after the window, whose weights are 0. Returns the number of pixels
+ * that were computed in place. */
 static uint32_t multiply_in_place(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
-  tmo_mve_conv *const two = two_for(job); /* a core computes all pairs in one call */
+  tmo_mve_conv *const two = two_for(job); /* a core computes all pairs of pixels in one call */
   uint32_t x = 0;
   for (uint32_t n; most - x > 1 && is_near(job); x += n, bytes += n * step, job->out += n * job->step) {
     job->pairs = two == two_of_any ? 1 : (most - x) / 2;
@@ -109,7 +109,7 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather_bytes(k, &window, to);
 }
 
-/* Computes pixels [x, end) from copied windows: two at a time if there is room for `most`. If two adjacent windows are inside the input,
+/* Computes pixels [x, end) from copied windows: two at a time if there is room for `most` bytes. If two adjacent windows are inside the input,
  * bytes that are read after the first one's values belong to the second. */
 static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x, uint32_t end, uint32_t most) {
   const tmo_op *op = k->op;
@@ -120,7 +120,7 @@ static TMO_ALWAYS_INLINE void gathered(const tmo_kernel *k, const tmo_window *ro
   const bool whole = op->dilation_w == 1 && rows->count == op->kernel_h;
   const uint32_t at_once = most > 1 ? 2 : 1;
   tmo_mve_conv *const core = most > 1 ? two : tmo_mve_one_for(job);
-  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* end of the columns whose windows are inside */
+  const uint32_t after = inside.first + inside.count < end ? inside.first + inside.count : end; /* end of the columns whose windows are inside the input */
   const uint32_t last = whole && (pairs || most == 1) && after >= at_once ? after - at_once + 1 : 0;
   const tmo_mve_rows windows = {rows->pixels, op->kernel_h, row, row, step};
   int8_t *const tile = (int8_t *)k->scratch;

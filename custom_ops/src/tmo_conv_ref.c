@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions and fully connected layers for any core. Several output channels of a pixel share each byte that is read. */
+/* Convolutions and fully connected layers for any core. Several output channels of a pixel share each input byte that is read. */
 #include <stddef.h>
 #include <string.h>
 
@@ -9,9 +9,9 @@
 
 #if TMO_EIGHT_REGISTERS
 
-enum { FILTERS = 4 }; /* number of channels computed at once */
+enum { FILTERS = 4 }; /* number of channels that are computed at once */
 
-/* Adds the products of a run for four channels. If fewer channels exist, the last of `channels` is repeated. */
+/* Adds the products of a run for four channels. If fewer than four channels exist, the last of `channels` is repeated. */
 static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
   for (uint32_t part = 0; part < r->parts; ++part) {
     const int8_t *const *at = r->at + part * r->next_at, *tap = w + part * r->next_row;
@@ -26,7 +26,7 @@ static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, 
 #else
 
 #if TMO_CORE_DSP
-enum { FILTERS = TMO_STACK_SUMS / 2 }; /* number of channels computed at once */
+enum { FILTERS = TMO_STACK_SUMS / 2 }; /* number of channels that are computed at once */
 _Static_assert(offsetof(tmo_runs, stride) == 4 && offsetof(tmo_runs, count) == 6 && offsetof(tmo_runs, parts) == 8 &&
                offsetof(tmo_runs, next_at) == 10 && offsetof(tmo_runs, next_offset) == 12 && offsetof(tmo_runs, next_row) == 16 &&
                offsetof(tmo_runs, offset) == 20 && offsetof(tmo_runs, bytes) == 24 && offsetof(tmo_runs, row) == 32 &&
@@ -38,7 +38,7 @@ enum { FILTERS = TMO_STACK_SUMS };
 
 #endif
 
-/* Returns the distance between neighbouring pixels in a window with `columns` columns, or 0 if it varies. */
+/* Returns the distance between neighbouring pixels of a window with `columns` columns, or 0 if the distance varies. */
 static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_t columns) {
   uint32_t distance = 0;
   for (uint32_t i = 1, c = 1; i < count; ++i, ++c) {
@@ -50,9 +50,9 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
   return distance;
 }
 
-/* Lists the bytes under a window as few runs. A row is one run if its bytes are adjacent, or if its pixels have one byte at equal
- * distances. Otherwise there are several parts: in a row group one for each column; in a tiled group one for all pixels or, if the
- * window is clipped, one for each row. */
+/* Lists the bytes under a window as few runs. A row of the window is one run if its bytes are adjacent, or if its pixels have one byte at equal
+ * distances. Other windows have several parts: in a row group one for each column; in a tiled group one for all pixels or, if the window is
+ * clipped, one for each row. */
 static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = tmo_reads_rows(k);
@@ -122,8 +122,8 @@ static TMO_ALWAYS_INLINE void conv_runs(const tmo_kernel *k, const tmo_runs *r, 
 
 enum { MOST_GATHERED = TMO_CORE_DSP ? TMO_GATHERED_BYTES : TMO_FEW_BYTES };
 
-/* Whether conv_small() computes a pixel: its window has several runs of bytes, they fit on the stack, and gathering them costs less than
- * it saves. For the DSP extension, the limit is lower for bytes in whole rows, which form few runs. */
+/* Whether conv_small() computes a pixel, because its window has several runs of bytes, the bytes fit on the stack, and gathering them costs less
+ * than it saves. For the DSP extension, the limit is lower for bytes in whole rows, which form few runs. */
 static bool is_small(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const uint32_t bytes = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;
@@ -168,8 +168,9 @@ static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window
   }
 }
 
-/* Computes one output pixel from gathered bytes. For the DSP extension, up to three bytes at the zero point precede them, so that all
- * bytes are multiplied in fours. These bytes add nothing, so it does not matter that their weights are whatever precedes the operator's. */
+/* Computes one output pixel from gathered bytes. For the DSP extension, up to three bytes at the zero point precede the gathered bytes, so that
+ * all bytes are multiplied in fours. The added bytes contribute nothing to the sums, so their weights may be any bytes before the operator's
+ * weights. */
 TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t filter = (uint32_t)op->kernel_h * op->kernel_w * k->in_channels;

@@ -10,7 +10,8 @@
 #define WORDS(pointer) (pointer)
 #endif
 
-/* Copies an aligned run, whose first bytes no byte of `to` overlaps. Cores that load several registers at once copy 16 bytes with two instructions. */
+/* Copies an aligned run whose first bytes do not overlap any byte of `to`. Cores that load several registers at once copy 16 bytes with two
+ * instructions. */
 static TMO_ALWAYS_INLINE void copy_words(int8_t *to, const int8_t *from, uint32_t bytes) {
   for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(WORDS(to), WORDS(from), 16);
   if (bytes == 0) return;

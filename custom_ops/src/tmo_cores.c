@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program on two cores, each of which computes its share of the iterations.
+/* Runs a program on two cores, each of which computes its share of every iteration.
  *
- * Both cores run the same loops, so they need not tell each other the next step. This file includes the executor's files under other names.
- * Programs for
- * one core link none of it; programs for two link it instead of tmo_run(). */
+ * Both cores run the same loops, so neither needs to tell the other which step is next. This file includes the executor's source files under other
+ * names. Programs for one core link none of this code; programs for two cores link it instead of tmo_run(). */
 #include "tmo/cores.h"
 
 #define tmo_iterate_any tmo_cores_iterate_any
@@ -14,7 +13,7 @@
 
 /* State of one core's run. */
 typedef struct {
-  tmo_run_state run; /* must be the first member, since iterations get a pointer to it alone; between iterations, run.workspace points to the counters */
+  tmo_run_state run; /* must be the first member, since iterations get only a pointer to it; between iterations, run.workspace points to the counters */
   const tmo_cores *cores;
   uint8_t *workspace;
   uint16_t core;
@@ -37,7 +36,7 @@ const tmo_cores *tmo_cores_of(const void *program) {
   return cores == 0 ? NULL : (const tmo_cores *)tmo_constant(program, cores);
 }
 
-/* Columns or channels [first, end). */
+/* A range [first, end) of columns or channels. */
 typedef struct {
   uint32_t first, end;
 } stretch;
@@ -47,8 +46,8 @@ static stretch stretch_of(const tmo_share *share, uint16_t core, uint32_t all) {
   return s;
 }
 
-/* Restricts the rows under an output row to the columns that output columns [first, end) read. The kernel sees a narrower image,
- * whose padding is set in `own`, a copy of the operator. */
+/* Restricts the rows under an output row to the columns that output columns [first, end) read. The kernel then sees a narrower image, whose
+ * padding is set in `own`, a copy of the operator. */
 static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
   tmo_kernel *k = &f->kernel;
   k->out_width = (uint16_t)(columns.end - columns.first);
@@ -67,10 +66,10 @@ static void narrow_columns(iteration *f, tmo_op *own, const int8_t **rows, uint3
 }
 
 static uint32_t depthwise_bytes(const tmo_op *op) {
-  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* bytes of the constants of four channels: TMO_PACKING_DSP_DEPTHWISE */
+  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* bytes of the constants of four channels in TMO_PACKING_DSP_DEPTHWISE */
 }
 
-/* Restricts the kernel's constants and output to channels [first, end). */
+/* Restricts the constants and the output of a kernel to channels [first, end). */
 static void narrow_channels(iteration *f, stretch channels) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -115,7 +114,7 @@ TMO_OWN_FRAME static void depthwise_channels(const iteration *f, const tmo_windo
   call_pixel_kernel(k, &window, out);
 }
 
-/* Computes some channels of a row of another convolution, pixel by pixel, each as a row with one column. */
+/* Computes some channels of a row of any other convolution, pixel by pixel, each as a row with one column. */
 static void conv_channels(iteration *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
   const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
   const int8_t *moved[TMO_MAX_KERNEL_H];
@@ -135,7 +134,7 @@ static void iterate_channels(iteration *f, tmo_op *own, const tmo_window *rows, 
   narrow_channels(f, channels);
   out += channels.first;
   if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
-    own->tile = 1; /* makes tmo_conv_pixel() use the listed taps */
+    own->tile = 1; /* this makes tmo_conv_pixel() use the listed taps */
     for (uint32_t x = 0; x < f->out.tensor->width; ++x) depthwise_channels(f, rows, x, channels.first, out + x * f->out.pixel);
 #if TMO_RUNS_DSP
   } else if (own->packing != TMO_PACKING_NONE) {
@@ -146,7 +145,7 @@ static void iterate_channels(iteration *f, tmo_op *own, const tmo_window *rows, 
   }
 }
 
-/* Computes this core's share of a row that both cores compute. own: a copy of the operator that may be changed. */
+/* Computes this core's share of a row that both cores compute. own: a copy of the operator, which may be changed. */
 TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo_share *share) {
   const int8_t *rows[TMO_MAX_KERNEL_H];
   iteration f;
@@ -164,7 +163,7 @@ TMO_OWN_FRAME static void iterate_both(const core_run *c, tmo_op *own, const tmo
   call_row_kernel(&f.kernel, &window, out + columns.first * f.out.pixel);
 }
 
-/* Returns bit i of a program's table with one bit per iteration. */
+/* Returns bit i of a table that has one bit per iteration. */
 static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
   return (((const uint8_t *)tmo_constant(program, bits))[i / 8] >> i % 8 & 1) != 0;
 }
@@ -200,7 +199,7 @@ static void meet(const tmo_team *team, uint16_t core) {
   team->wait(team->context, core);
 }
 
-/* Runs this core's iterations. A core attends every barrier, even after an error. */
+/* Runs this core's share of all iterations. A core attends every barrier, even after an error. */
 static tmo_status run_core(const tmo_team *team, uint16_t core) {
   const uint32_t iterations = tmo_header_of(team->program)->iterations;
   core_run c = {.cores = tmo_cores_of(team->program), .workspace = (uint8_t *)team->workspace, .core = core};
@@ -235,17 +234,17 @@ tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, 
   return status == TMO_OK ? team->status : status;
 }
 
-#include "tmo/check.h" /* compiled for size from here on */
+#include "tmo/check.h" /* all code from here on is compiled for size */
 
-/* Returns the number at whose multiples channels can be split, or 0 if they cannot be split. */
+/* Returns the number at whose multiples channels can be split, or 0 if the operator's channels cannot be split. */
 static uint32_t granule_of(const tmo_op *op) {
   if (op->packing == TMO_PACKING_NONE) return 1;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE)) return 6;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 4 : 0;
 }
 
-/* Whether both cores get a part of the shared operator and a kernel supports the split. An operator without a window computes columns
- * from the same columns of each operand, unless one input has another width. */
+/* Whether both cores get a part of a shared operator and a kernel supports the split. An operator without a window computes columns from the same
+ * columns of each operand, unless one input has another width. */
 static bool check_both(const tmo_operation *o, const tmo_share *share) {
   const tmo_op *op = o->op;
   if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;
@@ -259,7 +258,7 @@ static bool check_both(const tmo_operation *o, const tmo_share *share) {
   return granule > 0 && share->cut % granule == 0 && share->cut < o->out->channels && o->out->channels - share->cut >= least;
 }
 
-/* Whether the scratch suffices for both cores' columns. */
+/* Whether the scratch suffices for the columns of both cores. */
 static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tmo_share *share) {
   if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? share->accumulator == o->op->accumulator : true;
   for (uint16_t core = 0; core < 2; ++core) {

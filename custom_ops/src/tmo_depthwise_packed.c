@@ -6,8 +6,8 @@
 
 #if TMO_RUNS_PACKED
 
-enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that the core for the DSP extension computes at once */
-enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of a vector, and of its constants: biases, ten taps and scales */
+enum { CHANNELS_AT_ONCE = 4 };                             /* number of channels that the DSP extension's core computes at once */
+enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of a vector, and of the constants of its channels: biases, ten taps and scales */
 
 /* Whether this build has a core for any number of taps. */
 #define HAS_ANY_TAPS                                                                                                           \
@@ -15,7 +15,7 @@ enum { LANES = 16, NINE_CONSTANTS = LANES * (4 + 10 + 8) }; /* bytes of a vector
    (tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) && tmo_has_part(TMO_PART_TAPS)) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) || \
    tmo_has_packing(TMO_PACKING_ESP_DEPTHWISE))
 
-/* Returns the number of taps that a core processes at once. */
+/* Returns the number of taps that a core processes per turn. */
 static uint32_t turn_of(const tmo_op *op) {
   if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE)) return 1;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2;
@@ -31,10 +31,10 @@ TMO_OWN_FRAME static bool has_nine(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
-/* Returns the number of turns for any window. Together they may have more taps than the window. */
+/* Returns the number of turns that suffices for any window. Together, the turns may have more taps than the window. */
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
-/* Lists the taps of the window that begins at input column `start`, in the existing rows. */
+/* Lists the taps of the window that begins at input column `start`, in the rows that exist. */
 TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t start, const int8_t **taps) {
   const tmo_op *op = k->op;
   const uint32_t wide = op->kernel_w;
@@ -55,13 +55,13 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
-/* Fills up the last turn. The surplus taps have weights of 0, so any tap of the window whose address advances from pixel to pixel can
- * stand for them. */
+/* Fills up the last turn with surplus taps. Surplus taps have weights of 0, so any tap of the window whose address advances from pixel to pixel
+ * can stand for them. */
 static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
   for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
 }
 
-/* Lists the taps of a window whose pixels are already listed. */
+/* Lists the taps of a window whose pixels are already in a list. */
 static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) {
   const uint32_t wide = k->op->kernel_w;
   const int8_t *const *pixel = w->pixels, *const *const end = pixel + w->count;
@@ -71,7 +71,7 @@ static void list_taps(const tmo_kernel *k, const tmo_window *w, const int8_t **t
 }
 
 #if TMO_RUNS_MVE
-/* Sets the fields for one pixel one by one, because an initializer would first set all to 0. */
+/* Sets the fields of a job for one pixel one by one, because an initializer would first set all fields to 0. */
 static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
   const uint32_t channels = k->out_channels, more = channels < LANES ? 0 : channels % LANES;
   job->constants = k->weights;
@@ -82,14 +82,14 @@ static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
 }
 
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
-  tmo_mve_nine job; /* the core needs no other fields for listed taps */
+  tmo_mve_nine job; /* a job for listed taps needs no other fields */
   nine_channels(k, &job);
   job.column = 0;
   job.pixels = 1;
   tmo_mve_depthwise_9(&job, taps, out);
 }
 
-/* Computes the next pixels of a row. Returns the address after their outputs. */
+/* Computes the next pixels of a row. Returns the address after the outputs of these pixels. */
 static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, int8_t *out) {
   job->column = column;
   job->pixels = pixels;
@@ -97,7 +97,7 @@ static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, i
   return out + pixels * (job->first + job->more);
 }
 
-/* Computes an output row. If sixteen bytes hold several pixels, pixels with complete windows are computed together, as one pixel of
+/* Computes an output row. If sixteen bytes hold several pixels, pixels with complete windows are computed together, as if they were one pixel of
  * sixteen channels. */
 TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
@@ -136,7 +136,7 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
 }
 #endif
 
-/* Computes adjacent pixels from the taps of the first one. */
+/* Computes adjacent pixels from the taps of the first pixel. */
 static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels) {
   const tmo_op *op = k->op;
   const uint32_t turns = turns_of(op), channels = k->out_channels, step = op->stride_w * channels;
@@ -208,7 +208,7 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   const int8_t *taps[TMO_PACKED_TAPS + 1];
   const int8_t *const *pixels = window->pixels;
   const uint32_t all = tmo_depthwise_taps(k);
-  if (window->count != all) { /* the window is clipped */
+  if (window->count != all) { /* the window extends beyond the input */
     tmo_depthwise_clear(k, taps, all);
     list_taps(k, window, taps);
     pixels = taps;
@@ -216,7 +216,7 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   tmo_depthwise_multiply(k, pixels, out);
 }
 
-/* Returns the columns whose windows have all taps. */
+/* Returns the columns whose windows are completely inside the input. */
 static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *rows) {
   const tmo_op *op = k->op;
   tmo_run_of_columns inside = tmo_inside(k);
@@ -224,8 +224,8 @@ static tmo_run_of_columns whole_windows(const tmo_kernel *k, const tmo_window *r
   return inside;
 }
 
-/* Computes a row. Windows inside the input reuse the taps of the previous window, moved by some pixels. Missing rows are missing in all
- * windows. */
+/* Computes a row. Windows inside the input reuse the taps of the previous window, moved by some pixels. A row that does not exist is missing in
+ * all windows of the output row. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
@@ -241,7 +241,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
 }
 
 #if TMO_RUNS_DSP
-/* Computes a row of nine taps: all windows inside the input are one run, and each other window is a run. */
+/* Computes a row with nine taps per window: all windows inside the input are one run, and each other window is a run. */
 TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->out_channels, step = op->stride_w * channels;
@@ -260,9 +260,9 @@ TMO_OWN_FRAME static void dsp_nine_row(const tmo_kernel *k, const tmo_window *ro
   tmo_packed_clamp(op, out, k->out_width * channels);
 }
 
-enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 }; /* maximum number of runs in one call of the core, and number of columns under a block */
+enum { BLOCK_RUNS = 3, COLUMNS = TMO_BLOCK_PIXELS + 2 }; /* maximum number of runs in one call of the core, and number of columns under a block of windows */
 
-/* Lists the columns from input column `start` on, which may be outside the row. */
+/* Lists the input columns from `start` on, which may be outside the row. */
 TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t start, tmo_dsp_blocks *run) {
   const int8_t *const zero = zero_of(k);
   const uint32_t channels = k->in_channels;
@@ -279,7 +279,7 @@ TMO_OWN_FRAME static void list_columns(const tmo_kernel *k, const tmo_window *ro
   }
 }
 
-/* Computes rows of 3x3 taps. Adjacent blocks whose columns are all inside the input form a run. */
+/* Computes rows with 3x3 taps per window. Adjacent blocks whose columns are all inside the input form a run. */
 TMO_OWN_FRAME static void dsp_3x3_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs, uint32_t n_rows) {
   const uint32_t channels = k->out_channels;
   tmo_dsp_blocks runs[BLOCK_RUNS];

@@ -8,7 +8,7 @@ _Static_assert(offsetof(tmo_dsp_window_job, taps) == 48 && offsetof(tmo_dsp_wind
                offsetof(tmo_dsp_window_job, columns) == 56 && offsetof(tmo_dsp_window_job, skipped) == 60 &&
                offsetof(tmo_dsp_window_job, offset) == 64 && offsetof(tmo_dsp_window_job, apart) == 68, "tmo_dsp_sums.S");
 
-/* Computes a pixel, four channels at once. */
+/* Computes a pixel of a depthwise convolution, four channels at once. */
 static void depthwise_outputs(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   const bool by_row = tmo_reads_rows(k);
   const int8_t *const w = k->weights + tmo_first_tap(k, v);

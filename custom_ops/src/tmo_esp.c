@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that are packed for ESP-NN: gather the input under a window, then call ESP-NN's kernel. In a build without TMO_ESP_NN, and on hosts,
- * twins in C compute the same bits. */
+ * twins in C compute the same bits as ESP-NN. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -12,14 +12,14 @@
 #endif
 
 enum {
-  ESP_VECTOR = 16,           /* bytes of a vector */
-  ESP_EIGHT = 8,          /* number of channels of a depthwise convolution that are computed at once in C */
-  ESP_CHANNELS = 64,      /* maximum number of channels of a call, since ESP-NN keeps a word for each on its stack */
+  ESP_VECTOR = 16,           /* number of bytes of an ESP-NN vector */
+  ESP_EIGHT = 8,          /* number of channels of a depthwise convolution that the C twin computes at once */
+  ESP_CHANNELS = 64,      /* maximum number of channels of a call, since ESP-NN keeps a word for each channel on its stack */
   ESP_CACHED = 16384,     /* bytes of weights that stay in the cache while several pixels are computed */
 };
 
-/* Returns the offset of the multipliers, which follow the biases. The shifts follow the multipliers. ESP-NN does not write through its
- * pointers that lack const. */
+/* Returns the offset of the multipliers, which follow the biases. The shifts follow the multipliers. ESP-NN does not write through pointers that
+ * lack const. */
 static uint32_t esp_scales(const tmo_kernel *k) {
   return tmo_is_packed_as(k->op, TMO_PACKING_ESP_CONV) ? k->out_channels : tmo_esp_channels(k->op, k->out_channels);
 }
@@ -33,7 +33,7 @@ static int8_t esp_scaled(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
 }
 
-/* Computes n channels of an output pixel, beginning with c, from `values` aligned bytes. */
+/* Computes n channels of an output pixel, beginning with channel c, from `values` aligned bytes. */
 static void multiply_channels(const tmo_kernel *k, const int8_t *bytes, uint32_t values, uint32_t c, uint32_t n, int8_t *out) {
 #ifdef TMO_ESP_NN
   esp_nn_fully_connected_per_ch_s8(bytes, 0, (uint16_t)values, k->weights + c * values, 0, k->bias + c, out + c, (uint16_t)n,
@@ -63,8 +63,8 @@ static TMO_ALWAYS_INLINE void copy_word(int8_t *to, const int8_t *from) {
 }
 #endif
 
-/* Copies n bytes, four at a time if both addresses are aligned. This is called for every tap, and a library's memmove() may copy byte by
- * byte. In a damaged program the bytes may overlap. */
+/* Copies n bytes, four at a time if both addresses are aligned. The copy is called for every tap, and a library's memmove() may copy byte by byte.
+ * In a damaged program the bytes may overlap. */
 static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32_t n) {
 #if defined(__GNUC__)
   if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
@@ -77,7 +77,7 @@ static TMO_ALWAYS_INLINE void copy_values(int8_t *to, const int8_t *from, uint32
   for (; n > 0; --n) *to++ = *from++;
 }
 
-/* Sets n bytes, four at a time if the address is aligned. A library's memset() may set byte by byte. */
+/* Sets n bytes to a value, four at a time if the address is aligned. A library's memset() may set one byte at a time. */
 static void fill_values(int8_t *to, int8_t value, uint32_t n) {
 #if defined(__GNUC__)
   if (((uintptr_t)to & 3) == 0) {
@@ -88,7 +88,7 @@ static void fill_values(int8_t *to, int8_t value, uint32_t n) {
   for (; n > 0; --n) *to++ = value;
 }
 
-/* Copies the values under a window. Padding counts as the zero point, which the biases contain. */
+/* Copies the values under a window of the input. Padding is filled with the zero point, which the biases contain. */
 static void take_values(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
@@ -131,7 +131,7 @@ void tmo_conv_esp_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
   if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count > 0 && values == k->in_channels &&
       ((uintptr_t)rows->pixels[0] % ESP_VECTOR == 0) && (columns->end - 1) * op->stride_w < k->in_width) { /* whole vectors can be read in place */
     const uint32_t cached = ESP_CACHED / values, most = cached < ESP_CHANNELS ? cached + 1 : ESP_CHANNELS;
-    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* all pixels use these weights before the next ones are read */
+    for (uint32_t c = 0, n; c < k->out_channels; c += n) { /* all pixels use these weights before the next weights are read */
       const int8_t *pixel = rows->pixels[0] + columns->first * step;
       int8_t *at = out;
       n = k->out_channels - c < most ? k->out_channels - c : most;
@@ -165,11 +165,11 @@ static void copy_pixels(int8_t *to, uint32_t to_step, const int8_t *from, uint32
 typedef struct {
   data_dims_t input, filter, output;
   dw_conv_params_t params;
-  int8_t *own, *image, *made; /* scratch: ESP-NN's own, the input under the windows, and the output */
+  int8_t *own, *image, *made; /* scratch for ESP-NN itself, for the input under the windows, and for the output */
 } esp_call;
 
-/* Prepares a call. ESP-NN reads and writes whole vectors, and may read stride_w - 1 more columns. Returns false if this version of ESP-NN
- * needs more scratch. */
+/* Prepares a call of ESP-NN's depthwise convolution. ESP-NN reads and writes whole vectors, and may read stride_w - 1 more columns. Returns false
+ * if this version of ESP-NN needs more scratch. */
 static bool prepare_call(const tmo_kernel *k, uint32_t n, esp_call *call) {
   const tmo_op *op = k->op;
   const uint32_t wide = tmo_esp_columns(op, n), padded = esp_scales(k), room = tmo_esp_depthwise_own(op, padded, n);
@@ -183,7 +183,7 @@ static bool prepare_call(const tmo_kernel *k, uint32_t n, esp_call *call) {
   return esp_nn_get_depthwise_conv_scratch_size(&call->input, &call->filter, &call->output, &call->params) <= (int)room;
 }
 
-/* Computes the pixels of a call, whose input has been copied. */
+/* Computes the pixels of a call whose input has been copied. */
 static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   const quant_data_t scales = {(int32_t *)(uintptr_t)esp_shifts(k), (int32_t *)(uintptr_t)esp_multipliers(k)};
   const uint32_t padded = (uint32_t)call->output.channels;
@@ -194,7 +194,7 @@ static void call_esp(const tmo_kernel *k, const esp_call *call, int8_t *out) {
   if (!direct) copy_pixels(out, k->out_channels, call->made, padded, k->out_channels, (uint32_t)call->output.width);
 }
 
-/* Copies the columns of an input row from `start` on, which may be outside the row. Values in the channels' padding do not matter. */
+/* Copies the columns of an input row from `start` on, which may be outside the row. Values in the padding of the channels do not matter. */
 static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start, uint32_t columns, uint32_t padded, int8_t *image) {
   const int8_t zero = k->op->input_zero_point[0];
   const int32_t width = row == NULL ? 0 : k->in_width, end = start + (int32_t)columns;
@@ -206,7 +206,7 @@ static void take_image_row(const tmo_kernel *k, const int8_t *row, int32_t start
   fill_values(image + (before + there) * padded, zero, (columns - before - there) * padded);
 }
 
-/* Computes a row from whole input rows. */
+/* Computes a row of a depthwise convolution from whole input rows. */
 static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const uint32_t padded = esp_scales(k), most = tmo_esp_pixels(op, padded, k->out_width);
@@ -227,7 +227,7 @@ static bool esp_depthwise_row(const tmo_kernel *k, const tmo_window *rows, int8_
 }
 #endif
 
-/* Computes n adjacent pixels in C. The taps of pixel p are at taps[i] + p * step. */
+/* Computes n adjacent pixels with the C twin of ESP-NN. The taps of pixel p are at taps[i] + p * step. */
 static void esp_depthwise_in_c(const tmo_kernel *k, const int8_t *const *taps, uint32_t step, uint32_t n, int8_t *out) {
   const uint32_t all = (uint32_t)k->op->kernel_h * k->op->kernel_w, channels = k->out_channels, padded = esp_scales(k);
   for (uint32_t offset = 0; n > 0; --n, offset += step, out += channels) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs ADD, MUL and pools that are not packed with ESP-NN. Its vector code gives TFLM's bytes for whole aligned vectors. Other calls
- * stay in C, because there esp_nn_mul_elementwise_s8 may round differently and esp_nn_max_pool_s8 may ignore the activation (ESP-NN
- * 1.2.3 on ESP32-S3). */
+/* Runs ADD, MUL and pools that are not packed with ESP-NN. ESP-NN's vector code gives TFLM's bytes for whole aligned vectors. All other calls stay
+ * in C, because there esp_nn_mul_elementwise_s8 may round differently and esp_nn_max_pool_s8 may ignore the activation (ESP-NN 1.2.3 on ESP32-S3). */
 #include "tmo/access.h"
 #include "tmo/vectors.h"
 
@@ -10,7 +9,7 @@
 
 enum {
   VECTOR_BYTES = 16,
-  MOST_AREA = 255, /* maximum number of taps of a pool whose sums fit an int16 */
+  MOST_AREA = 255, /* maximum number of taps of a pool for which int16 can hold the sums */
 };
 
 static bool is_vector(const void *at) { return (uintptr_t)at % VECTOR_BYTES == 0; }
@@ -39,7 +38,7 @@ bool tmo_mul_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
   return true;
 }
 
-/* Whether the rows under a window follow each other in memory and each window has at least one column. */
+/* Whether the rows under each window follow each other in memory, and each window has at least one column. */
 static bool is_image(const tmo_kernel *k, const tmo_window *rows) {
   const tmo_op *op = k->op;
   const uint32_t row = (uint32_t)k->in_width * k->in_channels;

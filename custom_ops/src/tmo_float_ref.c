@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* float32: selects the kernel for an operator's function. */
+/* Selects the kernel for the function of a float32 operator. */
 #include <stddef.h>
 
 #include "tmo/elements.h"
 #include "tmo/floats.h"
 #include "tmo/kernels.h"
 
-/* This is not inlined, because GCC 12 would compile it for a Cortex-M55 to an instruction that its assembler refuses. */
+/* This function is not inlined, because GCC 12 would compile it for a Cortex-M55 to an instruction that its assembler refuses. */
 TMO_OWN_FRAME uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area) { return tmo_is_kind(op, TMO_OP_SUM_F32) ? 1u : area; }
 
 static tmo_make_pixel *conv_of(const tmo_kernel *k) {
@@ -50,14 +50,13 @@ void tmo_pool_row_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out
 
 void tmo_pool_pixel_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_of_f32(k->op)(k, window, 0, out); }
 
-/* Neighbours of an output coordinate in the input, along one axis, and the coordinate's distance from the first one. */
+/* The two neighbours of an output coordinate in the input, along one axis, and the coordinate's distance from the first neighbour. */
 typedef struct {
   uint32_t low, high;
   float part;
 } neighbours;
 
-/* Returns the neighbours of an output coordinate. TFLM: ComputeInterpolationValues, kernels/internal/reference/resize_bilinear.h.
- * Positions are greater than -1, and less than `in`. */
+/* TFLM: ComputeInterpolationValues, kernels/internal/reference/resize_bilinear.h. A position is greater than -1, and less than `in`. */
 static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint32_t out) {
   const uint32_t less = op->resize_form == TMO_RESIZE_CORNERS && out > 1 ? 1 : 0;
   const float scale = (float)(in - less) / (float)(out - less), x = (float)at;
@@ -67,7 +66,7 @@ static neighbours neighbours_of(const tmo_op *op, uint32_t at, uint32_t in, uint
   return found;
 }
 
-/* Interpolates one channel between its four neighbours. TFLM adds its rounding offset, so -0 becomes 0. */
+/* Interpolates one channel between the four neighbours of a position. TFLM adds its rounding offset, so -0 becomes 0 */
 static TMO_ALWAYS_INLINE float between(float top_left, float bottom_left, float top_right, float bottom_right, float down, float forth) {
   const float up = 1 - down, back = 1 - forth;
   return top_left * up * back + bottom_left * down * back + top_right * up * forth + bottom_right * down * forth + 0.0f;
@@ -82,7 +81,7 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
     const uint32_t left = columns.low * k->out_channels, right = columns.high * k->out_channels;
     const int8_t *a = top + left, *b = bottom + left, *c = top + right, *d = bottom + right;
     const int8_t *const end = out + k->out_channels;
-    if (aligned) { /* this takes fewer instructions on cores with an FPU */
+    if (aligned) { /* the form below takes fewer instructions on cores with an FPU */
       const float *af = (const float *)(const void *)a, *bf = (const float *)(const void *)b, *cf = (const float *)(const void *)c;
       const float *df = (const float *)(const void *)d;
       for (float *to = (float *)(void *)out; to != (const float *)(const void *)end;) *to++ = between(*af++, *bf++, *cf++, *df++, y.part, columns.part);
@@ -95,13 +94,13 @@ void tmo_resize_bilinear_row_f32(const tmo_kernel *k, const tmo_window *window, 
   }
 }
 
-enum { COPIED = 12 }; /* number of elements that are copied at once; more would take more stack than other kernels */
+enum { COPIED = 12 }; /* number of elements that are copied at once, so that the stack is not larger than that of other kernels */
 
 /* The elements of an operand in a row of pixels. */
 typedef struct {
-  const int8_t *at;        /* the next pixel */
+  const int8_t *at;        /* pointer to the next pixel */
   uint32_t pixel, element; /* bytes from pixel to pixel and from element to element, or 0 where the operand is repeated */
-  bool copied;             /* whether its elements are not aligned or not adjacent */
+  bool copied;             /* whether elements of the operand are not aligned or not adjacent */
 } side;
 
 static bool is_aligned(const void *at) { return (uintptr_t)at % sizeof(int32_t) == 0; }
@@ -112,7 +111,7 @@ static TMO_ALWAYS_INLINE side side_of(const tmo_kernel *k, const tmo_window *win
   return o;
 }
 
-/* Returns elements [i, i + n) of a pixel, aligned and adjacent. A repeated element is copied once for the whole pixel. */
+/* Returns elements [i, i + n) of an operand's pixel, aligned and adjacent. A repeated element is copied once for the whole pixel. */
 static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *room) {
   const int8_t *from = o->at + i * o->element;
   if (!o->copied) return from;
@@ -121,7 +120,7 @@ static const void *elements_of(const side *o, uint32_t i, uint32_t n, int32_t *r
   return room;
 }
 
-/* Computes a row from copies of its elements, some at a time. */
+/* Computes a row from copies of the operands' elements, some at a time. */
 TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, int8_t *out, uint32_t bytes, uint32_t pixels, uint32_t n, tmo_make_elements *make) {
   int32_t left[COPIED], right[COPIED], made[COPIED];
   for (; pixels > 0; --pixels, x->at += x->pixel, other->at += other->pixel) {
@@ -133,7 +132,7 @@ TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, in
   }
 }
 
-/* Computes a row with a kernel of adjacent, aligned elements. bytes: size of an output element. */
+/* Computes a row with a kernel for adjacent, aligned elements. bytes: size of an output element. */
 static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, uint32_t bytes, tmo_make_elements *make) {
   uint32_t pixels = k->out_width, n = k->out_channels / bytes;
   const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);
@@ -143,7 +142,7 @@ static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t 
   if (binary) {
     x = side_of(k, window, first);
     other = side_of(k, window, 1 - first);
-    if (tmo_is_kind(k->op, TMO_OP_ARITHMETIC_F32) && make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at); /* it reads only one element */
+    if (tmo_is_kind(k->op, TMO_OP_ARITHMETIC_F32) && make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at); /* the kernel reads only one element of this operand */
   }
   if (x.pixel == n * x.element && other.pixel == n * other.element) {
     n *= pixels;
@@ -156,7 +155,7 @@ static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t 
   for (; pixels > 0; --pixels, x.at += x.pixel, other.at += other.pixel, out += n * bytes) make(k->op, x.at, other.at, out, n);
 }
 
-/* Replaces infinities by the greatest finite values. This takes fewer instructions than a clamp of each result. */
+/* Replaces infinite limits by the greatest finite values. Finite limits take fewer instructions than a clamp of each result. */
 TMO_OWN_FRAME static void make_finite(float *y, uint32_t n) {
   const float most = 3.40282347e+38f;
   for (uint32_t next; n > 0; y += next, n -= next) {
@@ -198,7 +197,7 @@ static tmo_make_elements *arithmetic_of(const tmo_op *op) {
 
 void tmo_arithmetic_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 4, arithmetic_of(k->op)); }
 
-/* The less frequent functions of two operands are separate, so that programs without them need neither fmodf() nor double. */
+/* Rare functions of two operands are separate, so that programs without them need neither fmodf() nor double. */
 static tmo_make_elements *binary_of(const tmo_op *op) {
   switch (tmo_float_function(op)) {
     case TMO_FUNCTION_DIV: return tmo_divide_f32;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs one iteration: sets up the kernel's arguments, and calls the kernel for the rows, tiles or pixels of the iteration. It does not
- * depend on the order of iterations. */
+/* Runs one iteration: sets up the kernel's arguments, and calls the kernel for the rows, tiles or pixels of the iteration. An iteration's result
+ * does not depend on the order of iterations. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -17,7 +17,7 @@ static void point_at_weights(tmo_kernel *k, uint32_t first) {
   }
 }
 
-/* Points the kernel at scales, biases and weights of the channels that are read and written. */
+/* Points the kernel at the scales, biases and weights of the channels that it reads and writes. */
 static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = f->kernel.op;
   const void *program = f->run->program;
@@ -63,8 +63,8 @@ static void point_at_sums(iteration *f) {
 #if TMO_RUNS_PACKED
 enum { FEW_ROWS = 7 };
 
-/* Computes the output row of a packed depthwise convolution that reads few rows. This is a separate function because its kernel needs a
- * large stack frame. */
+/* Computes the output row of a packed depthwise convolution that reads few rows. This is a separate function because the kernel needs a large
+ * stack frame. */
 TMO_OWN_FRAME static void iterate_depthwise_row(const iteration *f) {
   const int8_t *pixels[FEW_ROWS];
   const tmo_window window = read_rows(f, pixels);
@@ -72,7 +72,7 @@ TMO_OWN_FRAME static void iterate_depthwise_row(const iteration *f) {
 }
 #endif
 
-/* Computes the output pixel in column x or, in a row group, the output row. */
+/* Computes the output pixel in column x or, in a row group, the whole output row. */
 TMO_OWN_FRAME static void iterate_window(const iteration *f, uint32_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
@@ -86,7 +86,7 @@ TMO_OWN_FRAME static void iterate_window(const iteration *f, uint32_t x) {
 }
 
 #if TMO_RUNS_PACKED
-/* Returns the number of output pixels in [x, x + n) that have equal distances. */
+/* Returns how many of the output pixels [x, x + n) have equal distances. */
 static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *step) {
   const uint32_t first = tmo_pixel_offset(&row->line, x);
   uint32_t even = 1, next = first;
@@ -98,13 +98,12 @@ static uint32_t even_pixels(const place *row, uint32_t x, uint32_t n, uint32_t *
   }
   return even;
 }
-/* Lists the input rows under the windows of output columns [x, end), so that kernels of whole rows can compute these columns. The
- * columns of a row that are not contiguous are copied into `rows`, if they take few bytes. Returns false if it can list a row in neither
- * way. */
+/* Lists the input rows under the windows of output columns [x, end), so that kernels of whole rows can compute these columns. The input columns of
+ * a row that are not contiguous are copied into `rows`, if they take few bytes. Returns false if a row can neither be listed nor copied. */
 TMO_OWN_FRAME static bool read_columns(const iteration *f, uint32_t x, uint32_t end, const int8_t *rows[TMO_MAX_TAPS], tmo_window *window) {
   const tmo_op *op = f->kernel.op;
   tmo_taps under = rows_under(f);
-  /* a dilated window whose first taps are outside the input may begin to the right of the next one */
+  /* a dilated window whose first taps are outside the input may begin to the right of the next window */
   const uint32_t extent = (end - 1 - x) * op->stride_w + (op->kernel_w - 1u) * op->dilation_w + 1;
   const tmo_taps all = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, (uint16_t)extent, 1, f->in.tensor->width), whole = {0, 1, 0};
   if (extent > UINT16_MAX || all.count == 0 || tmo_is_source(f->run->program, f->in.tensor)) return false;
@@ -128,7 +127,7 @@ TMO_OWN_FRAME static bool read_columns(const iteration *f, uint32_t x, uint32_t 
   return true;
 }
 
-/* Gathers the windows of output columns [x, end), which are computed at once, from single pixels. */
+/* Gathers the windows of output columns [x, end), which are computed at once, from lists of single pixels. */
 TMO_OWN_FRAME static void gather_pixels(const iteration *f, uint32_t x, uint32_t end, const int8_t **pixels) {
   tile_pixels tile;
   tile.pixels = pixels;
@@ -142,7 +141,7 @@ TMO_OWN_FRAME static void gather_pixels(const iteration *f, uint32_t x, uint32_t
   }
 }
 
-/* Computes the output columns of one or more tiles, up to `end`. */
+/* Computes the output columns of one or more tiles, up to column `end`. */
 TMO_OWN_FRAME static void iterate_packed_tile(iteration *f, uint32_t end) {
   tmo_kernel *k = &f->kernel;
   const uint32_t values = tmo_packed_values(k->op, k->in_channels), most = tmo_packed_pixels(k->op, values, k->op->tile);
@@ -240,7 +239,7 @@ static void iterate_empty(iteration *f, bool first) {
   k->first = k->last = false;
 }
 
-/* Adds n bytes to as many sums. */
+/* Adds n bytes to n sums. */
 static void add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
 #if TMO_CORE_MVE
   tmo_mve_add_pixels(sums, bytes, n, 1);
@@ -256,7 +255,7 @@ static void add_bytes(int32_t *sums, const int8_t *bytes, uint32_t n) {
 #endif
 }
 
-/* Adds an input pixel to the sums of all output pixels whose windows contain it. */
+/* Adds an input pixel to the sums of all output pixels whose windows contain this pixel. */
 static void add_pixel(iteration *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
@@ -311,7 +310,7 @@ TMO_OWN_FRAME static tmo_status gather_nd(const iteration *f) {
   const int8_t *index = window.pixels[1 - first];
   int8_t *out = output_pixel(f, 0, 0);
   for (uint32_t x = 0; x < f->out.tensor->width; ++x, out += f->kernel.out_channels) {
-    uint64_t at = 0; /* unsigned, because the sum of a damaged program may wrap */
+    uint64_t at = 0; /* unsigned, because the sum may wrap in a damaged program */
     for (uint32_t k = 0; k < depth; ++k, index += TMO_INDEX_BYTES) at += (uint64_t)((int64_t)tmo_int32_at(index) * f->kernel.bias[k]);
     if (at >= pixels) return TMO_ERROR_INDEX;
     memmove(out, window.pixels[first] + at * f->kernel.out_channels, f->kernel.out_channels); /* pixels may overlap in a damaged program */
@@ -319,8 +318,8 @@ TMO_OWN_FRAME static tmo_status gather_nd(const iteration *f) {
   return TMO_OK;
 }
 
-/* Sets the steps of two operands. Operands with one column or one channel are broadcast. Comparisons read four bytes for each byte that
- * they write. */
+/* Sets the steps of the two operands of a kernel. Operands with one column or one channel are broadcast. Comparisons of int32 or float32 read four
+ * bytes for each byte that they write. */
 static void step_through_operands(iteration *f) {
   const uint32_t channels = f->out.tensor->channels * (tmo_is_kind(f->kernel.op, TMO_OP_COMPARE_32) ? 4u : 1u);
   for (uint8_t k = 0; k < 2; ++k) {
@@ -330,7 +329,7 @@ static void step_through_operands(iteration *f) {
   }
 }
 
-/* Sets the fields that packed kernels read. They use neither sums nor channel groups, and their windows are fixed. */
+/* Sets those fields that packed kernels read. Packed kernels use neither sums nor channel groups, and their windows are fixed. */
 static void set_up_packed(iteration *f) {
   const tmo_op *op = f->kernel.op;
   tmo_kernel *k = &f->kernel;
@@ -385,7 +384,7 @@ void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t 
 #endif
 
 #if TMO_RUNS_DSP && !defined(TMO_WITHIN_CORES)
-/* Reads the rows under the windows of run->unit's row and the row before it, each into its half of `pixels`. */
+/* Reads the rows under the windows of run->unit's row and the row before it, each into one half of `pixels`. */
 static TMO_ALWAYS_INLINE void read_two_rows(iteration *f, tmo_run_state *run, const tmo_op *op, const int8_t **pixels, uint32_t room, tmo_window *rows, int8_t **outs) {
   f->run = run;
   f->kernel.op = op;

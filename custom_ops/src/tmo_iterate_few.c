@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterations of operators packed for the DSP extension that compute a few pixels. See tmo_iterate.c for all other cases. */
+/* Iterations of operators packed for the DSP extension that compute a few pixels. tmo_iterate.c handles all other cases. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -8,7 +8,7 @@
 
 #include "tmo/pixel.h"
 
-/* Units that are computed at once. */
+/* Units of an operator that one call computes at once. */
 typedef struct {
   const tmo_unit *units;
   uint32_t n;
@@ -30,7 +30,7 @@ static void widen_tap(const int8_t *from, int16_t *to, uint32_t n, uint32_t byte
   if (bytes > 2) to[1] = from[2];
 }
 
-/* Gathers windows tap by tap, with taps that fill quads. */
+/* Gathers windows tap by tap; the bytes of each tap must fill quads. */
 TMO_OWN_FRAME static void gather_pixel_taps(tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, const pixels_at_once *a) {
   const tmo_op *op = k->op;
   const uint32_t wide = op->kernel_w, all = op->kernel_h * wide, channels = k->in_channels, n = a->n;
@@ -65,7 +65,7 @@ TMO_OWN_FRAME static void gather_each(tmo_run_state *run, tmo_kernel *k, const t
   }
 }
 
-/* Computes the n gathered pixels, at least two. */
+/* Computes the n gathered pixels, of which there are at least two. */
 static void multiply_into(const tmo_kernel *k, uint32_t n, int8_t *const *outs) {
   const int8_t *const first = outs[0];
   bool even = outs[1] > first;
@@ -105,11 +105,11 @@ TMO_OWN_FRAME static void convolve_channels_at_once(tmo_run_state *run, const tm
 /* The pixels under the windows of adjacent output columns, row by row, each listed once. */
 typedef struct {
   const int8_t *pixels[TMO_MAX_TAPS];
-  uint32_t width; /* number of columns */
+  uint32_t width; /* number of listed columns */
 } pixel_grid;
 
-/* Lists the pixels under the windows of n output columns from x on. Those outside the input are read from `zero`. Returns false if they are too
- * many, or do not fit into the `room` bytes of `zero`. */
+/* Lists the pixels under the windows of n output columns from x on. Pixels outside the input are read from `zero`. Returns false if the pixels are
+ * too many, or do not fit into the `room` bytes of `zero`. */
 TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *zero, uint32_t room, pixel_grid *grid) {
   const tmo_op *const op = k->op;
   const uint32_t width = (n - 1) * op->stride_w + op->kernel_w, all = op->kernel_h * width, pixel = k->in_channels;
@@ -144,10 +144,10 @@ TMO_OWN_FRAME static bool list_grid(const tmo_run_state *run, const tmo_kernel *
   }
 }
 
-/* Widens a tap of n pixels, at least four bytes of each. */
+/* Widens a tap of n pixels, which has at least four bytes of each pixel. */
 static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *tile, uint32_t n, uint32_t bytes) {
   const ptrdiff_t apart = from[1] - from[0];
-  const bool fits = apart == (int32_t)apart; /* pixels on the stack of a host may be far from the others */
+  const bool fits = apart == (int32_t)apart; /* on a host, pixels on the stack may be far from other pixels */
   if (tmo_has_part(TMO_PART_DSP_PAIRS_4) && n == 4 && bytes % 4 == 0) {
     tmo_dsp_widen_each(from, tile, bytes);
   } else if (tmo_has_part(TMO_PART_DSP_PAIRS_3) && n == 3 && fits && from[2] - from[1] == apart) {
@@ -159,7 +159,7 @@ static TMO_ALWAYS_INLINE void widen_each(const int8_t *const *from, int16_t *til
   }
 }
 
-/* Gathers n pixels, two to four, tap by tap. Returns false if this is not possible. */
+/* Gathers two to four pixels, tap by tap. Returns false if the pixels cannot be gathered in this way. */
 TMO_OWN_FRAME static bool gather_grid(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n) {
   const uint32_t channels = k->in_channels, stride = k->op->stride_w, wide = k->op->kernel_w;
   int8_t zero[ZERO_BYTES];
@@ -204,12 +204,13 @@ static bool convolve_few(const tmo_run_state *run, tmo_kernel *k, const tmo_tens
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1, at least three. Returns false if this is not possible. */
+/* Computes n pixels of a packed depthwise convolution with 3x3 taps and stride 1, at least three. Returns false if this function does not support
+ * the pixels. */
 TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   const uint32_t channels = k->out_channels;
   pixel_grid grid;
   if (!list_grid(run, k, in, x, TMO_PACKED_PIXELS, (int8_t *)k->scratch, channels, &grid)) return false;
-  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* the pixel after the last one is overwritten by the last one */
+  if (n < TMO_PACKED_PIXELS) outs[3] = outs[2]; /* the pixel after the last one is overwritten when the last one is widened */
   tmo_dsp_four(grid.pixels, outs, k->weights, channels);
   if (tmo_packed_clamps(k->op)) {
     for (uint32_t p = 0; p < n; ++p) tmo_packed_clamp(k->op, outs[p], channels);
@@ -217,7 +218,7 @@ TMO_OWN_FRAME static bool convolve_four(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this is not possible for any n. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this function does not support the pixels. */
 TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_op *const op = k->op;
   const uint32_t channels = k->out_channels;
@@ -242,21 +243,21 @@ TMO_OWN_FRAME static bool convolve_nine(const tmo_run_state *run, const tmo_kern
   return true;
 }
 
-/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this is not possible for any n. */
+/* Computes n pixels of a packed depthwise convolution with nine taps. Returns false if this function does not support the pixels. */
 static TMO_ALWAYS_INLINE bool convolve_depthwise(const tmo_run_state *run, const tmo_kernel *k, const tmo_tensor *in, uint32_t x, uint32_t n, int8_t **outs) {
   if (!tmo_has_part(TMO_PART_DSP_NINE)) return false;
   const bool four = n > 2 && k->op->kernel_w == 3 && k->op->stride_w == 1;
   return four ? convolve_four(run, k, in, x, n, outs) : convolve_nine(run, k, in, x, n, outs);
 }
 
-/* Lists the pixels of n columns of a row for which is_plain() holds, from x on. */
+/* Lists the pixels of n columns of a row, from x on, for which is_plain() must hold. */
 static void list_pixels_of_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t x, uint32_t n, int8_t **pixels) {
   const tmo_line line = tmo_line_of(run->program, t, t->channels, run->unit.stripe, run->unit.row);
   const uint32_t channels = t->channels, at = tmo_remainder(line.first + x * line.step, line.depth) * channels;
   tmo_list_rolling_buffer(tmo_base_of(run, t) + line.offset, line.depth * channels, at, line.step * channels, n, (const int8_t **)pixels);
 }
 
-/* Adds n pixels, at once if they are adjacent in both inputs and the output. */
+/* Adds n pixels of two operands, at once if the pixels are adjacent in both inputs and the output. */
 TMO_OWN_FRAME static void add_few(const tmo_run_state *run, const tmo_kernel *k, uint32_t x, uint32_t n, int8_t *const *outs) {
   const tmo_tensor *const tensors = tmo_tensors(run->program);
   const uint32_t channels = k->out_channels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterations that compute a single pixel. To save time, only the fields that the kernels read are set; the general code for addresses would take
- * as long as the computation. See tmo_iterate.c for all other cases. */
+/* Iterations that compute a single pixel. To save time, only the fields that the kernels read are set; general code for addresses would take as
+ * long as the computation. tmo_iterate.c handles all other cases. */
 #include "tmo/iterate.h"
 
 #if TMO_RUNS_PACKED
@@ -8,7 +8,7 @@
 #include "tmo/pixel.h"
 
 #if TMO_RUNS_MVE
-/* Copies the pixels of a window to the scratch in which they are multiplied. */
+/* Copies the pixels of a window to the scratch of the multiplication. */
 static TMO_ALWAYS_INLINE void take_window(const tmo_run_state *run, const pixel_window *window, int8_t *to) {
   const tmo_op *const op = window->op;
   const tmo_tensor *const t = window->in;
@@ -117,10 +117,10 @@ static TMO_ALWAYS_INLINE bool is_pool(const tmo_op *op) {
 }
 
 #if TMO_CORE_DSP
-/* Computes a pixel of a pointwise convolution without padding, which call_plain_kernel() supports, too. Returns false for other operators. */
+/* Computes a pixel of a pointwise convolution without padding, which call_plain_kernel() supports, too. Returns false for any other operator. */
 TMO_OWN_FRAME static bool convolve_one(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t y = run->unit.row * op->stride_h, x = run->unit.tile * op->stride_w;
-  tmo_kernel k; /* only the fields that the kernel reads */
+  tmo_kernel k; /* only those fields that the kernel reads */
   k.op = op;
   k.in_channels = k.tap_step = in->channels;
   k.out_channels = out->channels;
@@ -142,7 +142,7 @@ TMO_OWN_FRAME static tmo_status call_plain_kernel(const tmo_run_state *run, cons
   const uint8_t *const program = run->program;
   const pixel_window w = window_under(run, op, in);
   const int8_t *taps[TMO_MAX_TAPS];
-  tmo_kernel k; /* only the fields that the kernels below read */
+  tmo_kernel k; /* only those fields that the kernels below read */
   k.op = op;
   k.in_channels = in->channels;
   k.out_channels = out->channels;
@@ -195,12 +195,12 @@ static TMO_ALWAYS_INLINE bool holds_pixels(const tmo_run_state *run, const tmo_t
   return !tmo_in_rolling_buffer(t) && !tmo_is_source(run->program, t);
 }
 
-/* Adds the pixels of two operands; an operand with one row, column or channel is repeated. */
+/* Adds the pixels of two operands, where an operand with one row, column or channel is repeated. */
 TMO_OWN_FRAME static tmo_status add_pixels(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const tensors = tmo_tensors(run->program), *const out = &tensors[op->output];
   const int8_t *pixels[2];
   const tmo_window window = {pixels, 2, 0, 0, 0, 0, 0};
-  tmo_kernel k; /* only the fields that the kernel reads */
+  tmo_kernel k; /* only those fields that the kernel reads */
   for (uint32_t i = 0; i < 2; ++i) {
     const tmo_tensor *const in = &tensors[op->input[i]];
     pixels[i] = pixel_of(run, in, in->height > 1 ? run->unit.row : 0, in->width > 1 ? run->unit.tile : 0);
@@ -230,8 +230,8 @@ static TMO_ALWAYS_INLINE bool is_plain_window(const tmo_op *op) {
 }
 #endif
 
-/* Whether a kernel above supports the operator's window. With the DSP extension, rows of one pixel whose windows have several columns take the general
- * path. */
+/* Whether one of the kernels above supports the operator's window. With the DSP extension, rows of one pixel whose windows have several columns
+ * take the general path. */
 static TMO_ALWAYS_INLINE bool has_window(const tmo_op *op, const tmo_tensor *in) {
   const bool one = op->kernel_w == 1 && (op->kernel_h == 1 || in->channels >= 4);
   return (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (one || !tmo_by_row(op))) || tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the loops of a group: their number of iterations, and the position after some of them. */
+/* Reads the loops of a group, for their number of iterations and for the position after some iterations. */
 #include "tmo/loops.h"
 
 #include "tmo/check.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step of an int8 LSTM with int16 cells. TFLM: LstmStep, micro/kernels/lstm_eval.h. */
+/* One step of an int8 LSTM with int16 cells. Source in TFLM: LstmStep, micro/kernels/lstm_eval.h. */
 #include <stddef.h>
 #include <string.h>
 
 #include "tmo/kernels.h"
 
-enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates, in the program's order */
+enum { FORGET, LET_IN, NEW, LET_OUT, GATES }; /* gates of an LSTM, in the program's order */
 
-#define LAST 0x1FDFF /* largest argument of a curve; beyond it the curves are constant */
+#define LAST 0x1FDFF /* largest argument of an LSTM's curve, beyond which the curves are constant */
 
 static inline int32_t saturate(int32_t x) {
 #if TMO_CORE_DSP
@@ -18,8 +18,8 @@ static inline int32_t saturate(int32_t x) {
 #endif
 }
 
-/* Returns 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart. For x < 0, returns 2^15
- * minus the value for -x. tanh(x) is 2 * curve(2 * x) - 1. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
+/* Returns 2^15 / (1 + e^(-x / 2^13)) for x >= 0, interpolated from a table of 256 values that are 2^9 apart. For x < 0, the curve is 2^15 minus
+ * its value for -x. tanh(x) is 2 * curve(2 * x) - 1. TFLM: Logistic and Tanh of int16, kernels/internal/reference/integer_ops. */
 static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is_tanh) {
   uint32_t size = x < 0 ? 0u - (uint32_t)x : (uint32_t)x;
   if (is_tanh) size *= 2;
@@ -31,8 +31,8 @@ static TMO_ALWAYS_INLINE int32_t curve(const uint16_t *table, int32_t x, bool is
   return (value + 512) >> 10;
 }
 
-/* The next scales to read. Each unit has two scales for each gate, then the scales of the kept part of its cell, of the added part, and
- * of the output. */
+/* The next scales of an LSTM to be read. Each unit has two scales for each gate, then the scales of the kept part of its cell, of the added part,
+ * and of the output. */
 typedef struct {
   const int32_t *multipliers;
   const int8_t *shifts;
@@ -46,10 +46,10 @@ TMO_OWN_FRAME static
 #endif
 int32_t saturated_scale(gate_scales *next, int32_t x) { return saturate(tmo_rescale(x, *next->multipliers++, *next->shifts++)); }
 
-/* Returns a * b, scaled and saturated. With a damaged table it wraps modulo 2^32. */
+/* Returns a * b, scaled and saturated. With a damaged table the product wraps modulo 2^32. */
 static TMO_ALWAYS_INLINE int32_t product(gate_scales *next, int32_t a, int32_t b) { return saturated_scale(next, (int32_t)((uint32_t)a * (uint32_t)b)); }
 
-enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* parts of a gate: its products with the input, and with the previous output */
+enum { FROM_INPUT, FROM_OUTPUT, PARTS }; /* parts of a gate's sum: its products with the input, and with the previous output */
 
 /* Adds the products of all gates of a unit to the sums of their parts. Each gate has the weights of its input, then of its output. */
 static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_t *bytes, const int8_t *w, uint32_t sums[PARTS][GATES]) {
@@ -68,16 +68,17 @@ static TMO_ALWAYS_INLINE void sum_gates(const int8_t *const *rows, const uint32_
 #endif
 }
 
-/* The operands have one row each: the input, the previous output, and the cells of two bytes. The kernel overwrites the last two rows. */
+/* The operands of an LSTM have one row each: the input, the previous output, and the cells of two bytes. The LSTM's kernel overwrites its last two
+ * rows. */
 void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint16_t *table = (const uint16_t *)k->bias;
   const int32_t low = (int16_t)(k->op->cell_range & 0xFFFF), high = k->op->cell_range >> 16;
-  const int8_t *const *const rows = window->pixels + window->count - 3; /* the last three, if a damaged program has more rows */
+  const int8_t *const *const rows = window->pixels + window->count - 3; /* the last three rows, in case a damaged program has more */
   const uint32_t bytes[PARTS] = {k->in_channels, k->out_channels};
   const int32_t *bias = k->bias + TMO_CURVE_WORDS;
   const int8_t *w = k->weights;
   int8_t *cells = (int8_t *)(uintptr_t)rows[2];
-  if (rows[0] == NULL || rows[1] == NULL || cells == NULL) return; /* missing only in damaged programs */
+  if (rows[0] == NULL || rows[1] == NULL || cells == NULL) return; /* rows are missing only in damaged programs */
   for (uint32_t i = 0; i < k->out_channels; ++i, cells += 2, w += GATES * (bytes[FROM_INPUT] + bytes[FROM_OUTPUT])) {
     gate_scales next = {k->multipliers, k->shifts};
     uint32_t sums[PARTS][GATES];
@@ -95,7 +96,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     cell = cell > high ? high : cell < low ? low : cell;
     kept = (int16_t)cell;
     memcpy(cells, &kept, sizeof kept);
-    const uint32_t right = next.shifts[1] & 15; /* shift that scales to the curve's units */
+    const uint32_t right = next.shifts[1] & 15; /* shift that converts cells to the curve's unit */
     const int32_t units = (int32_t)((uint32_t)cell * (uint32_t)next.multipliers[1] + ((uint32_t)1 << right >> 1)) >> right;
     out[i] = tmo_output(k, product(&next, curve(table, units, true), gates[LET_OUT]));
   }

@@ -44,9 +44,9 @@ static void max_pool_words(const tmo_kernel *k, const tmo_window *v, int8_t *out
 #endif
 
 #if TMO_CORE_MVE || TMO_CORE_DSP
-enum { MOST_ADDED = 256 }; /* number of bytes whose sum fits into int16 */
+enum { MOST_ADDED = 256 }; /* number of bytes whose sum fits int16 */
 
-/* Whether add_adjacent() supports these numbers. */
+/* Whether add_adjacent() supports these numbers of pixels and channels. */
 static bool adds_adjacent(uint32_t channels, uint32_t pixels) { return TMO_CORE_MVE || (channels % 4 == 0 && pixels <= MOST_ADDED); }
 
 /* Adds the bytes of adjacent pixels to the sums of their channels. */
@@ -84,7 +84,7 @@ static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int
     if (k->first) memset(sums, 0, k->out_channels * sizeof *sums);
 #endif
     for (uint32_t p = 0; p < v->count; ++p) add_adjacent(sums, v->pixels[p] + v->offset, k->out_channels, adjacent);
-    tmo_window no_pixels = *v; /* a last call with an empty window writes the output */
+    tmo_window no_pixels = *v; /* the last call, with an empty window, writes the output */
     no_pixels.pixels = NULL;
     no_pixels.count = 0;
     if (k->last) pool_of(k->op)(k, &no_pixels, i, out);
@@ -111,7 +111,7 @@ static tmo_make_pixel *pool_s16_of(const tmo_op *op) {
   return tmo_is_kind(op, TMO_OP_MEAN_S16) || !tmo_has_kind(TMO_OP_AVERAGE_POOL_S16) ? tmo_mean_s16 : tmo_average_pool_s16;
 }
 
-/* RELU6: a pool of single pixels only clamps. */
+/* RELU6 is a pool of single pixels that only clamps. */
 TMO_OWN_FRAME static void clamp_row_s16(const tmo_kernel *k, const int8_t *x, int8_t *out) {
   const int32_t low = (int16_t)(k->op->range_s16 & 0xFFFF), high = k->op->range_s16 >> 16;
   for (uint32_t n = k->out_width * k->out_channels; n > 0; n -= 2, x += 2, out += 2) {

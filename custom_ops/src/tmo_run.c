@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor: runs the loops of each group, one iteration after the other. It controls the order; tmo_iterate.c computes. */
+/* The executor: runs the loops of each group, one iteration after the other. tmo_run.c controls the order of iterations, and tmo_iterate.c
+ * computes them. */
 #include <string.h>
 
 #include "tmo/iterate.h"
@@ -10,7 +11,7 @@
 #include "tmo/view.h"
 #include "tmo/nest.h"
 
-/* Returns the counter of an operator's next unit. In row groups it is a row number; otherwise it is a tmo_unit, whose first field is the
+/* Returns the counter of an operator's next unit. In row groups the counter is a row number; otherwise it is a tmo_unit, whose first field is the
  * stripe. */
 static TMO_ALWAYS_INLINE uint16_t *counter(const tmo_run_state *run, uint16_t op) {
   const tmo_group *const group = run->group;
@@ -47,7 +48,7 @@ static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART
 /* Whether rows of the streamed input are still missing. */
 static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
-/* Skips codes that open or close loops. Afterwards run->at is at a code that runs an operator, or at the end of the group. */
+/* Skips loop codes that open or close loops. Afterwards run->at is at a code that runs an operator, or at the end of the group. */
 static TMO_ALWAYS_INLINE void skip_loop_codes(tmo_run_state *run) {
   for (;;) {
     const uint8_t code = *run->at;
@@ -65,8 +66,8 @@ static TMO_ALWAYS_INLINE void skip_loop_codes(tmo_run_state *run) {
   }
 }
 
-/* Moves run->at to the next code that runs, in this group or a later one. TMO_MORE: found. TMO_WAIT: the next group cannot start before all rows
- * of the input have arrived. */
+/* Moves run->at to the next loop code that runs an operator, in this group or a later group. TMO_MORE: found. It returns TMO_WAIT if the next
+ * group cannot start before all rows of the input have arrived. */
 static TMO_ALWAYS_INLINE tmo_status find_iteration(tmo_run_state *run) {
   for (;;) {
     if (run->at == NULL) {
@@ -108,9 +109,8 @@ static bool sources_hold(const void *program, void *const *io) {
   return true;
 }
 
-/* Fills all rolling buffers after a reset. When a run has ended, advances each rolling buffer, so that the rows that the run wrote become
- * its newest. TMO_WAIT: the
- * window is not full yet. TMO_ERROR_STATE: the state belongs to another program. */
+/* Fills all rolling buffers after a reset. When a run has ended, advances each rolling buffer, so that the rows that the run wrote become the
+ * newest rows. It returns TMO_WAIT if the window is not full yet. It returns TMO_ERROR_STATE if the state belongs to another program. */
 static tmo_status turn_rolling_buffers(const tmo_run_state *run, bool ended) {
   if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
@@ -155,11 +155,11 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = 0;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
-  while (run->stream->base != 1) ++run->stream; /* tmo_check() ensures that a streamed tensor exists */
+  while (run->stream->base != 1) ++run->stream; /* tmo_check() has ensured that a streamed tensor exists */
   run->rows = run->stream->pushed;
 }
 
-/* Handles a run without remaining iterations. A streamed input may still have rows that no operator reads. */
+/* Handles a run that has no iterations left. A streamed input may still have rows that no operator reads. */
 static tmo_status without_iterations(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   if (!sources_hold(run->program, run->io)) return TMO_ERROR_SOURCE;
@@ -194,7 +194,7 @@ static TMO_ALWAYS_INLINE bool take_unit(tmo_run_state *run, const stage *s, uint
   return row < s->nest.stripes;
 }
 
-/* Counts the operator's current unit, and the stripes skipped before it, as done. */
+/* Counts the operator's current unit, and the stripes that were skipped before it, as done. */
 static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *s, uint16_t skipped) {
   if (tmo_is_tiled(run->group)) {
     tmo_unit *const next = (tmo_unit *)(void *)s->next;
@@ -208,7 +208,7 @@ static TMO_ALWAYS_INLINE void count_unit(const tmo_run_state *run, const stage *
 /* A decoded loop code that runs an operator. */
 typedef struct {
   const uint8_t *after;
-  uint16_t op; /* number relative to the group's first operator */
+  uint16_t op; /* number of the operator, counted from the group's first operator */
   uint16_t skipped; /* number of stripes skipped before the iteration */
 } iteration_code;
 
@@ -225,10 +225,10 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
   return code;
 }
 
-#ifndef TMO_WITHIN_CORES /* two cores run no tiled groups, and row groups in one way only */
+#ifndef TMO_WITHIN_CORES /* two cores run no tiled groups, and always run row groups iteration by iteration */
 #if TMO_RUNS_PACKED
-/* Runs, in one call, up to `most` next iterations of a loop over a single packed operator in a tiled group, whose tiles are adjacent.
- * Returns their number, or 0 if this is not such a loop. */
+/* Runs, in one call, up to `most` next iterations of a loop over a single packed operator of a tiled group with adjacent tiles. Returns the number
+ * of iterations, or 0 if this is not such a loop. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
@@ -249,7 +249,7 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t mos
 }
 #endif
 
-/* Moves run->unit and a counter to the next unit of an operator. Returns false if the counter is damaged. */
+/* Moves run->unit and a counter to the next unit of an operator. Returns false if the operator's counter is damaged. */
 static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters, uint32_t number, bool is_tiled) {
   if (is_tiled) {
     tmo_unit *const next = (tmo_unit *)(void *)counters + number;
@@ -266,8 +266,8 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
 }
 
 #if TMO_RUNS_PACKED
-/* Runs, in one call, up to `most` next iterations of a packed operator in a tiled group, if their codes follow each other or are the
- * whole body of a loop. Returns their number, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last
+/* Runs, in one call, up to `most` next iterations of a packed operator in a tiled group, if their codes follow each other or are the whole body of
+ * a loop. Returns the number of iterations that ran, 0 if only one could run, or UINT32_MAX if a counter is damaged. run->at stays at the last
  * code. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
   uint32_t n = run->at[1] == TMO_LOOP_END ? iterate_along_row(run, most) : 0;
@@ -307,7 +307,7 @@ static TMO_ALWAYS_INLINE bool iterate_two_rows(tmo_run_state *run, const tmo_nes
 }
 #endif
 
-/* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. The program
+/* Runs at least one and at most `most` iterations of a group while the codes that run operators are below TMO_LOOP_NEAR. Programs that run here
  * must have no messages and get no rows during a run. */
 TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most) {
   const tmo_group *const group = run->group;
@@ -317,7 +317,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
   uint8_t *const counters = run->workspace + group->counters;
   tmo_status status = TMO_OK;
   if (most > run->iterations) most = run->iterations;
-  const uint32_t after = run->iterations - most; /* iterations left if none stops early */
+  const uint32_t after = run->iterations - most; /* number of iterations that are left if none stops early */
   run->unit.channel_group = run->unit.tile = 0;
   do {
     const uint32_t number = *run->at;
@@ -352,7 +352,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
 }
 #endif
 
-/* Runs at least one and at most `most` iterations in the loops' order; it may stop early where continuing would be slow. */
+/* Runs at least one and at most `most` iterations in the loops' order; the function may stop early where it would be slow to continue. */
 static tmo_status step(tmo_run_state *run, uint32_t most) {
   if (run->iterations == 0) return without_iterations(run);
   if (run->at == NULL || *run->at >= TMO_LOOP_REPEAT) {
@@ -389,7 +389,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
 
 tmo_status tmo_step(tmo_run_state *run) { return step(run, 1); }
 
-#ifndef TMO_WITHIN_CORES /* tmo_cores.c includes this file and replaces the rest */
+#ifndef TMO_WITHIN_CORES /* tmo_cores.c includes this file up to here and replaces the rest */
 void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->pushed; }
 
 tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
@@ -400,7 +400,7 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
-/* Continues with `iterations` iterations left. The counters in the workspace give the next units, and the loops the next operators.
+/* Continues a run that has `iterations` iterations left. The counters in the workspace give the next units, and the loops the next operators.
  * Returns false if the program has fewer iterations. */
 static bool resume(tmo_run_state *run, uint32_t iterations) {
   if (iterations > run->iterations) return false;
@@ -437,7 +437,7 @@ tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace,
   const uint32_t all = run.iterations;
   if (at->rows > 0 && !resume(&run, at->iterations)) return TMO_ERROR_ITERATIONS;
   for (; n_pauses > 0 && *pauses <= all - run.iterations; --n_pauses) ++pauses;
-  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* iterations left at the pause */
+  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* number of iterations that are left at the pause */
   while (status == TMO_MORE && run.iterations > left) status = step(&run, run.iterations - left);
   const bool paused = status == TMO_MORE;
   at->rows = paused ? 1u : 0;

@@ -5,7 +5,7 @@
 #include "tmo/build.h"
 #include "tmo/kernels.h"
 
-/* An operand: its row, and the bytes from pixel to pixel and from element to element, which are 0 if the operand is repeated. */
+/* An operand's row, and the bytes from pixel to pixel and from element to element, which are 0 if the operand is repeated. */
 typedef struct {
   const int8_t *row;
   uint32_t pixel, element;
@@ -24,7 +24,7 @@ static TMO_ALWAYS_INLINE void copy_element(const int8_t *from, int8_t *to, uint3
   memcpy(to, &element, bytes);
 }
 
-/* Selects elements that each have their own condition. */
+/* Selects elements by a condition for each element. */
 static TMO_ALWAYS_INLINE void select_elements(const int8_t *is, const int8_t *a, uint32_t a_step, const int8_t *b, uint32_t b_step, int8_t *out, uint32_t n,
                                               uint32_t bytes) {
   for (; n >= 4; n -= 4, is += 4, a += 4 * a_step, b += 4 * b_step, out += 4 * bytes) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over a sliding window. They are state: each run adds the new rows and subtracts the rows that leave the window. */
+/* Sums of rows over a sliding window. The sums are in a state: each run adds the new rows and subtracts the rows that leave the window. */
 #include <stddef.h>
 #include <string.h>
 
 #include "tmo/kernels.h"
 
-/* Returns the mean or average of all pixels, given their sum. */
+/* Returns the mean of all pixels, given their sum. */
 static int8_t output(const tmo_kernel *k, uint32_t sum) {
   const tmo_op *op = k->op;
   const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
@@ -13,12 +13,13 @@ static int8_t output(const tmo_kernel *k, uint32_t sum) {
   return tmo_output(k, tmo_divide_rounded((int32_t)sum, (int32_t)area) - op->output_zero_point);
 }
 
-/* Operands: the new rows; equally many rows that leave the window; optionally, rows that count only in this run; and the sums, which are updated. */
+/* The operands are the new rows, equally many rows that leave the window, optionally rows that count only in this run, and the sums, which are
+ * updated. */
 void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t n = k->op->new_rows, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
   const uint32_t bytes = k->in_width * k->in_channels;
   int8_t *sums = (int8_t *)(uintptr_t)window->pixels[rows];
-  if (sums == NULL) return; /* missing only in damaged programs */
+  if (sums == NULL) return; /* rows are missing only in damaged programs */
   for (uint32_t i = 0; i < outputs; ++i, sums += sizeof(uint32_t)) {
     uint32_t kept, all;
     memcpy(&kept, sums, sizeof kept);
@@ -27,7 +28,7 @@ void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_
       const int8_t *const row = window->pixels[r];
       uint32_t part = 0;
       for (uint32_t at = i; row != NULL && at < bytes; at += outputs) part += (uint32_t)row[at];
-      if (r - n < n) { /* subtract the row that leaves the window */
+      if (r - n < n) { /* subtracts the row that leaves the window */
         kept -= part;
       } else {
         all += part;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partial sums over the input channels of one device, and their addition. A sum takes as many bytes as its range requires. */
+/* Partial sums over the input channels of one device, and the addition of such sums. A partial sum takes as many bytes as its range requires. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
@@ -9,14 +9,14 @@ static int8_t *put_sum(int8_t *out, uint32_t sum, uint32_t bytes) {
   return out;
 }
 
-/* Reads a sum, whose last byte contains the sign. */
+/* Reads a partial sum, whose last byte contains the sign. */
 static uint32_t get_sum(const int8_t *in, uint32_t bytes) {
   uint32_t sum = (uint32_t)in[--bytes];
   while (bytes > 0) sum = sum << 8 | (uint8_t)in[--bytes];
   return sum;
 }
 
-/* Computes the sums of one output pixel, beginning at byte i of the output, like a CONV without scaling. */
+/* Computes the partial sums of one output pixel, beginning at byte i of the output, like a CONV without scaling. */
 static void make_sums(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
   int32_t sums[TMO_STACK_SUMS];
   tmo_kernel part = *k;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transposed convolutions, computed by gathering inputs. TFLM scatters inputs: TransposeConv,
+/* Transposed convolutions, which are computed by gathering inputs. TFLM scatters the inputs instead: TransposeConv,
  * kernels/internal/reference/integer_ops/transpose_conv.h. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
 
-/* Returns the bytes under output column x. Each part is a tap with one run per row. bytes: size of an element. *w: set to a channel's
- * weights of the first part. */
+/* Returns the bytes that add to output column x. Each part of these bytes is a tap with one run per row. bytes: size of an element. *w: set to a
+ * channel's weights of the first part. */
 static tmo_runs runs_under(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t bytes, const int8_t **w) {
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels, padded = x + op->pad_left;

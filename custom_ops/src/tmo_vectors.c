@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls generated vector kernels for windows and operators. */
+/* Calls generated vector kernels for windows and for operators of single elements. */
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -11,9 +11,9 @@
 
 static const int32_t no_bias;
 
-enum { TMO_ADD_LEFT_SHIFT = 20 }; /* left shift that the generated kernel uses as a constant */
+enum { TMO_ADD_LEFT_SHIFT = 20 }; /* left shift that is a constant of the generated kernel */
 
-/* Pointers of a window, either to rows whose columns are `apart` bytes apart or to single pixels. */
+/* Pointers of a window, to rows whose columns are `apart` bytes apart or to single pixels. */
 typedef struct {
   uint32_t rows, columns;
   int32_t next_row, next_column, apart;
@@ -25,14 +25,14 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
   return tmo_by_row(k->op) ? rows : pixels;
 }
 
-/* Whether one call completes the sums. Vectors do not support sums over several calls. */
+/* Whether one call completes the sums of an output. Vectors do not support sums over several calls. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
 /* Computes n output pixels whose windows are `step` bytes apart. */
 static TMO_ALWAYS_INLINE void conv_pixels(const tmo_kernel *k, const tmo_window *v, int8_t *out, uint32_t n, uint32_t step) {
   grid g = grid_of(k, v);
   uint32_t channels = k->in_channels;
-  if (tmo_by_row(k->op) && k->op->dilation_w == 1 && k->tap_step == channels) { /* a row's bytes and its weights are adjacent */
+  if (tmo_by_row(k->op) && k->op->dilation_w == 1 && k->tap_step == channels) { /* the bytes of a row, and its weights, are adjacent */
     channels *= g.columns;
     g.columns = 1;
   }
@@ -57,7 +57,7 @@ bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
 bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const bool whole = op->kernel_w == 1 && op->pad_left == 0 && (k->out_width - 1u) * op->stride_w < k->in_width;
-  if (!at_once(k) || !tmo_by_row(op) || !whole) return false; /* vectors need complete windows */
+  if (!at_once(k) || !tmo_by_row(op) || !whole) return false; /* vectors need windows that are completely inside the input */
   const tmo_window first = tmo_column(k, rows, 0);
   conv_pixels(k, &first, out, k->out_width, op->stride_w * k->in_channels);
   return true;
@@ -95,7 +95,7 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 
 #if TMO_RUNS_RVV
 
-/* Hosts run the same descriptions without vectors. */
+/* Hosts run the same kernel descriptions without vectors. */
 #if TMO_RVV
 #define FROM_DESCRIPTION(name) tmo_##name##_rvv
 #else
@@ -103,9 +103,9 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
 #define tmo_packed_conv_narrow_ref tmo_packed_conv_ref
 #endif
 
-enum { NARROW = 16 }; /* below this number of channels, computing more pixels at once is faster than more channels */
+enum { NARROW = 16 }; /* number of channels below which it is faster to compute more pixels at once than more channels */
 
-/* Returns the multipliers, which follow the biases. */
+/* Returns the multipliers of a packed convolution, which follow its biases. */
 static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }
 static const int16_t *rights_of(const tmo_kernel *k) { return (const int16_t *)(k->bias + 2 * k->out_channels); }
 
@@ -124,8 +124,7 @@ void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   }
 }
 
-/* Copies the bytes under windows in whole rows, one window after the other. offset: bytes from the start of each row to the first
- * window. */
+/* Copies the bytes under windows over whole rows, one window after the other. offset: bytes from the start of each row to the first window. */
 static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixels, uint32_t offset, uint32_t nbytes, int8_t *to) {
   const tmo_windows_operands o = {.x = rows->pixels, .y = to, .pixels = pixels, .rows = rows->count, .nbytes = nbytes, .first = (int32_t)offset,
                                   .apart = (int32_t)(k->op->stride_w * k->in_channels), .step = (int32_t)values_of(k),
@@ -163,7 +162,7 @@ static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
 
 void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { take(k, w, (int8_t *)k->scratch + pixel * values_of(k)); }
 
-/* Copies the values of output pixels [x, x + n) of a row. */
+/* Copies the values under the windows of output pixels [x, x + n) of a row. */
 static void take_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels;
@@ -192,7 +191,7 @@ void tmo_conv_rvv_columns(const tmo_kernel *k, const tmo_window *rows, const tmo
 }
 
 void tmo_conv_rvv_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
-  if (values_of(k) == k->in_channels) { /* single pixels are read in place without padding */
+  if (values_of(k) == k->in_channels) { /* single pixels without padding are read in place */
     tmo_conv_rvv_multiply(k, rows->pixels[0], k->op->stride_w * k->in_channels, k->out_width, out, k->out_channels);
     return;
   }

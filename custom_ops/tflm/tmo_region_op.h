@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator itself, in TFLM's terms: Prepare and Invoke of TMO_REGION.
+/* The operator in terms of TFLM: Prepare and Invoke of TMO_REGION.
  *
- * Only for the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare TfLiteContext, TfLiteNode,
- * TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in tflite::micro, as its TFLM does; the
- * using-directive below finds both. It must also define four functions in namespace tmo: Abort() returns kTfLiteAbort, SourceOf(context) a
- * tmo_source or NULL, LinkOf(context) a tmo_crosser or NULL, MemoryOf(context) a tmo_memory or NULL. Prepare and
- * Invoke run the code of the given tmo_library. team: the second core's, or NULL.
+ * Only the translation units that register the operator include this file (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare
+ * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in
+ * tflite::micro, as its TFLM does; the using-directive below finds both. It must also define four functions in namespace tmo: Abort() returns
+ * kTfLiteAbort, SourceOf(context) a tmo_source or NULL, LinkOf(context) a tmo_crosser or NULL, MemoryOf(context) a tmo_memory or NULL. Prepare and
+ * Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
  *
- * Inputs of a node, in order: the region's inputs; for a program that pauses, a constant int32 list of iterations; for a program that pauses, streams
- * or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. Outputs: the region's outputs, then a uint8
- * workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the program in flash and these tensors.
- * An external input is not a tensor; the program's input 0 is then a tmo_source. Tensors in slow memory are not TFLM's tensors, either. The code
- * reads only those fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
+ * The inputs of a node are, in order: the region's inputs; for a program that pauses, a constant int32 list of iterations; for a program that
+ * pauses, streams or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. The outputs of a node are the
+ * region's outputs, then a uint8 workspace tensor if the program needs one. The operator keeps no state of its own in RAM: Invoke only needs the
+ * program in flash and the node's tensors. An external input is not a tensor; the program's input 0 is then a tmo_source. Tensors in slow memory
+ * are no tensors of TFLM, either. The code reads only those fields of TFLM's structs whose position does not depend on TF_LITE_STATIC_MEMORY. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -29,9 +29,9 @@ const size_t kAlignment = 16; /* alignment of programs and workspaces in bytes *
 
 bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
 
-/* The roles of a node's tensors. An io array has an external input first, then the other inputs, then the outputs. */
+/* The roles of the tensors of a node. An io array has an external input first, then the other inputs, then the outputs. */
 struct Signature {
-  int inputs; /* number of inputs that are tensors */
+  int inputs; /* number of inputs that are tensors of TFLM */
   int outputs;
   int external; /* 1 if io[0] is a tmo_source, else 0 */
   bool streamed; /* whether rows are pushed or come through a link */
@@ -44,7 +44,7 @@ struct Signature {
   int io() const { return external + inputs + outputs; }
 };
 
-/* Returns the roles of a node's tensors. header: NULL for an operator without a workspace. */
+/* Returns the roles of a node's tensors. header: the program's header, or NULL for an operator without a workspace. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
   Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false, false};
   if (header == nullptr) return s;
@@ -69,8 +69,8 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* Returns the variable that keeps state between calls of Invoke: for a streamed input, a link, pauses, or a program with state. No
- * program needs two of these. */
+/* Returns the variable that keeps state between calls of Invoke: for a streamed input, a link, pauses, or a program with state. No program needs
+ * two such variables. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
@@ -96,7 +96,7 @@ bool IsList(const TfLiteEvalTensor *tensor) {
   return list && tensor->type == kTfLiteInt32 && tensor->data.data != nullptr;
 }
 
-/* Computes the bytes of a tensor's elements. Returns false if they are unknown. */
+/* Computes the bytes of a tensor's elements. Returns false if the bytes are unknown. */
 bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *bytes) {
   if (tensor == nullptr || tensor->dims == nullptr) return false;
   uint64_t size = element_bytes;
@@ -109,13 +109,13 @@ bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *by
   return true;
 }
 
-/* Computes the bytes of a tensor of one-byte elements. Returns false for any other tensor. */
+/* Computes the bytes of a tensor of one-byte elements. Returns false for a tensor of larger elements. */
 bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor == nullptr || (tensor->type != kTfLiteInt8 && tensor->type != kTfLiteUInt8)) return false;
   return SizeOf(tensor, 1, bytes);
 }
 
-/* Computes the bytes of an input or output, which may also hold int16, float32, indices or masks. Returns false if they are unknown. */
+/* Computes the bytes of an input or output, which may also hold int16, float32, indices or masks. Returns false if the bytes are unknown. */
 bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   if (tensor != nullptr && tensor->type == kTfLiteBool) return SizeOf(tensor, 1, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteFloat32) return SizeOf(tensor, 4, bytes);
@@ -129,7 +129,7 @@ TfLiteStatus Refuse(const char *why) {
   return kTfLiteError;
 }
 
-/* Validates the program against the operator's tensors. Invoke relies on it. */
+/* Validates the program against the operator's tensors. Invoke relies on this validation. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node) {
   if (node->inputs->size < 1 || node->outputs->size < 1) {
     return Refuse("needs a region's inputs, its program and its outputs; convert the model again");
@@ -141,7 +141,7 @@ TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteN
   }
 
   const void *program = tensor->data.data;
-  /* If unreadable, tmo_check() reports the error, whatever the signature is. */
+  /* if the header cannot be read, tmo_check() reports the error, whatever the signature is */
   const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header);
   const Signature s = SignatureOf(node, readable ? static_cast<const tmo_header *>(program) : nullptr);
   if (s.inputs < 0 || (s.streamed && !IsStream(Variable(context, node)))) {

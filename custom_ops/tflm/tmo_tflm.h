@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tflm-memopt's operator for TensorFlow Lite Micro, from its 2023 versions to today's. C++11; the headers of TFLM since
- * July 2026 (types/half.h) want C++14.
+/* The operator of tflm-memopt for TensorFlow Lite Micro, from its 2023 versions to today's. The adapter is C++11, but TFLM's headers since July
+ * 2026 (types/half.h) need C++14.
  *
  *   tflite::MicroMutableOpResolver<1> resolver;
  *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegion());
  *
- * Build it with the same settings as TFLM. Never define TF_LITE_STATIC_MEMORY for it alone: that changes
- * TFLM's structs. */
+ * Build the adapter with the same settings as TFLM. Never define TF_LITE_STATIC_MEMORY for the adapter alone, because that changes TFLM's structs. */
 #ifndef TMO_TFLM_H_
 #define TMO_TFLM_H_
 
@@ -25,11 +24,11 @@
 
 namespace tmo {
 
-/* Type of a registration: TfLiteRegistration until May 2023 and TFLMRegistration since. It is in namespace tflite::micro after August
- * 2026. */
+/* Type of a registration, which is TfLiteRegistration until May 2023 and TFLMRegistration since. The registration type is in namespace
+ * tflite::micro after August 2026. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
-/* status::kTfLiteAbort is this TFLM's own constant (15 or -9), which Invoke() returns when it needs more rows. The constant is in
+/* status::kTfLiteAbort is this TFLM's own constant (15 or -9), which Invoke() returns when it needs more rows. The constant kTfLiteAbort is in
  * namespace tflite, and in tflite::micro in versions after August 2026. */
 namespace status {
 using namespace ::tflite;
@@ -40,7 +39,7 @@ namespace region {
 using namespace ::tflite;
 using namespace ::tflite::micro;
 
-/* Functions of the operator, which run the given library. team: the second core's, or NULL. */
+/* Functions of the operator, which run the given library. team: the team of two cores, or NULL. */
 TfLiteStatus Prepare(const tmo_library &library, TfLiteContext *context, TfLiteNode *node);
 TfLiteStatus Invoke(const tmo_library &library, tmo_team *team, TfLiteContext *context, TfLiteNode *node);
 
@@ -55,15 +54,15 @@ TfLiteStatus InvokeBy(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* The registration for all names. RegisterRegion<&NAME_library>() links only the code that a model's NAME_library.c contains. The result is not
- * const, because TFLM versions differ in the argument type of AddCustom(). */
+/* The registration of the operator, for all its names. RegisterRegion<&NAME_library>() links only the code that a model's NAME_library.c contains.
+ * The registration is not const, because TFLM versions differ in the argument type of AddCustom(). */
 template <const tmo_library *library>
 Registration *RegisterRegion() {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeBy<library>);
   return &registration;
 }
 
-/* Returns a registration with all kernels, for any model. */
+/* Returns a registration with all kernels, which any model can use. */
 inline Registration *RegisterRegion() { return RegisterRegion<&tmo_whole_library>(); }
 
 /* Adds the operator under all its names, which takes kNameCount places of a MicroMutableOpResolver. Returns the status of the first AddCustom()
@@ -77,7 +76,7 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
   return status;
 }
 
-/* Sets the source that a model with an external input reads in every Invoke(). Keep it alive; you may change its fields between calls. The
+/* Sets the source that a model with an external input reads in every Invoke(). Keep the source alive; you may change its fields between calls. The
  * source becomes the interpreter's external context, which can be set only once, and only after AllocateTensors(): TFLM of September 2023 to June
  * 2025 aborts in debug builds if it is set earlier. Returns 0 on success. */
 template <typename Interpreter>
@@ -85,24 +84,24 @@ int SetSource(Interpreter &interpreter, tmo_source *source) {
   return static_cast<int>(interpreter.SetMicroExternalContext(source));
 }
 
-/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices gets its rows. The rules of SetSource() apply.
- * Returns 0 on success. */
+/* Sets the tmo_crosser (links/tmo_link.h) through which a model on several devices exchanges rows. The rules of SetSource() apply. Returns 0 on
+ * success. */
 template <typename Interpreter>
 int SetLink(Interpreter &interpreter, tmo_crosser *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));
 }
 
-/* Sets the slow memory of a model that was converted with --memory. Its field `source` is the source of an external input. The rules of
- * SetSource() apply, but such a model does not use that function. Returns 0 on success. */
+/* Sets the slow memory of a model that was converted with --memory. The field `source` of the memory is the source of an external input. The rules
+ * of SetSource() apply, but a model with slow memory does not use SetSource() itself. Returns 0 on success. */
 template <typename Interpreter>
 int SetMemory(Interpreter &interpreter, tmo_memory *memory) {
   return static_cast<int>(interpreter.SetMicroExternalContext(memory));
 }
 
 enum Pushed {
-  kPushError = -1, /* failure: TFLM has printed the reason, or the source lacks the rows */
+  kPushError = -1, /* the run failed: TFLM has printed the reason, or the source lacks the rows */
   kPushDone = 0,   /* the outputs are complete; the next push begins a new inference */
-  kPushMore = 1,   /* push the next rows */
+  kPushMore = 1,   /* the model needs the next rows */
 };
 
 /* Pushes the next rows of a streamed input and runs the model as far as possible. from: a buffer with these rows; `y` is the first row, `x` the
@@ -122,8 +121,8 @@ Pushed PushRows(Interpreter &interpreter, const tmo_source &from, uint32_t row_b
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* Runs a model to its next pause. kPushMore: paused; call it again to continue. kPushDone: the outputs are complete. During a pause, other models
- * may use the arena. */
+/* Runs a model to its next pause. kPushMore means that it has paused and must be called again to continue. kPushDone means that the outputs are
+ * complete. During a pause, other models may use the arena. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter) {
   const int result = static_cast<int>(interpreter.Invoke());
@@ -131,9 +130,9 @@ Pushed RunToPause(Interpreter &interpreter) {
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
-/* The next two functions are for a model that shares the arena. Unless it is the model's turn (tmo_enter()), they return kPushError
- * without running it. kPushMore ends the turn, and the model's data in the arena are safe: call tmo_enter() again. After kPushDone, the
- * turn lasts until tmo_leave(), so that the outputs can be read. */
+/* The functions with a parameter `turns` are for a model that shares the arena. Unless it is the model's turn (tmo_enter()), these functions
+ * return kPushError without running the model. kPushMore ends the turn, and the model's data in the arena are safe: call tmo_enter() again. After
+ * kPushDone, the turn lasts until tmo_leave(), so that the outputs can be read. */
 template <typename Interpreter>
 Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
   if (!tmo_has_turn(&turns, model)) return kPushError;

@@ -5,7 +5,7 @@
  *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegionShared(&team));
  *   core 1: for (;;) tmo_run_worker(&team);
  *
- * It replaces RegisterRegion(), whose code is then not linked. Models for one core run on core 0. */
+ * RegisterRegionShared() replaces RegisterRegion(), whose code is then not linked. Models for one core run on core 0. */
 #ifndef TMO_TFLM_CORES_H_
 #define TMO_TFLM_CORES_H_
 
@@ -28,8 +28,8 @@ TfLiteStatus InvokeShared(TfLiteContext *context, TfLiteNode *node) {
 }
 }  // namespace region
 
-/* Returns a registration for two cores. team: NULL runs everything on core 0. It must outlive all interpreters, which share it and must
- * not run at the same time. The library's table must have run_shared. */
+/* Returns a registration for two cores. team: NULL to run everything on core 0. The team must outlive all interpreters, which share it and must
+ * not run at the same time. The library's table must have the function run_shared. */
 template <const tmo_library *library>
 Registration *RegisterRegionShared(tmo_team *team) {
   static Registration registration = ::tflite::micro::RegisterOp(nullptr, region::PrepareBy<library>, region::InvokeShared<library>);
@@ -37,7 +37,7 @@ Registration *RegisterRegionShared(tmo_team *team) {
   return &registration;
 }
 
-/* Returns a registration with all kernels, for any model. */
+/* Returns a registration with all kernels, which any model can use. */
 inline Registration *RegisterRegionShared(tmo_team *team) { return RegisterRegionShared<&tmo_whole_library_for_two>(team); }
 
 }  // namespace tmo

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry points of the library as a table, so that an application can name the code that its models need.
  *
- * The converter emits a NAME_library.c, which compiles that code (tmo/embed.h) and exports its table as NAME_library. A linker that collects garbage
- * then drops the library's own copy of everything. */
+ * The converter emits a NAME_library.c, which compiles the code that the models need (tmo/embed.h) and exports its table as NAME_library. A linker
+ * that collects garbage then drops the unused code of the library. */
 #ifndef TMO_LIBRARY_H_
 #define TMO_LIBRARY_H_
 
@@ -12,8 +12,7 @@
 extern "C" {
 #endif
 
-/* Functions of tmo.h and cores.h; the comment at each entry names its function. An entry is NULL if no model of the table's owner needs
- * it. */
+/* The table has functions of tmo.h and cores.h; the comment at each entry names its function. An entry is NULL if no model needs the function. */
 typedef struct {
   /* tmo_check(), and tmo_check_cores() in a table with run_shared */
   tmo_status (*check)(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
@@ -24,7 +23,7 @@ typedef struct {
                            tmo_stream *at);                                                                        /* tmo_run_paused() */
 } tmo_library;
 
-/* All kernels, for one core and for two. */
+/* Tables with all kernels, for one core and for two cores. */
 extern const tmo_library tmo_whole_library, tmo_whole_library_for_two;
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The application's own kernels, which the converter generates from descriptions (docs/own-operator.md). */
+/* The kernels of the application, which the converter generates from descriptions (docs/own-operator.md). */
 #ifndef TMO_OWN_H_
 #define TMO_OWN_H_
 
@@ -9,25 +9,25 @@
 extern "C" {
 #endif
 
-/* Computes an output pixel y from one input pixel (other is NULL) or two. It keeps no state, and y must not overlap the inputs. */
+/* Computes an output pixel y from one input pixel x (other is NULL) or from two. The kernel keeps no state, and y must not overlap the inputs. */
 typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 
 typedef struct {
-  uint32_t identity; /* number that identifies the computation in a program */
+  uint32_t identity; /* number that identifies the kernel's computation in a program */
   uint32_t channels; /* number of channels of each pixel */
   uint32_t operands; /* number of operands: 1 or 2 */
   tmo_own_pixel *pixel;
 } tmo_own_kernel;
 
-/* A table of kernels. The library links registered tables in a list. */
+/* A table of the application's kernels. The library links registered tables in a list. */
 typedef struct tmo_own_table {
   const tmo_own_kernel *kernels;
   uint32_t n;
   const struct tmo_own_table *next;
 } tmo_own_table;
 
-/* Registers the kernels of a table for programs. The table must stay at its address. Call this before a model is prepared. The library has this
- * function if it is built with TMO_OWN=1. */
+/* Registers the kernels of a table for programs. The table must stay at its address. Call tmo_own_use() before a model is prepared. The library
+ * has this function if it is built with TMO_OWN=1. */
 void tmo_own_use(tmo_own_table *table);
 
 #ifdef __cplusplus

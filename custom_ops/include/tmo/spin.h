@@ -4,9 +4,9 @@
  *   static tmo_spin spin;
  *   static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK, NULL};
  *
- * Each counter has one writer, so loads and stores are enough, also on cores without atomic additions such as Cortex-M0+ or Xtensa. Memory is ordered
- * by a release and an acquire: DMB, on Armv8-M STL and LDA, on Xtensa MEMW, on RISC-V FENCE. A waiting core polls, so it
- * can do nothing else. On a core with other work, wait with a semaphore of its operating system. */
+ * Each counter has only one writer, so loads and stores suffice, also on cores without atomic additions such as Cortex-M0+ or Xtensa. A release
+ * and an acquire order the memory: DMB on Arm, STL and LDA on Armv8-M, MEMW on Xtensa, FENCE on RISC-V. A waiting core polls, so it can do nothing
+ * else. On a core that has other work, wait with a semaphore of its operating system. */
 #ifndef TMO_SPIN_H_
 #define TMO_SPIN_H_
 
@@ -16,12 +16,12 @@
 extern "C" {
 #endif
 
-/* Runs between two polls of a counter. */
+/* A waiting core runs this between two polls of a counter. */
 #ifndef TMO_SPIN_IDLE
 #define TMO_SPIN_IDLE() ((void)0)
 #endif
 
-/* For core i: how often the other core has woken it, and how often it has waited. Must be zero at the start. */
+/* For core i, how often the other core has woken it, and how often it has waited. All counters must be zero at the start. */
 typedef struct {
   uint32_t woken[2];
   uint32_t waited[2];

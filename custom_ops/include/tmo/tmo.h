@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tflm-memopt's executor: runs a program row by row, or tile by tile, in a caller's workspace. C11, no allocation, no globals, bounded stack. */
+/* tflm-memopt's executor: runs a program row by row, or tile by tile, in a caller's workspace. The executor is C11 with a bounded stack, without
+ * allocation and without globals. */
 #ifndef TMO_TMO_H_
 #define TMO_TMO_H_
 
@@ -16,22 +17,22 @@ extern "C" {
 
 typedef enum {
   TMO_WAIT = 2, /* rows are missing: push the next rows of a streamed input or sliding window, or wait for rows from other devices */
-  TMO_MORE = 1, /* tmo_step(): an iteration was completed, and more are left */
+  TMO_MORE = 1, /* returned by tmo_step() if an iteration was completed and more remain */
   TMO_OK = 0,
   TMO_ERROR_ALIGNMENT = -1, /* the program is not at a 16-byte boundary: declare the model array alignas(16) */
   TMO_ERROR_MAGIC = -2,     /* the data is not a program */
   TMO_ERROR_VERSION = -3,   /* the program was written for another version of this library */
   TMO_ERROR_TARGET = -4,    /* the program is packed for another core */
   TMO_ERROR_TRUNCATED = -5, /* there are fewer bytes than the program's header says */
-  TMO_ERROR_IO = -6,        /* the sizes of inputs, outputs or workspace are not those that the program was made for */
+  TMO_ERROR_IO = -6,        /* the program was made for other sizes of inputs, outputs or workspace */
   TMO_ERROR_TABLE = -7,     /* a table, tensor or group refers to bytes outside the program or its buffers */
   TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
-  TMO_ERROR_ITERATIONS = -9,   /* the run does not end after the number of iterations that the program declares */
-  TMO_ERROR_SOURCE = -10,    /* an external input has no data, or is too small for what the program reads */
+  TMO_ERROR_ITERATIONS = -9,   /* the run does not end after the number of iterations that the program states */
+  TMO_ERROR_SOURCE = -10,    /* an external input has no data, or the program reads more than it has */
   TMO_ERROR_KERNEL = -11,   /* this build lacks a kernel that the program needs: compile the NAME_library.c that was written with the model */
-  TMO_ERROR_LINK = -12,     /* rows from another device are missing, late or damaged, or the device started again */
+  TMO_ERROR_LINK = -12,     /* rows from another device are missing, late or damaged, or that device started again */
   TMO_ERROR_PEER = -13,     /* another device runs a program from another conversion */
-  TMO_ERROR_STATE = -14,    /* the state belongs to another program: set all its bytes to 0 */
+  TMO_ERROR_STATE = -14,    /* the state belongs to another program; to use it, set all its bytes to 0 */
   TMO_ERROR_INDEX = -20     /* an input holds an index outside its table; the outputs are not valid */
 } tmo_status;
 
@@ -39,35 +40,35 @@ typedef enum {
 const char *tmo_status_text(tmo_status status);
 
 /* Proves that tmo_run() with buffers of these sizes reads and writes inside them, whatever the data.
- * io_bytes: sizes of the inputs, then of the outputs, then of the state and of slow memory, if the program has them; for a streamed input,
- * the size of one push's rows; for an external input, any number. Call it once, before the first run (the TFLM adapter: in Prepare). */
+ * io_bytes: sizes of the inputs, then of the outputs, then of the state and of slow memory, if the program has them; a streamed input has the size
+ * of one push's rows, and an external input any size. Call tmo_check() once, before the first run (the TFLM adapter calls it in Prepare). */
 TMO_LINKAGE tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
 
-/* A shorter check for a program in the same firmware, exactly as the converter wrote it: whether this build can run it. It checks
- * alignment, version, core, sizes and the availability of kernels, but does not detect damage. */
+/* A shorter check for a program that is in the same firmware, exactly as the converter wrote it, to find whether this build can run it. The
+ * shorter check tests alignment, version, core, sizes and the availability of kernels, but does not detect damage. */
 TMO_LINKAGE tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum {
   TMO_FORMAT_INT8 = 0, /* elements in the type of the model's input: int8, uint8, int16 or float32 */
-  TMO_FORMAT_UINT8 = 1 /* for an int8 input: bytes that are 128 higher than the model's values, such as a camera's brightness if the zero point is -128 */
+  TMO_FORMAT_UINT8 = 1 /* for an int8 input, bytes that are 128 higher than the model's values, such as a camera's brightness if the zero point is -128 */
 };
 
-/* A picture outside the arena: io[0] of a program with TMO_INPUT_EXTERNAL. It consists of rows of pixels, channels innermost, and contains
- * the model's input. Every run reads it again, so it may change between runs. */
+/* A picture outside the arena, which is io[0] of a program with TMO_INPUT_EXTERNAL. The picture consists of rows of pixels, channels innermost,
+ * and contains the model's input. Every run reads the picture again, so the picture may change between runs. */
 typedef struct {
   const void *data; /* first pixel of the whole picture */
   uint32_t bytes;   /* bytes of the whole picture; no byte after them is read */
-  uint32_t pitch;   /* bytes from one row to the next */
-  uint32_t x, y;    /* first pixel of the input in the picture */
+  uint32_t pitch;   /* bytes from one row of the picture to the next */
+  uint32_t x, y;    /* first pixel of the model's input in the picture */
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_source;
 
-/* Slow memory, for example PSRAM, for a program that has whole tensors there. A pointer to `data` is in io[]. The contents matter only
- * during a run. */
+/* Slow memory, for example PSRAM, for a program that has whole tensors there. An element of io[] is a pointer to `data`. The contents of slow
+ * memory matter only during a run. */
 typedef struct {
   void *data;         /* 16-byte aligned */
-  uint32_t bytes;     /* size of the memory, at least what the program needs (tmo_pool) */
+  uint32_t bytes;     /* size of slow memory, which must be at least what the program needs (tmo_pool) */
   tmo_source *source; /* under TFLM, the source of a model with an external input; otherwise NULL */
 } tmo_memory;
 
@@ -80,31 +81,30 @@ TMO_LINKAGE tmo_status tmo_take_rows(const tmo_source *source, uint32_t pixel_by
  * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace as planned. */
 TMO_LINKAGE tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
-/* State of a run between two pushes or pauses, in addition to the workspace and io[0]. All zero at the beginning of a run. */
+/* State of a run between two pushes or pauses; other data are in the workspace and io[0]. All bytes are zero at the beginning of a run. */
 typedef struct {
-  uint32_t rows;    /* rows pushed so far; without pushes, 1 after the run has begun */
+  uint32_t rows;    /* number of rows pushed so far; without pushes, 1 after the run has begun */
   uint32_t iterations; /* iterations left */
 } tmo_stream;
 
-/* Sends rows to other devices and receives rows from them. A pointer to it is io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK.
- * links/tmo_link.h implements one. */
+/* Sends rows to other devices and receives rows from other devices. The io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK points to a
+ * tmo_crosser. links/tmo_link.h implements one. */
 typedef struct tmo_crosser tmo_crosser;
 struct tmo_crosser {
-  /* Sends or receives row `row` of the tensor that `what` names. If `sent`, the row is at `data`; otherwise it is written there. TMO_OK:
-   * done. TMO_WAIT: call it again later for the same row. Any other status ends the run. */
+  /* Sends or receives row `row` of the tensor that `what` names. If `sent`, the row is at `data`; otherwise the received row is written to `data`.
+   * TMO_OK: done. It returns TMO_WAIT if it must be called again later for the same row. Any status other than TMO_OK and TMO_WAIT ends the run. */
   tmo_status (*cross)(tmo_crosser *self, const tmo_message *what, bool sent, uint16_t row, void *data, uint32_t bytes);
 };
 
-/* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, which are in io[0]. TMO_WAIT: push more rows.
- * TMO_OK: these were the last rows, the outputs are complete, and the next push begins a new inference. A program with TMO_INPUT_LINK
- * runs as far as rows from other devices have arrived. TMO_WAIT: call tmo_push() again when more rows may have arrived. After an error,
- * the next call begins a new run. */
+/* Runs a program with TMO_INPUT_STREAM as far as possible with the next rows of its input, which are in io[0]. TMO_WAIT means that more rows must
+ * be pushed. TMO_OK means that these were the last rows, that the outputs are complete, and that the next push begins a new inference. A program
+ * with TMO_INPUT_LINK runs as far as rows from other devices have arrived. TMO_WAIT then means: call tmo_push() again when more rows may have
+ * arrived. After an error, the next call of tmo_push() begins a new run. */
 TMO_LINKAGE tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
-/* Runs like tmo_run(), with a pause after each of these increasing numbers of iterations. During a pause, other code can run and use all
- * bytes of the
- * workspace and io that are not live. TMO_WAIT: the run has paused; call it again with the same arguments to continue. at: all zero before
- * the first call, and again when the run has ended. The program must have no state and no streamed input. */
+/* Runs a program like tmo_run(), but pauses after each of these increasing numbers of iterations. During a pause, other code can run and use all
+ * bytes of the workspace and io that are not live. TMO_WAIT means that the run has paused: call tmo_run_paused() again with the same arguments to
+ * continue. at: all zero before the first call, and again when the run has ended. A program that pauses must have no state and no streamed input. */
 TMO_LINKAGE tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
 /* Runs one iteration at a time: tmo_begin(), then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT. After TMO_WAIT, put the
@@ -115,14 +115,14 @@ typedef struct {
   uint8_t *workspace;
   const tmo_tensor *stream; /* the streamed input, or NULL */
   const tmo_group *group;
-  const uint8_t *at;                   /* next code of the group's loops; NULL before the start */
-  const uint8_t *body[TMO_LOOP_DEPTH]; /* first code of each open loop, the innermost one last */
-  uint16_t left[TMO_LOOP_DEPTH];       /* remaining iterations of each open loop, including the current one */
-  uint32_t rows;    /* pushed rows of the streamed input */
+  const uint8_t *at;                   /* next code of the group's loops, or NULL before the start */
+  const uint8_t *body[TMO_LOOP_DEPTH]; /* first code of each open loop, with the innermost loop last */
+  uint16_t left[TMO_LOOP_DEPTH];       /* number of remaining iterations of each open loop, including the current iteration */
+  uint32_t rows;    /* rows of the streamed input that were pushed */
   uint32_t iterations; /* iterations left */
   uint16_t depth;   /* number of open loops */
-  uint16_t op;      /* operator of the last iteration */
-  tmo_unit unit;    /* unit of the last iteration; in a row group only `row` is set */
+  uint16_t op;      /* operator that ran the last iteration */
+  tmo_unit unit;    /* unit of the last iteration; in a row group only its `row` is set */
 } tmo_run_state;
 
 TMO_LINKAGE void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);

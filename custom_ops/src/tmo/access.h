@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Access to a program's tables, and addresses of its rows and pixels. Internal. */
+/* Access to a program's tables, and the addresses of a program's rows and pixels. Internal. */
 #ifndef TMO_ACCESS_H_
 #define TMO_ACCESS_H_
 
@@ -18,7 +18,7 @@ static inline const tmo_header *tmo_header_of(const void *program) { return (con
 
 static inline const void *tmo_constant(const void *program, uint32_t offset) { return (const uint8_t *)program + offset; }
 
-/* The record of an operator's weights, if they are copied. */
+/* The record of an operator's copied weights. */
 static inline const tmo_copied *tmo_copied_of(const void *program, const tmo_op *op) {
   return (const tmo_copied *)tmo_constant(program, op->weights);
 }
@@ -35,8 +35,8 @@ static inline const tmo_group *tmo_groups(const void *program) {
   return (const tmo_group *)tmo_constant(program, tmo_header_of(program)->groups);
 }
 
-/* The program's TMO_INPUT_*. tmo_check_build() refuses programs that need parts that a build lacks, so this function and all users of
- * tmo_has_part() can rely on it. */
+/* The program's TMO_INPUT_*. tmo_check_build() refuses programs that need parts that a build lacks, so that all users of tmo_has_part() can rely
+ * on the parts. */
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
@@ -45,7 +45,7 @@ static inline uint16_t tmo_input_of(const void *program) {
   return input;
 }
 
-/* Whether the input is streamed or external, so not in the arena as a whole. */
+/* Whether the input is streamed or external, and so is not in the arena as a whole. */
 static inline bool tmo_has_source(const void *program) {
   const uint16_t input = tmo_input_of(program);
   return input == TMO_INPUT_STREAM || input == TMO_INPUT_EXTERNAL;
@@ -54,7 +54,7 @@ static inline bool tmo_has_source(const void *program) {
 /* Whether a tensor is a view of the streamed or external input. */
 static inline bool tmo_is_source(const void *program, const tmo_tensor *t) { return t->base == 1 && tmo_has_source(program); }
 
-/* Whether a tensor's rows are sent from one device to another. The rows of such a tensor have no address on this device. */
+/* Whether a tensor's rows are sent from one device to another. Rows that cross a link have no address on this device. */
 static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
   return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
@@ -83,8 +83,8 @@ static inline uint32_t tmo_values(const tmo_op *op, uint32_t bytes) { return byt
 /* Whether the operator's output consists of int32 indices of the largest or smallest values. */
 static inline bool tmo_finds_places(const tmo_op *op) { return tmo_is_kind(op, TMO_OP_ARG_MAX_ALONG) || tmo_is_kind(op, TMO_OP_ARG_MAX_F32); }
 
-/* Returns the number of 32-bit accumulators for `bytes` bytes of output. Each index that is output takes two: one for the value, and one
- * for its index. */
+/* Returns the number of 32-bit accumulators for `bytes` bytes of output. Each index that is output takes two accumulators: one for the value, and
+ * one for its index. */
 static inline uint32_t tmo_accumulators(const tmo_op *op, uint32_t bytes) { return tmo_finds_places(op) ? bytes / 2 : tmo_values(op, bytes); }
 
 /* Whether the operator sends rows to other devices or receives them. */
@@ -93,7 +93,7 @@ static inline bool tmo_is_message(const tmo_op *op) { return tmo_has_part(TMO_PA
 /* Whether the input's elements are larger than a byte, so that pixels of an external input are not converted. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
-/* Whether an output channel is a sum over all input channels, which can be computed in parts. */
+/* Whether an output channel is a sum over all input channels, so that it can be computed in parts. */
 static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
 static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
@@ -109,7 +109,7 @@ static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_chan
 /* Whether a pass over a stripe only writes the sums of channel groups, without reading inputs. */
 static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_channel_groups(op) && pass == tmo_channel_groups(op); }
 
-/* Whether a pixel of the output, or of the operands, holds only the channels of one group. */
+/* Whether a pixel of the output, or of the operands, holds only the channels of one channel group. */
 static inline bool tmo_writes_channel_group(const tmo_op *op) { return tmo_channel_groups(op) > 1 && !tmo_sums_channel_groups(op); }
 static inline bool tmo_reads_channel_group(const tmo_op *op) {
   return tmo_channel_groups(op) > 1 && (tmo_sums_channel_groups(op) || !tmo_is_summed(op));
@@ -130,18 +130,18 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
   return c;
 }
 
-/* Returns a / b for b > 0. Stripes and tiles often are one row or column, and some cores divide by a library function. */
+/* Returns a / b for b > 0. Stripes and tiles often are one row or column, and some cores divide by a slow library function. */
 static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a : a / b; }
 
-/* Returns a % b. Most numbers are already smaller than b. */
+/* Returns a % b for b > 0. Most dividends are already smaller than b. */
 static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
 
-/* Returns the bytes of a stored pixel. Column windows hold the channels of one group. */
+/* Returns the bytes of a stored pixel. A column window holds the channels of one group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
   return grouped && tmo_has_column_windows(t) ? op->group_channels : t->channels;
 }
 
-/* Returns the bytes from the start of a pixel to the channels of a group. */
+/* Returns the bytes from the start of a pixel to its channels of a channel group. */
 static inline uint32_t tmo_channel_group_offset(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t channel_group) {
   return tmo_has_column_windows(t) ? 0 : tmo_channels_of(op, t, grouped, channel_group).first;
 }
@@ -163,7 +163,7 @@ static inline const tmo_rolling_buffer *tmo_rolling_buffers(const void *program)
 /* Whether a tensor's rows are in the state. */
 static inline bool tmo_in_rolling_buffer(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
 
-/* Returns the number of the tensor's rolling buffer, from 0. */
+/* Returns the number of the tensor's rolling buffer, counted from 0. */
 static inline uint32_t tmo_rolling_buffer_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
 
 /* Returns the base of tensors that are part of the state. */
@@ -180,7 +180,7 @@ static inline uint32_t tmo_slow_bytes(const void *program) {
   return h->pools > 0 ? ((const tmo_pool *)(const void *)(h + 1))->bytes : 0;
 }
 
-/* Returns the number of rows before row 0. */
+/* Returns the number of rows that precede row 0 of a tensor. */
 static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_rolling_buffer(t) ? t->older : 0; }
 
 /* Returns the bytes from the state's start to row y of a tensor in the state. */
@@ -193,7 +193,7 @@ static inline uint32_t tmo_rolling_buffer_offset(const void *program, const void
 
 /* Consecutive rows. */
 typedef struct {
-  int32_t first; /* number of the first row, which may be outside the tensor */
+  int32_t first; /* number of the first row that is read, which may be outside the tensor */
   uint16_t count;
 } tmo_rows;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts that are compiled: all kernels and the whole executor or, in a file that embeds the library (tmo/embed.h), those that its programs need.
- * Internal.
+/* The parts that are compiled: all kernels and the whole executor or, in a file that embeds the library (tmo/embed.h), only what its programs
+ * need. Internal.
  *
- * TMO_KINDS     the kinds of operators that are not packed: KIND(CONV) KIND(ADD) for the parameter KIND
- * TMO_PACKINGS  a bit for each TMO_PACKING_* of those that are
- * TMO_PARTS     a bit for each TMO_PART_*
- * TMO_OWN       1: also TMO_OP_OWN, whose kernels the application provides in the array TMO_OWN_KERNELS, or passes to
- *               tmo_own_use(), which takes the library's one variable.
+ * TMO_KINDS: the kinds of operators that are not packed, as KIND(CONV) KIND(ADD) for the parameter KIND.
+ * TMO_PACKINGS: a bit for each TMO_PACKING_* of packed operators.
+ * TMO_PARTS: a bit for each TMO_PART_* that is compiled.
+ * TMO_OWN: 1 to include TMO_OP_OWN, whose kernels the application has in the array TMO_OWN_KERNELS or passes to tmo_own_use(), which takes the
+ * library's only variable.
  *
  * tmo_check_build() rejects programs that need more. */
 #ifndef TMO_BUILD_H_
@@ -20,7 +20,7 @@
 #ifndef TMO_OWN
 #define TMO_OWN 0
 #endif
-#ifndef TMO_MATH /* 0: build without libm and without the kernels that call it */
+#ifndef TMO_MATH /* 0 to build without libm and without the kernels that call it */
 #ifdef __AVR__   /* AVR's libm lacks expm1f() */
 #define TMO_MATH 0
 #else
@@ -44,13 +44,13 @@
 #define TMO_PARTS UINT32_MAX
 #endif
 
-/* Cores and their packed kernels. Hosts have the same kernels in C. */
+/* Cores, and the packed kernels for each. Hosts have the packed kernels of all cores in C. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 #define TMO_CORE_MVE 1
 #else
 #define TMO_CORE_MVE 0
 #endif
-/* 1: use RISC-V's vectors, Zve32x or more; the vector unit must be enabled (mstatus.VS) wherever a model runs */
+/* 1 to use RISC-V's vectors, Zve32x or more; the vector unit must be enabled (mstatus.VS) wherever a model runs */
 #ifndef TMO_RVV
 #define TMO_RVV 0
 #endif
@@ -66,13 +66,14 @@
 #define TMO_RUNS_ESP 0
 #endif
 #define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV || TMO_RUNS_ESP)
-/* 1: compile a faster path for operators that compute a single pixel and are not packed. It takes flash, so builds for small cores leave it out. */
+/* 1 to compile a faster path for operators that compute a single pixel and are not packed. The faster path takes flash, so builds for small cores
+ * leave it out. */
 #define TMO_FAST_PIXELS (TMO_RUNS_DSP || TMO_RUNS_ESP)
 
-/* The kinds of a set whose operators this build runs unpacked. */
+/* The kinds of a set of kinds that this build can run unpacked. */
 #define TMO_BUILT(set) tmo_both(set, TMO_BUILT_KINDS)
 
-/* The kinds of a set whose operators this build runs. A packed operator has weights, or is an addition. */
+/* The kinds of a set of kinds that this build can run. A packed operator has weights, or is an addition. */
 #define TMO_ADD_PACKING (1ull << TMO_PACKING_DSP_ADD)
 static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   const uint64_t add = (TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0;
@@ -80,7 +81,7 @@ static TMO_ALWAYS_INLINE tmo_kinds tmo_taken(tmo_kinds set) {
   return tmo_both(set, (tmo_kinds){TMO_BUILT_KINDS.low | add | filter, TMO_BUILT_KINDS.high});
 }
 
-/* The packings that this build's core can run. Operators that are not packed count as packed for the DSP extension. */
+/* The packings that the core of this build can run. Operators that are not packed count as packed for the DSP extension. */
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
 #define TMO_OF_RVV (1ull << TMO_PACKING_RVV_CONV | 1ull << TMO_PACKING_RVV_DEPTHWISE)
 #define TMO_OF_ESP (1ull << TMO_PACKING_ESP_CONV | 1ull << TMO_PACKING_ESP_DEPTHWISE)
@@ -94,7 +95,7 @@ static inline bool tmo_has_packing(uint16_t packing) {
   return packing >= 64 ? TMO_RUNS_DSP : (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }
 
-/* Whether an operator is of a kind. False for kinds that this build lacks, so that the compiler removes their code. */
+/* Whether an operator is of a kind. The result is false for kinds that this build lacks, so that the compiler removes their code. */
 static inline bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
 
 static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >> part & 1) != 0; }
@@ -110,10 +111,10 @@ static inline bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
 
-/* Whether an operator has a packing. False for packings that this build lacks, so that the compiler removes their code. */
+/* Whether an operator has a packing. The result is false for packings that this build lacks, so that the compiler removes their code. */
 static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
-/* A case of a switch over kinds. Builds without the kernel leave out its call. */
+/* A case of a switch over kinds of operators. Builds that lack the kind's kernel leave out its call. */
 #define TMO_CASE_KIND(kind, call)  \
   case kind:                       \
     if (tmo_has_kind(kind)) call;  \

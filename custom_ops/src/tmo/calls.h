@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls the kernel of an operator for a row, a pixel or several pixels. Only tmo_iterate.c includes this. */
+/* Calls the kernel of an operator for a row, a pixel or several pixels. Only tmo_iterate.c includes this file. */
 #ifndef TMO_CALLS_H_
 #define TMO_CALLS_H_
 
@@ -34,7 +34,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
   }
 }
 
-/* Calls the kernel for one pixel. Convolutions must read the pixel in place. */
+/* Calls the kernel of an operator for one pixel. A convolution must read the pixel in place. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
 #if TMO_RUNS_DSP
@@ -53,7 +53,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 }
 #endif
 
-/* This is a separate function, so that it compiles to jumps without a stack frame. */
+/* This is a separate function so that it compiles to jumps without a stack frame. */
 TMO_OWN_FRAME static void call_plain_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
 #define CALL_ROW(with, name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));

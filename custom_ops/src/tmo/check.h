@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The validator. A program that passes it cannot make the executor access bytes outside its buffers. Each of the validator's files includes this
- * header first. Internal.
+/* The validator. A program that passes tmo_check() cannot make the executor access bytes outside its buffers. Each of the validator's files
+ * includes this header first. This header is internal. tmo_check.c checks the tables, tmo_check_kind.c the operands of each kind of operator,
+ * tmo_check_packed.c the constants of packed operators. tmo_check_bytes.c has the bounds checks. Sizes are uint32_t, and sizes that do not fit
+ * stay at TMO_TOO_MANY.
  *
- * tmo_check.c checks the tables, tmo_check_kind.c the operands of each kind of operator, tmo_check_packed.c the constants of packed operators.
- * tmo_check_bytes.c has the bounds checks. Sizes are uint32_t and stay at TMO_TOO_MANY when they do not fit.
- *
- * It does not detect wrong results, such as those of a rolling buffer that is too shallow or of buffers that overlap. The converter's checker does. */
+ * The validator does not detect wrong results, such as those of a rolling buffer that is too shallow or of buffers that overlap. The converter's
+ * checker detects wrong results. */
 #ifndef TMO_CHECK_H_
 #define TMO_CHECK_H_
 
-#if defined(__GNUC__) && !defined(__clang__) /* the validator runs only once, and is the largest part of the library */
+#if defined(__GNUC__) && !defined(__clang__) /* the validator runs only once, and is the largest part of the library, so it is compiled for size */
 #pragma GCC optimize("Os", "no-move-loop-invariants", "no-tree-dominator-opts", "no-jump-tables", "no-tree-switch-conversion")
 #endif
 
@@ -21,19 +21,19 @@
 extern "C" {
 #endif
 
-#define TMO_TOO_MANY UINT32_MAX            /* larger than any buffer */
+#define TMO_TOO_MANY UINT32_MAX            /* a size that is larger than any buffer */
 
 typedef struct {
   const uint8_t *program;
   const tmo_tensor *tensors;
   const tmo_op *ops;
   const uint32_t *io_bytes;
-  uint32_t reads_left; /* array elements that the validator may still read */
+  uint32_t reads_left; /* number of array elements that the validator may still read */
   uint32_t n_rolling_buffers;    /* number of rolling buffers of the state */
-  uint32_t last_base;  /* highest base of a tensor in a buffer, including slow memory or the state if there is one */
+  uint32_t last_base;  /* highest base of a tensor in a buffer, including slow memory or the state if the program has them */
 } tmo_checker;
 
-/* An operator with pointers to its group and operands. */
+/* An operator, with pointers to its group and its operands. */
 typedef struct {
   const tmo_group *group;
   const tmo_op *op;
@@ -41,7 +41,7 @@ typedef struct {
   const tmo_tensor *out;
 } tmo_operation;
 
-/* Returns a * b, or TMO_TOO_MANY if the product does not fit. TMO_TOO_MANY times anything but 0 stays TMO_TOO_MANY. */
+/* Returns a * b, or TMO_TOO_MANY if the product does not fit. TMO_TOO_MANY times a number other than 0 is TMO_TOO_MANY. */
 TMO_LINKAGE uint32_t tmo_times(uint32_t a, uint32_t b);
 
 /* Whether `bytes` bytes at `offset` are inside `size` bytes. alignment: a power of two. */
@@ -49,7 +49,7 @@ TMO_LINKAGE bool tmo_lies_in(uint32_t size, uint32_t offset, uint32_t bytes, uin
 
 TMO_LINKAGE bool tmo_in_workspace(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
-/* Whether the program contains these bytes as a constant. Offset 0 means that there is none. */
+/* Whether the program contains these bytes as a constant. Offset 0 stands for no constant. */
 TMO_LINKAGE bool tmo_has_constant(const tmo_checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment);
 
 /* Whether the program contains the weights of an operator, which may be copied. alignment: at most TMO_ALIGNMENT. */
@@ -58,7 +58,7 @@ TMO_LINKAGE bool tmo_has_weights(const tmo_checker *c, const tmo_op *op, uint32_
 /* Whether the program contains n words as a constant. */
 TMO_LINKAGE bool tmo_has_words(const tmo_checker *c, uint32_t offset, uint32_t n);
 
-/* Counts n elements as read. Returns false if the limit is exceeded. */
+/* Counts n array elements as read. Returns false if the validator's limit of elements is exceeded. */
 static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
   if (n > c->reads_left) return false;
   c->reads_left -= n;
@@ -68,10 +68,10 @@ static inline bool tmo_may_read(tmo_checker *c, uint32_t n) {
 /* Whether two tensors have the same height and width. */
 static inline bool tmo_same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
 
-/* Checks the operands and constants that the kind of an operator determines. The operator's place in its group has already been checked. */
+/* Checks the operands and constants that the kind of an operator determines. The operator's place in its group must have been checked before. */
 TMO_LINKAGE bool tmo_check_kind(tmo_checker *c, const tmo_operation *o);
 
-/* Check the constants and scratch of a packed ADD, and of a packed operator with weights. */
+/* Checks the constants and scratch of a packed ADD or of a packed operator with weights. */
 TMO_LINKAGE bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o);
 TMO_LINKAGE bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o);
 

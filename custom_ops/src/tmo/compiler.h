@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes for compilers that know them. The results are the same without them. Internal. */
+/* Attributes for those compilers that know them. Compilers without these attributes give the same results. Internal. */
 #ifndef TMO_COMPILER_H_
 #define TMO_COMPILER_H_
 

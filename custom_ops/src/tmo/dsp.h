@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions of Cortex-M's DSP extension, and the same functions in C. Internal. */
+/* Instructions of Cortex-M's DSP extension, and equal functions in C for other cores. Internal. */
 #ifndef TMO_DSP_H_
 #define TMO_DSP_H_
 
@@ -19,7 +19,7 @@ static inline int32_t tmo_word(const int8_t *from) {
   return word;
 }
 
-/* Saturates to int8. */
+/* Saturates a value to int8. */
 static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
 #if TMO_CORE_DSP
   __asm__("ssat %0, #8, %1" : "=r"(x) : "r"(x));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Access to elements wider than a byte at any address. Internal. */
+/* Access to elements that are wider than a byte, at any address. Internal. */
 #ifndef TMO_ELEMENTS_H_
 #define TMO_ELEMENTS_H_
 

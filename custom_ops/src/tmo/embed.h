@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles the part of the library that an application needs into the file that includes this: the converter's NAME_library.c.
+/* Compiles the part of the library that an application needs into the file that includes this header, which is the converter's NAME_library.c.
  *
- *   #define TMO_KINDS(KIND) KIND(CONV) KIND(ADD)                      kernels of operators that are not packed,
- *   #define TMO_PACKINGS 0ull                                         of those that are,
- *   #define TMO_PARTS (1u << TMO_PART_TILES)                          and parts of the executor: build.h
+ *   #define TMO_KINDS(KIND) KIND(CONV) KIND(ADD)
+ *   #define TMO_PACKINGS 0ull
+ *   #define TMO_PARTS (1u << TMO_PART_TILES)
  *   #include "tmo/embed.h"
  *   const tmo_library net_library = {.check = tmo_check_embedded, .run = tmo_run};
  *
- * All functions are static, so the compiler omits functions that the table does not use, and a program can contain several such files. Cores in
- * assembly come from the library. TMO_TWO_CORES selects tmo_run_shared() instead of tmo_run(). TMO_SKIP_PROOF omits the validator and trusts the
- * converter's programs. */
+ * The file build.h explains these macros. All functions are static, so the compiler omits functions that the table does not use, and a program can contain several such files. Cores in
+ * assembly are not embedded, but linked from the library. TMO_TWO_CORES selects tmo_run_shared() instead of tmo_run(). TMO_SKIP_PROOF omits the
+ * validator and trusts the converter's programs. */
 #ifndef TMO_EMBED_H_
 #define TMO_EMBED_H_
 
@@ -66,7 +66,7 @@
 #include "../tmo_run.c"
 #endif
 
-/* The following files set compiler options. */
+/* The files below set compiler options. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define TMO_PUSH_OPTIONS _Pragma("GCC push_options")
 #define TMO_POP_OPTIONS _Pragma("GCC pop_options")
@@ -106,7 +106,7 @@ TMO_PUSH_OPTIONS
 #include "../tmo_loops.c"
 TMO_POP_OPTIONS
 
-/* Member `check` of an embedded library's table. */
+/* Member `check` of the table of an embedded library. */
 static tmo_status tmo_check_embedded(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                                      size_t workspace_bytes) {
 #ifdef TMO_SKIP_PROOF

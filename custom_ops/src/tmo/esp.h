@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ESP-NN's functions, for builds with TMO_ESP_NN. Internal. */
+/* Declares ESP-NN's functions, for builds with TMO_ESP_NN. Internal. */
 #ifndef TMO_ESP_H_
 #define TMO_ESP_H_
 
 #ifdef ESP_PLATFORM
-#include <sdkconfig.h> /* without it, esp_nn.h declares the plain C kernels instead of the chip's vector kernels */
+#include <sdkconfig.h> /* without CONFIG_IDF_TARGET_..., esp_nn.h declares the plain C kernels instead of the chip's vector kernels */
 #endif
 #include <esp_nn.h>
 #ifndef esp_nn_fully_connected_per_ch_s8

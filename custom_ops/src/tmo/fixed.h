@@ -14,15 +14,15 @@
 extern "C" {
 #endif
 
-/* For cores without a 32 x 32 -> 64 bit multiplication, where the compiler would call a library function of about 80 instructions. */
+/* For cores without a 32 x 32 -> 64 bit multiplication, for which the compiler would call a library function of about 80 instructions. */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
 #define TMO_WIDE_MULTIPLY 0
 #else
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
-/* For cores that multiply a signed by an unsigned number to 64 bits. The result is then the upper half of the product with the doubled
- * multiplier. */
+/* For cores that multiply a signed number by an unsigned number to 64 bits. On such cores, the result is the upper half of the product with the
+ * doubled multiplier. */
 #if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
 #undef TMO_MIXED_MULTIPLY
 #define TMO_MIXED_MULTIPLY 1
@@ -49,8 +49,8 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #if TMO_WIDE_MULTIPLY
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 #else
-  /* The product is computed from halves of the factors, and no sum of partial products overflows. Bits 30 and 31 of the product's lower
-   * word decide how it is rounded; they are bits 14 and 15 of `middle`. */
+  /* The product is computed from halves of the factors, and no sum of partial products overflows. Bits 30 and 31 of the product's lower word
+   * decide how the product is rounded; they are bits 14 and 15 of `middle`. */
   const uint32_t a_low = (uint32_t)a & 0xFFFF, b_low = (uint32_t)b & 0xFFFF;
   const int32_t a_high = a >> 16, b_high = b >> 16;
   const int32_t upper = (int32_t)(a_low * b_low >> 16) + a_high * (int32_t)b_low;
@@ -60,7 +60,7 @@ TMO_LINKAGE inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* Returns round(x * multiplier / 2^31), halves up; multiplier >= 0. Nothing saturates, since multiplier cannot be INT32_MIN. */
+/* Returns round(x * multiplier / 2^31), halves up; multiplier >= 0. This product never saturates, since multiplier cannot be INT32_MIN. */
 TMO_LINKAGE inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #if TMO_CORE_DSP
   const int32_t twice = (int32_t)((uint32_t)multiplier << 1); /* 2 * multiplier modulo 2^32; as a signed number it may be 2^32 too small */
@@ -88,13 +88,13 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 #if TMO_WIDE_MULTIPLY
   if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
-#else /* a function call, because the multiplication takes many instructions */
+#else /* the multiplication takes many instructions, so it is a function call */
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
   return tmo_round_shift(tmo_high_scale((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
 #endif
 }
 
-/* Rescales an int64 with one rounding; shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
+/* Rescales an int64 with one rounding, for shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
   const uint64_t reduced = multiplier < 0x7FFF0000 ? (uint64_t)((multiplier + (1 << 15)) >> 16) : 0x7FFF;
   const uint32_t right = (uint32_t)(15 - shift);
@@ -136,8 +136,8 @@ static inline float tmo_as_float(int32_t bits) {
   return x;
 }
 
-/* Rounds like std::round, without a mathematics library. The compiler supplies float32 operations that a core lacks. Values beyond the
- * range of an int16 plus zero point are limited, since they saturate anyway. NaN becomes 0. The subtraction is exact. */
+/* Rounds like std::round, but without a mathematics library. The compiler emulates float32 operations that a core lacks. Values beyond the range
+ * of an int16 plus a zero point are limited, since their results saturate anyway. A NaN becomes 0. the subtraction is exact */
 static inline int32_t tmo_nearest(float x) {
   const int32_t far = 65536;
   if (x >= (float)far) return far;

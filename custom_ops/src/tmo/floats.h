@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* float32 arithmetic. A file includes this first, so that its products and sums are rounded one by one, as on the host that verified the model.
+/* float32 arithmetic. A file of float32 kernels includes this header first, so that products and sums are rounded one by one, as on the host that
+ * verified the model.
  *
- * TMO_CONTRACT=1 leaves it to the compiler's options whether a product and a sum become one fused operation, which is rounded once. A TFLM that was
- * built with such operations then gives the same bits where the compiler fuses the same ones. Internal. */
+ * With TMO_CONTRACT=1, the compiler's options decide whether a product and a sum become one fused operation, which is rounded once. A TFLM that
+ * was built with fused operations then gives the same bits where the compiler fuses the same operations. Internal. */
 #ifndef TMO_FLOATS_H_
 #define TMO_FLOATS_H_
 
@@ -30,7 +31,7 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 
 #if TMO_MATH
 #include <math.h>
-#else /* kernels that call these functions are compiled, but no program may use them */
+#else /* kernels that call functions of libm are compiled, but no program may use them */
 #define expf(x) (x)
 #define expm1f(x) (x)
 #define tanhf(x) (x)
@@ -47,7 +48,7 @@ _Static_assert(TMO_MATH || !(0 TMO_KINDS(TMO_OR_USES_LIBM)), "TMO_MATH=0 leaves 
 extern "C" {
 #endif
 
-/* Rounds the quotient to double before rounding it down. TFLM: FloorDiv, kernels/internal/reference/floor_div.h. */
+/* The quotient is rounded to double before it is rounded down. TFLM: FloorDiv, kernels/internal/reference/floor_div.h. */
 static inline float tmo_floor_divide(float x, float y) { return (float)floor((double)x / (double)y); }
 
 /* TFLM: FloorMod, kernels/internal/reference/floor_mod.h. */
@@ -62,8 +63,8 @@ static inline float tmo_round(float x) {
   return rest < 0.5f || (rest == 0.5f && floorf(below / 2) * 2 == below) ? below : below + 1.0f;
 }
 
-/* Returns x without its fraction, saturated, or 0 for NaN. C does not define the last two cases; cores with float32 and the official
- * wheel return the same. */
+/* Returns x without its fraction, saturated, or 0 for NaN. C does not define the conversion in the last two cases; cores with float32 and the
+ * official wheel return the same. */
 static inline int32_t tmo_whole(float x) {
   if (x >= 2147483648.0f) return INT32_MAX;
   return x >= -2147483648.0f ? (int32_t)x : x != x ? 0 : INT32_MIN;
@@ -73,7 +74,7 @@ static inline int32_t tmo_whole(float x) {
 static inline uint32_t tmo_float_function(const tmo_op *op) { return (uint32_t)op->float_form >> 4; }
 static inline uint32_t tmo_float_range(const tmo_op *op) { return (uint32_t)op->float_form & 15; }
 
-/* Returns the number by which a sum of the window's pixels is divided. */
+/* Returns the number by which a sum of a window's pixels is divided. */
 TMO_LINKAGE uint32_t tmo_float_divisor(const tmo_op *op, uint32_t area);
 
 /* Returns the bits of the lowest output, for TMO_RANGE_FINITE to TMO_RANGE_POSITIVE. */

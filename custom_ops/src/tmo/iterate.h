@@ -10,31 +10,31 @@
 extern "C" {
 #endif
 
-/* Computes run->unit of the operator, whose inputs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
+/* Computes the unit run->unit of the operator, whose inputs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
 #if TMO_RUNS_PACKED
-/* Computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether the operator
- * supports this:
- * it must be a packed convolution with contiguous input and output rows. A tile is
- * read no later and written no earlier than if it were computed alone. */
+/* Computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether the operator supports
+ * this, because it is a packed convolution with contiguous input and output rows. Each tile is read no later and written no earlier than if it
+ * were computed alone. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end);
 #endif
 
 #if TMO_RUNS_PACKED
-/* Computes run->unit like tmo_iterate_any(), but faster. It supports operators whose tiles or rows are single pixels: packed ones and,
+/* Computes run->unit like tmo_iterate_any(), but faster. It supports operators whose tiles or rows are single pixels, namely packed operators and,
  * in builds with TMO_FAST_PIXELS, convolutions, pools, additions and tables. */
 TMO_LINKAGE tmo_status tmo_iterate_pixel(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes these units of an operator at once: at least two and at most tmo_iterates_at_once(), of one pixel each. Changes run->unit. */
+/* Computes several units of an operator, of one pixel each, at once: at least two, and at most tmo_iterates_at_once(). Changes run->unit. */
 TMO_LINKAGE uint32_t tmo_iterates_at_once(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_pixels(tmo_run_state *run, const tmo_op *op, const tmo_unit *units, uint32_t n);
 
-/* Computes a tile of few pixels of an operator packed for the DSP extension, run->unit. Returns false if it supports only tmo_iterate_any(). */
+/* Computes the tile run->unit, of few pixels, of an operator packed for the DSP extension. Returns false if only tmo_iterate_any() supports the
+ * tile. */
 TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 
-/* Computes run->unit's row and the row before it, for which tmo_makes_two_rows(). Changes run->unit. */
+/* Computes the row of run->unit and the row before it, for which tmo_makes_two_rows() must hold. Changes run->unit. */
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 

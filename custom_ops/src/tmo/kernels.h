@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels, and their contract with the executor. Internal: applications need tmo/tmo.h only.
+/* The kernels of operators, and their contract with the executor. This header is internal: applications need tmo/tmo.h only.
  *
- * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing, since
- * tmo_check() has verified every length. The output must not overlap the input, with two exceptions. LOOKUP, LEAKY_RELU_S16, CURVE_S16, CLAMP_F32, CURVE_F32, kernels
- * with two operands, and kernels whose output elements are not larger than the input's read each element before they write it, front to back:
- * their output may begin at or before the start of an operand that is not broadcast. CONV writes the last byte of a call after it has read
- * everything.
+ * A call of a kernel computes one output row or pixel, or adds pixels to the sums of one row or pixel. Kernels keep no state, allocate nothing and
+ * check nothing, since tmo_check() has verified every length. The output must not overlap the input, with two exceptions. LOOKUP, LEAKY_RELU_S16,
+ * CURVE_S16, CLAMP_F32, CURVE_F32, kernels with two operands, and kernels whose output elements are not larger than the input's read each element
+ * before they write it, front to back: their output may begin at or before the start of an operand that is not broadcast. CONV writes the last
+ * byte of a call after it has read everything.
  *
- * The files *_ref.c run on any core. Others are for certain cores or for operators packed for them, and give the same bits. */
+ * Kernels in files *_ref.c run on any core. Kernels in other files are for certain cores or for operators packed for them, and give the same bits. */
 #ifndef TMO_KERNELS_H_
 #define TMO_KERNELS_H_
 
@@ -40,39 +40,39 @@ extern "C" {
 #endif
 
 typedef struct {
-  const tmo_op *op; /* operator with kind, window, zero points, activation range and parameters */
-  const int8_t *weights;      /* weights of the first input and output channel; the arrays below start there, too */
-  const int32_t *bias;        /* biases, or NULL */
+  const tmo_op *op; /* operator whose kind, window, zero points, activation range and parameters apply */
+  const int8_t *weights;      /* weights of the first input and output channel, at which all arrays below start */
+  const int32_t *bias;        /* biases of the output channels, or NULL */
   const int32_t *multipliers;
   const int8_t *shifts;
-  int32_t *sums;        /* partial sums of all outputs, or NULL if one call computes them completely */
-  void *scratch;        /* scratch of a packed operator during the call */
-  bool whole_rows;      /* for packed convolutions: the window lists input rows, otherwise pixels */
-  bool first;           /* whether this call begins the sums, instead of continuing those of earlier calls */
+  int32_t *sums;        /* partial sums of all outputs, or NULL if one call computes the outputs completely */
+  void *scratch;        /* scratch for a packed operator during the call */
+  bool whole_rows;      /* for packed convolutions, whether the window lists input rows instead of pixels */
+  bool first;           /* whether this call begins the sums instead of continuing those of earlier calls */
   bool last;            /* whether this call completes the sums and writes the output, instead of keeping the sums for the next call */
-  uint32_t in_channels; /* channels of an input pixel; for int16 and float32, its bytes */
+  uint32_t in_channels; /* number of channels of an input pixel or, for int16 and float32, of its bytes */
   uint32_t out_channels;
-  uint32_t tap_step; /* bytes from the weights of a tap to those of the next */
-  uint32_t first_weight; /* int4: number of the first weight, which the pointer `weights` does not include */
-  uint32_t pixel_step[2], channel_step[2]; /* bytes from pixel to pixel and from channel to channel of each of two operands; 0 where the operand is repeated */
+  uint32_t tap_step; /* bytes from the weights of a tap to those of the next tap */
+  uint32_t first_weight; /* for int4, number of the first weight, which the pointer `weights` does not include */
+  uint32_t pixel_step[2], channel_step[2]; /* bytes from pixel to pixel and from channel to channel of each of two operands, or 0 where the operand is repeated */
   uint16_t in_width;
   uint16_t out_width;
-  uint16_t row;       /* output row, for kinds with an access table */
-  int32_t first_row;  /* row of operand 0 at pixels[0], for kinds with an access table */
+  uint16_t row;       /* number of the output row, for kinds with an access table */
+  int32_t first_row;  /* number of the row of operand 0 at pixels[0], for kinds with an access table */
 } tmo_kernel;
 
 /* The input pixels under a window, clipped to the input. */
 typedef struct {
-  const int8_t *const *pixels; /* in a row group the first pixel of each row; in a tiled group each pixel, row by row */
-  uint16_t count;              /* number of pointers */
-  uint16_t columns;            /* number of taps in each row */
-  uint16_t first_row, first_column; /* kernel tap at the first pixel */
-  uint32_t offset;             /* bytes from each pointer to its first tap */
-  uint32_t area;               /* number of pixels in the whole clipped window, even if it takes several calls */
+  const int8_t *const *pixels; /* in a row group, the first pixel of each row; in a tiled group, each pixel, row by row */
+  uint16_t count;              /* number of pointers in the list */
+  uint16_t columns;            /* number of taps in each row of the window */
+  uint16_t first_row, first_column; /* kernel tap at the window's first pixel */
+  uint32_t offset;             /* bytes from each pointer to the first tap of its row */
+  uint32_t area;               /* number of pixels in the whole clipped window, even if several calls process it */
 } tmo_window;
 
-/* The row form computes out_width pixels from whole input rows and finds the columns under each window itself. The pixel form computes one
- * pixel. Kernels without windows have one form: pixels[k] is the first byte of operand k. */
+/* The row form of a kernel computes out_width pixels from whole input rows and finds the columns under each window itself. The pixel form of a
+ * kernel computes one pixel. Kernels without windows have one form: pixels[k] is the first byte of operand k. */
 typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out);
 
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
@@ -83,7 +83,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERA
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_s16, tmo_pool_pixel_s16;         /* AVERAGE_POOL_S16, MAX_POOL_S16, MEAN_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_scalars_s8, tmo_greater_s8, tmo_greater_repeated_s8, tmo_squared_difference_s8, tmo_prelu_s8;
 TMO_LINKAGE tmo_kernel_s8 tmo_compare_s8;                               /* COMPARE */
-TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16;                     /* two operands, element by element */
+TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16;                     /* kernels of two operands, element by element */
 TMO_LINKAGE tmo_kernel_s8 tmo_softmax_s8, tmo_softmax_s16;              /* SOFTMAX, SOFTMAX_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
 TMO_LINKAGE tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
@@ -94,7 +94,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_logistic_s16, tmo_tanh_s16;               /* CURVE
 TMO_LINKAGE tmo_kernel_s8 tmo_product_s8, tmo_transposed_product_s8;    /* BATCH_MATMUL */
 TMO_LINKAGE tmo_kernel_s8 tmo_product_s16, tmo_transposed_product_s16;  /* BATCH_MATMUL_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
-TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kernels whose output has another type */
+TMO_LINKAGE tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* kernels whose output has another type than the input */
 
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_row_f32, tmo_conv_pixel_f32;         /* CONV_F32, DEPTHWISE_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_pool_row_f32, tmo_pool_pixel_f32;         /* AVERAGE_POOL_F32, SUM_F32, MAX_POOL_F32, MIN_POOL_F32 */
@@ -132,36 +132,36 @@ TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_transpose_conv_row_f32; /* TRANSPOSE_CONV_F32 */
 TMO_LINKAGE tmo_kernel_s8 tmo_batch_matmul_row_s8, tmo_batch_matmul_row_s16; /* BATCH_MATMUL, BATCH_MATMUL_S16 */
-TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: the kernel also writes operands 1 and 2 */
-TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: the kernel also writes the last operand */
+TMO_LINKAGE tmo_kernel_s8 tmo_lstm_row_s8;            /* the LSTM's kernel also writes operands 1 and 2 */
+TMO_LINKAGE tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* the kernel of SLIDING_SUM also writes the last operand */
 TMO_LINKAGE tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
-/* ADD_SUMS: returns the bytes of a sum of operand n. For n = TMO_MAX_INPUTS, returns those of an output sum, or 0 if the output has
- * scaled values. */
+/* ADD_SUMS: returns the bytes of a sum of operand n. For n = TMO_MAX_INPUTS, it returns the bytes of an output sum, or 0 if the output has scaled
+ * values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->operand_bytes >> 4 * n & 15; }
 
-/* SELECT: return the bytes of an element, and the row and flags of the condition (0) and of both operands (1, 2). */
+/* For SELECT, these return the bytes of an element, and the row and flags of the condition (0) and of both operands (1, 2). */
 static inline uint32_t tmo_select_bytes(const tmo_op *op) { return (uint32_t)op->select_form >> 12; }
 static inline uint32_t tmo_select_form(const tmo_op *op, uint32_t n) { return (uint32_t)op->select_form >> 4 * n & 15; }
 
-/* Returns the index of the left one of two operands. */
+/* Returns the index of the left operand of a formula with two operands. */
 static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {
   uint32_t first; /* first tap of the run */
   uint32_t count;
-  uint32_t start; /* input coordinate under the first tap */
+  uint32_t start; /* input coordinate under the first tap of the run */
 } tmo_taps;
 
-/* Clips a window that starts at `start` (negative: in the padding) to an input of `size`. Most windows are completely inside. */
+/* Clips a window that starts at `start` (negative in the padding) to an input of `size`. Most windows are completely inside. */
 TMO_LINKAGE tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
 static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const tmo_taps inside = {0, kernel, (uint32_t)start};
   return start >= 0 && start + (kernel - 1) * (int32_t)dilation < size ? inside : tmo_clip_at_border(start, kernel, dilation, size);
 }
 
-/* Returns the taps of output column x. */
+/* Returns the taps that are inside the input at output column x. */
 TMO_LINKAGE tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
 /* Returns the part of a window over whole rows that is under output column x. */
@@ -175,7 +175,7 @@ TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
 TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_depthwise_f32, tmo_max_pool_f32, tmo_min_pool_f32, tmo_average_pool_f32;
 TMO_LINKAGE tmo_make_pixel tmo_place_of_greatest_s8, tmo_place_of_smallest_s8, tmo_place_of_greatest_f32, tmo_place_of_smallest_f32;
 
-/* Computes a row, pixel by pixel, from the part of the input rows under each pixel. */
+/* Computes a row pixel by pixel, each from the part of the input rows under its window. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
 /* Returns the bytes from a channel's first weight to its weight at the window's first tap. */
@@ -183,29 +183,29 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
-/* The bytes under a window: parts, each of which consists of runs of bytes with adjacent weights. */
+/* The bytes under a window, in parts that consist of runs of bytes with adjacent weights. */
 typedef struct {
   const int8_t *const *at; /* pointer to the first byte of the first run */
   uint16_t stride;         /* number of pointers from the first byte of a run to that of the next run */
-  uint16_t count;          /* number of runs of a part */
-  uint16_t parts;          /* number of parts, which differ in the next three fields */
+  uint16_t count;          /* number of runs in a part */
+  uint16_t parts;          /* number of parts, which differ only in the next three fields */
   uint16_t next_at;        /* number of pointers from a part's first pointer to that of the next part */
-  uint32_t next_offset;    /* bytes to add to `offset` from one part to the next */
+  uint32_t next_offset;    /* bytes that are added to `offset` from one part to the next */
   uint32_t next_row;       /* bytes from a part's weights to those of the next part */
-  uint32_t offset;         /* bytes from each pointer to the run, in the first part */
-  uint32_t bytes;          /* bytes of a run */
-  uint32_t step;           /* distance of a run's bytes, modulo 2^32 */
-  uint32_t row;            /* bytes from the weights of a run to those of the next */
-  uint32_t filter;         /* bytes of the weights of a channel */
+  uint32_t offset;         /* bytes from each pointer to its run, in the first part */
+  uint32_t bytes;          /* number of bytes of a run */
+  uint32_t step;           /* distance between the bytes of a run, modulo 2^32 */
+  uint32_t row;            /* bytes from the weights of a run to those of the next run */
+  uint32_t filter;         /* number of bytes of the weights of a channel */
   int32_t zero_point;
 } tmo_runs;
 
-/* Sums for weights of four bits each. tmo_conv_nibbles() returns the sum of one channel; `first` is the number of its weight for the
- * window's first tap. tmo_depthwise_nibbles() adds to the sums of channels [channel, channel + n). */
+/* Sums for weights of four bits each. tmo_conv_nibbles() returns the sum of one channel, whose weight for the window's first tap has number
+ * `first`. tmo_depthwise_nibbles() adds to the sums of channels [channel, channel + n). */
 TMO_LINKAGE uint32_t tmo_conv_nibbles(const tmo_runs *r, const int8_t *w, uint32_t first);
 TMO_LINKAGE void tmo_depthwise_nibbles(const tmo_kernel *k, const tmo_window *v, uint32_t channel, uint32_t n, uint32_t *sums);
 
-/* Computes one output pixel from runs of int16 or float32. All sizes in the runs count elements. */
+/* Computes one output pixel from runs of int16 or float32. All sizes in such runs count elements instead of bytes. */
 typedef void tmo_add_runs(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
 TMO_LINKAGE tmo_add_runs tmo_conv_runs_s16, tmo_conv_runs_f32;
 
@@ -216,33 +216,33 @@ static inline bool tmo_makes_fours(const tmo_kernel *k) { return k->sums == NULL
 typedef void tmo_add_runs_of_bytes(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
 TMO_LINKAGE tmo_add_runs_of_bytes tmo_conv_sums;
 #if TMO_CORE_DSP
-tmo_add_runs_of_bytes tmo_dsp_sums; /* for runs of adjacent bytes: r->step is 1 */
+tmo_add_runs_of_bytes tmo_dsp_sums; /* only for runs of adjacent bytes, whose r->step is 1 */
 
 /* A job that computes output channels in groups of four, each channel as a sum over one run of bytes. */
 typedef struct {
   const int8_t *x;
   uint32_t bytes;
   const int8_t *weights;
-  uint32_t filter; /* bytes of the weights of a channel */
+  uint32_t filter; /* number of bytes of the weights of a channel */
   const int32_t *bias;
   uint32_t groups;
-  const int32_t *multipliers; /* multipliers; unless `each` is set, four of them serve all groups */
+  const int32_t *multipliers; /* multipliers of the channels; unless `each` is set, four of them serve all groups */
   const int8_t *shifts;
   int8_t *out;
   int32_t zero_out, zero_in, each;
 } tmo_dsp_job;
 
-/* Computes all outputs, saturated to int8. The last one is written after all inputs are read. Changes the job. */
+/* Computes all outputs of a job, saturated to int8. The last output is written after all inputs are read. The job's fields change. */
 void tmo_dsp_outputs(tmo_dsp_job *job);
 
-/* Output channels of a depthwise convolution, in groups of four. */
+/* A job that computes output channels of a depthwise convolution in groups of four. */
 typedef struct {
-  tmo_dsp_job job;           /* job without x and bytes; `weights` are those of the first tap, `filter` is the bytes of a tap's weights */
-  const int8_t *const *taps; /* rows of `columns` taps; if `apart` is not 0, only the first tap of each row is listed */
+  tmo_dsp_job job;           /* job without x and bytes, whose `weights` are those of the first tap and whose `filter` is the number of bytes of a tap's weights */
+  const int8_t *const *taps; /* rows of `columns` taps, of which only the first tap is listed if `apart` is not 0 */
   uint32_t rows, columns;
-  uint32_t skipped;          /* bytes of the weights that are skipped after each row, those of taps outside the input */
-  uint32_t offset;           /* bytes from each pointer to the first channel */
-  uint32_t apart;            /* bytes from one tap to the next in a row */
+  uint32_t skipped;          /* bytes of the weights of taps outside the input, which are skipped after each row */
+  uint32_t offset;           /* bytes from each pointer to the first channel of its tap */
+  uint32_t apart;            /* bytes from one tap to the next in a row of taps */
 } tmo_dsp_window_job;
 
 void tmo_dsp_window_outputs(tmo_dsp_window_job *job);
@@ -256,7 +256,7 @@ typedef struct {
   int8_t shifts[4];
 } tmo_dsp_scales;
 
-/* Sets a job, except x and bytes, to an operator's outputs with weights from `w` on. */
+/* Sets all fields of a job except x and bytes to an operator's outputs with weights from `w` on. */
 static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t filter, int8_t *out, tmo_dsp_scales *scales) {
   const tmo_op *op = k->op;
   job->weights = w;
@@ -278,8 +278,8 @@ static TMO_ALWAYS_INLINE void tmo_dsp_set(tmo_dsp_job *job, const tmo_kernel *k,
   job->shifts = scales->shifts;
 }
 
-/* Moves a finished job to the last four channels. Returns false if all channels are done. next: bytes from a channel's weights to those
- * of the next channel. */
+/* Moves a finished job to the last four channels if some channels are left. Returns false if the job has computed all channels. next: bytes from a
+ * channel's weights to those of the next channel. */
 static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_kernel *k, const int8_t *w, uint32_t next, int8_t *out) {
   const uint32_t last = k->out_channels - 4;
   if (k->out_channels % 4 == 0) return false;
@@ -295,7 +295,7 @@ static TMO_ALWAYS_INLINE bool tmo_dsp_moves_to_rest(tmo_dsp_job *job, const tmo_
 }
 #endif
 
-/* Adds products like tmo_conv_sums(), with the core's instructions if possible. */
+/* Adds products like tmo_conv_sums(), but with the core's instructions if possible. */
 static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) {
 #if TMO_CORE_DSP
   if (r->step == 1) {
@@ -307,36 +307,36 @@ static inline void tmo_add_products(const tmo_runs *r, const int8_t *weights, ui
   tmo_conv_sums(r, weights, channels, totals);
 }
 
-/* Adds the products of a window to n sums, with the weights of outputs to, to + 1, ... The input channels are from, from + 1, ..., or
- * one channel for all sums. */
+/* Adds the products of a window to n sums, with the weights of outputs to, to + 1, ... The input channels are from, from + 1, ..., or a single
+ * channel for all sums. */
 typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
 TMO_LINKAGE tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
-/* Returns sum i of the output before this call; in the first call, this is `initial`. */
+/* Returns the value of sum i before this call, which is `initial` in the first call. */
 static inline uint32_t tmo_sum_begin(const tmo_kernel *k, uint32_t i, uint32_t initial) {
   return k->first ? initial : (uint32_t)k->sums[i];
 }
 
-/* Keeps sum i for the next call. Returns true if it is complete, so that output i must be written. */
+/* Keeps sum i for the next call, unless this call is the last. Returns true if sum i is complete, so that output i must be written. */
 static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
   if (!k->last) k->sums[i] = (int32_t)sum;
   return k->last;
 }
 
-/* Return the int8 output for a value, and for a sum that still has to be scaled as its channel requires. Both are for code whose speed
- * does not matter. */
+/* Return the int8 output for a value, and for a sum that its channel's scale must still be applied to. These two functions are for code whose
+ * speed does not matter. */
 TMO_LINKAGE int8_t tmo_output(const tmo_kernel *k, int32_t value);
 TMO_LINKAGE int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
-/* Adds n products (x[i * step] - zero_point) * w[c][i] to each sums[c]; n > 0. */
+/* Adds n > 0 products (x[i * step] - zero_point) * w[c][i] to each of sums[c]. */
 void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
 #endif
 
 enum { TMO_STACK_SUMS = 32 }; /* number of sums that a kernel keeps on its stack */
 
-/* The sums of n channels of a pixel, from `channel` on, which are outputs i, i + 1, ... The first function returns their values before
- * this call. The second writes outputs, or keeps the sums for the next call. */
+/* Handle the sums of n channels of a pixel, from `channel` on, which are outputs i, i + 1, ... tmo_begin_sums() returns the values of the sums
+ * before this call. tmo_end_sums() writes outputs, or keeps the sums for the next call. */
 TMO_LINKAGE void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
 TMO_LINKAGE void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 

@@ -10,9 +10,9 @@
 #include "tmo/program.h"
 
 #define TMO_ANY_NUMBER 0    /* any number of operands from 1 to TMO_MAX_INPUTS */
-#define TMO_PER_CHANNEL 255 /* number of scales: one for each channel */
+#define TMO_PER_CHANNEL 255 /* one scale for each channel */
 
-/* Families of kinds. Their order matters: the first three have a window, and those from `copy` on have an access table. */
+/* Families of kinds. The order of families matters: the first three have a window, and those from `copy` on have an access table. */
 enum {
   tmo_family_filter,
   tmo_family_sums,
@@ -88,12 +88,12 @@ typedef struct {
 #define TMO_IS_ANY_OPERANDS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   ((operands) == TMO_ANY_NUMBER)
 
-#define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands, element by element */
+#define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands that are processed element by element */
 #define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* kinds with a window */
 #define TMO_POOL_KINDS TMO_KINDS_IF(TMO_IS_POOL)
 #define TMO_MATMUL_KINDS TMO_KINDS_IF(TMO_IS_MATMUL)
 #define TMO_SOFTMAX_KINDS TMO_KINDS_IF(TMO_IS_SOFTMAX)
-#define TMO_CONVERTING_KINDS TMO_KINDS_IF(TMO_IS_CONVERTING)         /* kinds whose output has another element type */
+#define TMO_CONVERTING_KINDS TMO_KINDS_IF(TMO_IS_CONVERTING)         /* kinds whose output has another element type than the input */
 #define TMO_S16_KINDS TMO_KINDS_IF(TMO_IS_S16)                       /* kinds whose channels take two bytes of a pixel */
 #define TMO_F32_KINDS TMO_KINDS_IF(TMO_IS_F32)                       /* kinds whose input channels take four bytes of a pixel */
 #define TMO_WIDE_KINDS TMO_KINDS_IF(TMO_IS_WIDE)                     /* kinds whose input elements are larger than a byte */
@@ -121,7 +121,7 @@ static TMO_ALWAYS_INLINE bool tmo_is_in_half(uint64_t set, uint32_t kind) {
   return kind < 64 && ((uint32_t)(kind < 32 ? set : set >> 32) >> kind % 32 & 1) != 0;
 }
 
-/* Whether a kind is in a set. The set is a constant, so only the last comparisons remain at run time. */
+/* Whether a set contains a kind. The set is a constant, so only the last comparisons remain at run time. */
 static TMO_ALWAYS_INLINE bool tmo_is_in(tmo_kinds set, uint32_t kind) {
   return tmo_is_in_half(set.low, kind) || (set.high != 0 && tmo_is_in_half(set.high, kind - 64));
 }

@@ -26,13 +26,13 @@ static inline void tmo_open_loop(tmo_run_state *run, const uint8_t *body, uint16
   run->at = body;
 }
 
-/* A sequence of codes: the number of its iterations, and the position of its TMO_LOOP_END. */
+/* A sequence of loop codes: the number of its iterations, and the position of its TMO_LOOP_END. */
 typedef struct {
-  uint32_t iterations; /* number of iterations; 0 if the codes are damaged */
+  uint32_t iterations; /* number of iterations, which is 0 if the codes are damaged */
   const uint8_t *end;
 } tmo_loop_body;
 
-/* Reads the sequence of codes that begins at `at`. It is damaged if it reaches `limit`, nests too deeply, names an operator not below
+/* Reads the sequence of loop codes that begins at `at`. A sequence is damaged if it reaches `limit`, nests too deeply, names an operator not below
  * n_ops, repeats a body without iterations, or has more iterations than a uint32_t can count. */
 TMO_LINKAGE tmo_loop_body tmo_read_loop(const uint8_t *at, const uint8_t *limit, uint32_t n_ops);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of an operator's pixels, and the time and address at which a pixel exists. Internal.
+/* The order of an operator's pixels, and when and at which address each pixel exists. Internal.
  *
  * Row groups are a special case of tiled groups: each row is a stripe, one tile wide. */
 #ifndef TMO_NEST_H_
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* The units of an operator. If it runs row by row, a row is a stripe with one tile. */
+/* The units of an operator, which are its iterations. For an operator that runs row by row, each row is a stripe with one tile. */
 typedef struct {
   const tmo_op *op;
   const tmo_tensor *tensor; /* tensor whose parts are the units: the operator's output, or the input of an iterative operator */
@@ -39,22 +39,22 @@ static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->adv
 TMO_LINKAGE int32_t tmo_stripe_first(const tmo_tensor *t, uint16_t stripe);
 TMO_LINKAGE int32_t tmo_stripe_end(const tmo_tensor *t, uint16_t stripe);
 
-/* Return the columns [first, end) of a unit. In a tiled group, a unit has op->tile columns; in a row group, it has all columns. */
+/* Returns the columns [first, end) of a unit. In a tiled group, a unit has op->tile columns; in a row group, it has all columns. */
 static inline uint32_t tmo_unit_column(const tmo_op *op, const tmo_unit *unit) { return (uint32_t)unit->tile * op->tile; }
 static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   const uint32_t end = tmo_unit_column(op, unit) + op->tile;
   return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-/* Moves to the first unit of the stripe or, if it has no rows, of the next stripe that has some. If no such stripe is left, the unit's
+/* Moves to the first unit of the stripe or, if the stripe has no rows, of the next stripe that has some. If no such stripe is left, the unit's
  * stripe becomes `stripes`. */
 TMO_LINKAGE void tmo_enter_stripe(const tmo_tensor *t, uint16_t stripes, tmo_unit *unit);
 
 /* Moves to the next unit. After the last unit, the stripe is w->stripes. */
 static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
-  const bool only_row = w->tensor->rows == 1 && unit->stripe > 0; /* stripe 0 may have more rows */
+  const bool only_row = w->tensor->rows == 1 && unit->stripe > 0; /* stripe 0 may have more rows than the others */
   if (!only_row) {
-    const uint16_t row = ++unit->row; /* tmo_stripe_end() is repeated here, because every unit needs it */
+    const uint16_t row = ++unit->row; /* the code of tmo_stripe_end() is repeated here, because every unit needs it */
     if (row < w->tensor->height && row < unit->stripe * w->tensor->advance + w->tensor->end) return;
     unit->row = (uint16_t)tmo_stripe_first(w->tensor, unit->stripe);
   }
@@ -66,7 +66,7 @@ static inline void tmo_unit_next(const tmo_nest *w, tmo_unit *unit) {
   tmo_enter_stripe(w->tensor, w->stripes, unit);
 }
 
-/* Whether a unit is inside the tensor, and its sums are inside their buffer. Such a unit cannot cause an access outside the buffers. */
+/* Whether a unit is inside the tensor, and its sums are inside their buffer. A unit inside the tensor cannot cause an access outside the buffers. */
 static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
   const tmo_tensor *t = w->tensor;
   if (unit->stripe >= w->stripes || unit->row >= t->height || tmo_unit_column(w->op, unit) >= t->width) return false;
@@ -75,13 +75,14 @@ static inline bool tmo_unit_fits(const tmo_nest *w, const tmo_unit *unit) {
   return !tmo_sums_channel_groups(w->op) || (unit->row >= tmo_stripe_first(t, unit->stripe) && unit->row < tmo_stripe_end(t, unit->stripe));
 }
 
-/* Whether a unit is the first or the last one of an iterative operator. The first initializes the sums, and the last writes the output. */
+/* Whether a unit is the first or the last one of an iterative operator. The first unit of an iterative operator initializes the sums, and the last
+ * unit writes the output. */
 static inline bool tmo_unit_opens(const tmo_unit *unit) { return unit->row == 0 && unit->tile == 0; }
 static inline bool tmo_unit_closes(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
   return unit->row + 1 == t->height && tmo_unit_column_end(op, t, unit) == t->width;
 }
 
-/* Returns the last input coordinate, along one axis, under the window of output coordinate x. */
+/* Returns the last input coordinate along an axis that is under the window of output coordinate x. */
 static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const int32_t last = (int32_t)(x * stride) - pad + (kernel - 1) * (int32_t)dilation;
   return last < size ? last : size - 1;
@@ -100,7 +101,7 @@ static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const 
   return tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-/* Returns the bytes of an external input that an iteration converts to int8 for one window; at most UINT32_MAX. */
+/* Returns the bytes of an external input that an iteration converts to int8 for one window, at most UINT32_MAX. */
 TMO_LINKAGE uint32_t tmo_converted_bytes(const void *program, const tmo_group *group, const tmo_op *op);
 
 /* Returns the index of a unit's first int32 sum, for an operator that sums channel groups. */
@@ -109,14 +110,14 @@ static inline uint32_t tmo_channel_group_sum(const tmo_op *op, const tmo_tensor 
   return (row * t->width + tmo_unit_column(op, unit)) * t->channels;
 }
 
-/* Addresses of the pixels of one row. Pixel x is at offset + ((first + x * step) % depth) * pixel from the tensor's base. */
+/* The addresses of the pixels of one row. Pixel x is at offset + ((first + x * step) % depth) * pixel from the tensor's base. */
 typedef struct {
   uint32_t offset;
-  uint32_t first, step, depth; /* positions in the rolling buffer, in pixels */
-  uint32_t pixel;              /* bytes of a pixel */
+  uint32_t first, step, depth; /* positions of pixels in the rolling buffer */
+  uint32_t pixel;              /* number of bytes of a pixel */
 } tmo_line;
 
-/* Position of a row in a tensor with column windows: its row in the column window, and the number of periods before it. */
+/* Position of a row in a tensor with column windows: its row in its column window, and the number of periods before it. */
 typedef struct {
   const tmo_column_window *column_window;
   uint32_t row, period;
@@ -147,15 +148,14 @@ static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uin
   return line;
 }
 
-/* A row among all rows of a tensor, from which the following rows can be found. Pixel x of the row is pixel ((column + x) *
- * column_window->rows + row) %
- * column_window->depth of its column window. A tensor without column windows is treated as one with a single column window for all rows,
+/* A row among all rows of a tensor, from which the rows after it can be found. Pixel x of the row is pixel ((column + x) * column_window->rows +
+ * row) % column_window->depth of its column window. A tensor without column windows is treated as one with a single column window for all rows,
  * which is `whole`. */
 typedef struct {
   const tmo_column_window *column_window, *first, *end;
   uint32_t row;
   uint32_t column;
-  uint32_t width; /* pixels between rows of a column window in consecutive periods */
+  uint32_t width; /* pixels from a row of a column window to the same row in the next period */
 } tmo_row_place;
 
 static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const tmo_tensor *t, uint16_t stripe, uint32_t y, tmo_column_window *whole) {
@@ -172,7 +172,7 @@ static TMO_ALWAYS_INLINE tmo_row_place tmo_find_row(const void *program, const t
   return place;
 }
 
-/* Lists n pixels in a rolling buffer of `bytes` bytes, from byte `at` on. Returns the position in the list for the next pixels. */
+/* Lists n pixels of a rolling buffer of `bytes` bytes, from byte `at` on. Returns where the next pixels go in the list. */
 static TMO_ALWAYS_INLINE const int8_t **tmo_list_rolling_buffer(const int8_t *rolling_buffer, uint32_t bytes, uint32_t at, uint32_t step, uint32_t n, const int8_t **pixels) {
   const uintptr_t end = (uintptr_t)rolling_buffer + bytes;
   step = tmo_remainder(step, bytes);

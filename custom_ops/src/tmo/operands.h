@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the rows and pixels that an iteration reads and writes. Only tmo_iterate.c includes this. */
+/* Finds the rows and pixels that an iteration reads and writes. Only tmo_iterate.c includes this file. */
 #ifndef TMO_OPERANDS_H_
 #define TMO_OPERANDS_H_
 
@@ -11,9 +11,9 @@
 #define HAS_BINARY (!tmo_is_empty(TMO_BUILT(TMO_BINARY_KINDS)) || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
 #define HAS_ACCESS (!tmo_is_empty(TMO_BUILT(TMO_ACCESS_KINDS)))
 
-/* The state of an iteration that its kernel calls share. */
+/* The state of an iteration that all its kernel calls share. */
 typedef struct {
-  const tmo_run_state *run; /* run->unit is the unit to compute */
+  const tmo_run_state *run; /* run->unit is the unit to be computed */
   tmo_view in;              /* operand 0 */
   tmo_view out;
   tmo_kernel kernel; /* kernel arguments, whose pointer to sums advances with each pixel */
@@ -26,15 +26,14 @@ static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view 
   return tmo_channels_of(op, v->tensor, grouped, run->unit.channel_group);
 }
 
-/* The place of a row. Pixel x is at base + tmo_pixel_offset(&line, x). */
+/* The place of a row of a tensor. Pixel x of the row is at base + tmo_pixel_offset(&line, x). */
 typedef struct {
   const int8_t *base;
   tmo_line line;
 } place;
 
-/* Finds row y of a tensor that is not completely in its buffer. Rows of an external input are in the caller's memory. Rows of a streamed
- * input are among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer.
- * */
+/* Finds row y of a tensor of which only some rows are in its buffer. Rows of an external input are in the caller's memory. Rows of a streamed
+ * input are among the newest rows or in the rolling buffer. Rows of other tensors are in a rolling buffer of the state or in their buffer. */
 TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   const tmo_tensor *const t = v->tensor;
   place p = {v->base, {0, 0, 1, t->width, t->channels}};
@@ -76,8 +75,8 @@ TMO_OWN_FRAME static const int8_t *pixel_at(const iteration *f, const tmo_view *
 /* Returns the address of output pixel (x, y). */
 static int8_t *output_pixel(const iteration *f, uint32_t y, uint32_t x) { return (int8_t *)(uintptr_t)pixel_at(f, &f->out, y, x); }
 
-/* Converts the n pieces of a window to int8. bytes: size of each piece. done: bytes that this iteration has already converted. Returns
- * the new total. */
+/* Converts the n pieces of an external input under a window to int8. bytes: size of each piece. done: bytes that this iteration has already
+ * converted. Returns the total number of bytes that the iteration has now converted. */
 static uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_source(f->run->program, t)) return done;
   const tmo_source *source = (const tmo_source *)f->run->io[0];
@@ -132,7 +131,7 @@ static TMO_ALWAYS_INLINE tmo_taps rows_under(const iteration *f) {
   return rows;
 }
 
-/* Lists the pixels in the given rows and columns. */
+/* Lists the pixels in these rows and columns under a window. */
 static TMO_ALWAYS_INLINE void list_inside(const iteration *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
   const uint32_t n = rows.count * columns.count;
   if (n == 1) {
@@ -159,16 +158,17 @@ TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixe
   return taps_window(pixels, rows.count, rows.first, whole);
 }
 
-/* The pixels under the windows of adjacent output columns, each listed once. */
+/* The pixels under the windows of adjacent output columns, each of which is listed once. */
 typedef struct {
-  const int8_t **pixels;       /* pixels row by row; those beyond the first window belong to later windows */
+  const int8_t **pixels;       /* pixels row by row; pixels beyond the first window belong to later windows */
   uint32_t room;               /* number of pointers in `pixels` */
   uint16_t rows, first_row;    /* number of rows of all windows, and the kernel tap at the first row */
-  tmo_taps columns;            /* columns of the first window */
+  tmo_taps columns;            /* number of columns of the first window */
   uint32_t width;              /* number of columns that are listed */
 } tile_pixels;
 
-/* Lists the pixels under the windows of output columns [x, end), or of as many of them as fit. Returns their number. */
+/* Lists the pixels under the windows of output columns [x, end), or of as many of these columns as fit. Returns the number of output columns whose
+ * windows are listed. */
 TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t end, tile_pixels *t) {
   const tmo_op *op = f->kernel.op;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
@@ -193,7 +193,7 @@ TMO_OWN_FRAME static uint32_t read_tile(const iteration *f, uint32_t x, uint32_t
   return n;
 }
 
-/* Returns the window of output column x, one of those that were listed from column `first` on. */
+/* Returns the window of output column x, one of the windows that were listed from column `first` on. */
 TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, uint32_t first, uint32_t x) {
   if (t->columns.count == t->width && x == first) return taps_window(t->pixels, t->rows, t->first_row, t->columns);
   const tmo_taps columns = tmo_columns(&f->kernel, (uint16_t)x);
@@ -205,7 +205,7 @@ TMO_OWN_FRAME static tmo_window window_in(const iteration *f, tile_pixels *t, ui
   return taps_window(pixels, t->rows, t->first_row, columns);
 }
 
-/* Returns a window for operators without one. Fields are set one by one, because an initializer would call memset(). */
+/* Returns a window for an operator that has none. The fields are set one by one, because an initializer would call memset(). */
 static tmo_window window_of(const int8_t *const *pixels, uint32_t n) {
   tmo_window window;
   window.pixels = pixels;
@@ -229,7 +229,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const iteration *f, uint32_t x, co
   return window_of(pixels, op->n_inputs);
 }
 
-/* Lists the rows of all operands for an operator with an access table. NULL stands for a missing row. */
+/* Lists the rows of all operands for an operator with an access table. NULL stands for a row that does not exist. */
 TMO_OWN_FRAME static tmo_window read_by_access(const iteration *f, const int8_t *rows[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels for operators that the converter packed (TMO_PACKING_*), and their cores. Internal.
+/* Kernels of operators that the converter packed (TMO_PACKING_*), and the cores of these kernels. Internal.
  *
- * A core is the inner loop of a kernel: in assembly for its instruction set, and as a portable twin in C that computes the same bits. Hosts
- * use the twins to run programs that are packed for other cores. Microcontrollers refuse programs that are packed for another core. */
+ * A core is the inner loop of a kernel: in assembly for its instruction set, and as a portable twin in C that computes the same bits. Hosts use
+ * the twins to run programs that are packed for other cores. Microcontrollers refuse programs that are packed for another core. */
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
 #include "access.h"
 #include "kernels.h"
 
-/* Linkage of cores. Cores in assembly are never embedded. */
+/* Linkage of the cores of packed kernels. Cores in assembly are never embedded in another file. */
 #if TMO_TWINS
 #define TMO_CORE TMO_LINKAGE
 #else
@@ -29,7 +29,7 @@ static inline bool tmo_runs_target(uint16_t target) {
          (target == TMO_TARGET_RVV && TMO_RUNS_RVV) || (target == TMO_TARGET_ESP && TMO_RUNS_ESP);
 }
 
-/* Returns K of a packed convolution: the number of values that a channel reads, including the padding of rows and of the whole. */
+/* Returns K of a packed convolution: the number of values that an output channel reads, including the padding of each row and of the whole. */
 static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
   const uint32_t row = op->kernel_w * in_channels;
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
@@ -37,22 +37,24 @@ static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels)
   return (op->kernel_h * ((row + 3) / 4 * 4) + 7) / 8 * 8;
 }
 
-/* Whether a packed operator multiplies its values as bytes. */
+/* Whether a packed operator multiplies its values as bytes instead of int16. */
 static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) ||
          tmo_is_packed_as(op, TMO_PACKING_ESP_CONV);
 }
 
-/* Returns the maximum number of input values, in total, of two pixels that are computed at once. For more pixels it is three eighths of this. */
+/* Returns the maximum number of input values, in total, of two pixels that a packed convolution computes at once. For more than two pixels, the
+ * maximum is three eighths of this. */
 static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Whether two consecutive rows are computed at once: rows of five pixels in a convolution, or any rows in a depthwise convolution with 3x3 taps. */
+/* Whether two consecutive rows are computed at once, which is done for rows of five pixels in a convolution, or for any rows in a depthwise
+ * convolution with 3x3 taps. */
 static TMO_ALWAYS_INLINE bool tmo_makes_two_rows(const tmo_op *op) {
   if (!tmo_has_part(TMO_PART_TWO_ROWS) || !tmo_by_row(op) || op->at_once != 2) return false;
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE);
 }
 
-/* Whether the scratch has room for all pixels that are computed at once, for any number of values. */
+/* Whether the scratch has room for all pixels that are computed at once, for any number of values per pixel. */
 static inline bool tmo_has_wide_tile(const tmo_op *op) {
   return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && (op->at_once == 1 || tmo_makes_two_rows(op));
 }
@@ -63,8 +65,8 @@ static inline bool tmo_makes_five(const tmo_op *op, uint32_t values, uint32_t co
   return tmo_has_wide_tile(op) && tmo_by_row(op) && values <= TMO_FIVE_VALUES && columns >= TMO_FIVE_PIXELS && columns % TMO_PACKED_PIXELS == 1;
 }
 
-/* Returns the number of output pixels to compute at once, given the values of each and the remaining pixels. With the DSP extension a
- * single last pixel is avoided, because it costs most. */
+/* Returns the number of output pixels to compute at once, given the values of each pixel and the number of remaining pixels. With the DSP
+ * extension a single last pixel is avoided, because it costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   if (tmo_is_packed_as(op, TMO_PACKING_ESP_CONV)) return 1;
   uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
@@ -83,7 +85,7 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
-/* Returns the number of groups of three interleaved pairs of channels in a dense layer. Two or four pairs may remain. */
+/* Returns the number of groups of three interleaved pairs of channels in a dense layer. After these groups, two or four pairs may remain. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
 static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
@@ -91,11 +93,11 @@ static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
          tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_ESP_DEPTHWISE);
 }
 
-/* Returns the input columns under n adjacent windows, including those up to the next window. */
+/* Returns the number of input columns under n adjacent windows, including the columns up to the next window. */
 static inline uint32_t tmo_esp_columns(const tmo_op *op, uint32_t n) { return n * op->stride_w + op->kernel_w - 1; }
 
-/* Returns the channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8. For few channels, or windows other than
- * 3x3, the vectors are of int16. */
+/* Returns the channels of a depthwise convolution in ESP-NN, padded to whole vectors of int8. For few channels, or windows other than 3x3,
+ * ESP-NN's vectors are of int16. */
 static inline uint32_t tmo_esp_channels(const tmo_op *op, uint32_t channels) {
   return op->kernel_h == 3 && op->kernel_w == 3 && channels > 8 ? (channels + 15) / 16 * 16 : (channels + 7) / 8 * 8;
 }
@@ -107,12 +109,12 @@ static inline uint32_t tmo_esp_depthwise_own(const tmo_op *op, uint32_t padded, 
   return 2 * (filters + op->kernel_h * tmo_esp_columns(op, n) * padded) + 64;
 }
 
-/* Returns all scratch of a call for n pixels: ESP-NN's own, with a pixel of padding before it, and the call's input and output. */
+/* Returns all scratch of an ESP-NN call for n pixels: ESP-NN's own with a pixel of padding before it, and the input and output of the call. */
 static inline uint32_t tmo_esp_depthwise_bytes(const tmo_op *op, uint32_t padded, uint32_t n) {
   return tmo_esp_depthwise_own(op, padded, n) + (op->kernel_h * tmo_esp_columns(op, n) + n) * padded + 3 * 16;
 }
 
-/* Returns the pixels of a call, given those of an iteration: as many as the tile holds, but at least one. */
+/* Returns the number of pixels of an ESP-NN call, given that of an iteration: as many as the tile holds, but at least one. */
 static inline uint32_t tmo_esp_pixels(const tmo_op *op, uint32_t padded, uint32_t columns) {
   const uint32_t one = tmo_esp_depthwise_bytes(op, padded, 1), each = tmo_esp_depthwise_bytes(op, padded, 2) - one;
   if (one >= TMO_ESP_TILE || each == 0) return 1;
@@ -143,7 +145,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   return (tmo_packs_bytes(op) ? 1 : 2) * values * (tmo_makes_five(op, values, columns) ? TMO_FIVE_PIXELS : tmo_packed_pixels(op, values, columns));
 }
 
-/* Limits the outputs of a core that does not know the activation's range. */
+/* Limits the outputs of a core that does not know the range of the activation. */
 static inline bool tmo_packed_clamps(const tmo_op *op) { return op->act_min != INT8_MIN || op->act_max != INT8_MAX; }
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
   if (!tmo_packed_clamps(op)) return;
@@ -165,8 +167,8 @@ static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
   return run;
 }
 
-/* Output columns [first, end) of one row, `step` bytes apart, the first one at `out`; at most `most` of them fit into the scratch at once. If `outs` is
- * not NULL, it lists their addresses instead; only for TMO_PACKING_DSP_CONV. */
+/* Output columns [first, end) of one row, `step` bytes apart, the first one at `out`; at most `most` columns fit into the scratch at once. If
+ * `outs` is not NULL, it lists the addresses of the outputs instead, which only TMO_PACKING_DSP_CONV supports. */
 typedef struct {
   uint32_t first, end, most;
   int8_t *out;
@@ -177,30 +179,30 @@ typedef struct {
 /* Computes these columns from whole input rows. */
 typedef void tmo_make_columns(const tmo_kernel *k, const tmo_window *rows, const tmo_columns_job *columns);
 
-/* CONV, TMO_PACKING_DSP_CONV. gather() collects the values under the window of pixel `pixel`, one of `pixels` that multiply() or scatter() then
- * computes at once. Output pixel p is at out + p * step, or at outs[p]. */
+/* For CONV with TMO_PACKING_DSP_CONV: gather() collects the values under the window of pixel `pixel`, one of `pixels` that multiply() or scatter()
+ * then computes at once. Output pixel p is at out + p * step, or at outs[p]. */
 TMO_LINKAGE void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
-TMO_LINKAGE void tmo_conv_dsp_gather_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n); /* pixels x to x + n of a row */
+TMO_LINKAGE void tmo_conv_dsp_gather_columns(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n); /* computes pixels x to x + n of a row */
 TMO_LINKAGE void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE void tmo_conv_dsp_scatter(const tmo_kernel *k, uint32_t pixels, int8_t *const *outs);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_row;    /* gathers and multiplies a row of pixels */
 TMO_LINKAGE tmo_make_columns tmo_conv_dsp_columns;
-TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* the same for two rows of five pixels */
-TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel, if tmo_packed_direct() */
+TMO_LINKAGE void tmo_conv_dsp_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs); /* gathers and multiplies two rows of five pixels */
+TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_direct; /* computes one pixel, if tmo_packed_direct() holds */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
-/* Arguments of tmo_mve_conv besides pixels and weights. */
+/* All arguments of tmo_mve_conv except pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int8_t *out;   /* output of the first pixel; pixel p is at out + p * step */
+  int8_t *out;   /* output of the first pixel; the output of pixel p is at out + p * step */
   uint32_t step;
-  uint32_t turns; /* number of 16-byte vectors */
+  uint32_t turns; /* number of 16-byte vectors of a pixel */
   uint32_t channels;
   int32_t zero, least, most; /* zero point, minimum and maximum of the output */
-  uint32_t pairs;            /* number of pairs of pixels, if two pixels are computed at a time */
+  uint32_t pairs;            /* number of pairs of pixels, if a call computes two pixels at a time */
 } tmo_mve_job;
 
-/* Returns tmo_packed_values() in vectors, for operators packed for Helium. */
+/* Returns tmo_packed_values() as a number of vectors, for operators packed for Helium. */
 static inline uint32_t tmo_mve_turns(const tmo_op *op, uint32_t in_channels) { return (op->kernel_h * op->kernel_w * in_channels + 15) / 16; }
 
 static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales, uint32_t in_channels, uint32_t out_channels, int8_t *out, uint32_t step) {
@@ -209,53 +211,53 @@ static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales
   return job;
 }
 
-/* CONV, TMO_PACKING_MVE_CONV: gathers and multiplies like the functions above. If pixels are read in place, the values of pixel p are at
- * bytes + p * bytes_step. If `bytes` is NULL, the gathered values are read. */
+/* For CONV with TMO_PACKING_MVE_CONV: gathers and multiplies like the functions for TMO_PACKING_DSP_CONV. If pixels are read in place, the values
+ * of pixel p are at bytes + p * bytes_step. If `bytes` is NULL, the core reads the gathered values. */
 TMO_LINKAGE void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_mve_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_mve_columns;
 
-/* CONV, TMO_PACKING_RVV_CONV: gathers and multiplies like the functions above. */
+/* For CONV with TMO_PACKING_RVV_CONV: gathers and multiplies like the functions for TMO_PACKING_DSP_CONV. */
 TMO_LINKAGE void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 TMO_LINKAGE void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_rvv_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_rvv_columns;
 
-/* DEPTHWISE, TMO_PACKING_RVV_DEPTHWISE: computes adjacent output pixels. The taps of pixel p are at taps[i] + p * step. */
+/* For DEPTHWISE with TMO_PACKING_RVV_DEPTHWISE: computes adjacent output pixels. The taps of pixel p are at taps[i] + p * step. */
 TMO_LINKAGE void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
-/* CONV, TMO_PACKING_ESP_CONV: gathers and multiplies one pixel at a time. */
+/* For CONV with TMO_PACKING_ESP_CONV: gathers and multiplies one pixel at a time. */
 TMO_LINKAGE void tmo_conv_esp_gather(const tmo_kernel *k, const tmo_window *window);
 TMO_LINKAGE void tmo_conv_esp_multiply(const tmo_kernel *k, int8_t *out);
-TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* with a gathered copy if necessary */
+TMO_LINKAGE void tmo_conv_esp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out); /* pixels are copied first if necessary */
 TMO_LINKAGE tmo_kernel_s8 tmo_conv_esp_row;
 TMO_LINKAGE tmo_make_columns tmo_conv_esp_columns;
 
-/* DEPTHWISE, TMO_PACKING_ESP_DEPTHWISE: like tmo_depthwise_rvv(). The second function computes a row from whole input rows in ESP-NN, or
- * returns false if the first one must compute it. */
+/* For DEPTHWISE with TMO_PACKING_ESP_DEPTHWISE: computes adjacent output pixels, like tmo_depthwise_rvv(). The second function computes a row from
+ * whole input rows in ESP-NN, or returns false if the first one must compute the row. */
 TMO_LINKAGE void tmo_depthwise_esp(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 TMO_LINKAGE bool tmo_depthwise_esp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 
-/* ADD, TMO_PACKING_DSP_ADD: adds n elements. Each element is read before its sum is written. */
+/* For ADD with TMO_PACKING_DSP_ADD: adds n elements. Each element of an operand is read before its sum is written. */
 TMO_LINKAGE void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 TMO_LINKAGE tmo_kernel_s8 tmo_add_packed;
 
-/* tmo_half() returns the operand with the greater scale, which is exactly 1/2, so a shift scales it. If the scales are equal, it may be
- * either operand. tmo_half_shift() returns the number of bits of this left shift. */
+/* tmo_half() returns the operand with the greater scale, which is exactly 1/2, so a shift scales it. If the scales are equal, tmo_half() may
+ * return either operand. tmo_half_shift() returns the number of bits of the left shift that scales this operand. */
 static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
 static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
-/* DEPTHWISE, for any packing. */
+/* For DEPTHWISE with any packing. */
 TMO_LINKAGE tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
-/* Whether the core for 3x3 taps computes rows of this width. A block takes as long as at least four single pixels. */
+/* Whether the core for 3x3 taps computes rows of this width. A block of 3x3 taps takes as long as at least four single pixels. */
 static inline bool tmo_dsp_has_3x3(const tmo_op *op, uint32_t width) {
   const bool fits = op->kernel_h == 3 && op->kernel_w == 3 && op->stride_w == 1 && op->dilation_w == 1;
   return fits && width >= TMO_BLOCK_PIXELS - 1 && width != TMO_BLOCK_PIXELS + 1;
 }
 
-/* Computes two rows, with TMO_PACKING_DSP_DEPTHWISE and tmo_dsp_has_3x3(). */
+/* Computes two rows of a DEPTHWISE with TMO_PACKING_DSP_DEPTHWISE and tmo_dsp_has_3x3(). */
 TMO_LINKAGE void tmo_depthwise_two_rows(const tmo_kernel *k, const tmo_window *rows, int8_t *const *outs);
 
 /* Computes one pixel whose window has `taps` taps, listed row by row. clear() sets all taps to padding. */
@@ -268,25 +270,25 @@ static inline bool tmo_has_nine_taps(const tmo_op *op) {
   return tmo_has_part(TMO_PART_DSP_NINE) && tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) && (uint32_t)op->kernel_h * op->kernel_w == 9;
 }
 
-/* Widen the bytes (at least 4) of two to four pixels, with pixel p at from + p * step, into a tile of as many pixels. Return the tile's next
- * column. Padding values of the last quad are arbitrary. */
+/* Widen the bytes (at least 4 per pixel) of two to four pixels, with pixel p at from + p * step, into a tile of as many pixels. Both return the
+ * tile's next column. The padding in the last quad of bytes is arbitrary. */
 typedef int16_t *tmo_dsp_widen(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
 TMO_CORE tmo_dsp_widen tmo_dsp_widen_2, tmo_dsp_widen_3, tmo_dsp_widen_4;
 
-/* Widens a multiple of 4 bytes of each of four pixels, with pixel p at from[p]. Each quad is read before it is written. */
+/* Widens the bytes of four pixels, a multiple of 4 each, with pixel p at from[p]. Each quad of bytes is read before it is written. */
 TMO_CORE void tmo_dsp_widen_each(const int8_t *const *from, int16_t *tile, uint32_t bytes);
 
 /* Widens n >= 1 taps into a tile of one pixel. Each tap has a multiple of 4 bytes. */
 TMO_CORE void tmo_dsp_widen_taps(const int8_t *const *taps, uint32_t n, int16_t *tile, uint32_t bytes);
 
-/* Compute `pairs` pairs of output channels for 1 to 5 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels +
- * p) * 2 + i % 2]. Five pixels are in two tiles, one of three pixels and then one of two. values: a multiple of 8. */
+/* Compute `pairs` pairs of output channels for 1 to 5 pixels. Value i of pixel p, in the packing's order, is at tile[(i / 2 * pixels + p) * 2 + i
+ * % 2]. Five pixels are in two tiles, one of three pixels and then one of two. values: a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
 TMO_CORE tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4, tmo_dsp_pairs_5;
 
-/* Computes pairs of output channels for two rows of five pixels; the rows' outputs are `apart` bytes from each other. `tile` has three
- * tiles: the first four pixels of the first row, those of the second row, and the last pixels of both rows. */
+/* Computes pairs of output channels for two rows of five pixels; the rows' outputs are `apart` bytes from each other. `tile` has three tiles: the
+ * first four pixels of the first row, the first four of the second row, and the last pixels of both rows. */
 TMO_CORE void tmo_dsp_pairs_rows(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                                  uint32_t step, int32_t apart);
 
@@ -296,16 +298,18 @@ TMO_CORE void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const i
 /* Computes three pairs of output channels at once for one pixel. The weights of the three pairs are interleaved. */
 TMO_CORE void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 
-/* Computes all channels of adjacent output pixels. turns: number of groups of three taps. The taps of pixel p are at taps[i] + p * step. */
+/* Computes all channels of adjacent output pixels of a depthwise convolution. turns: number of groups of three taps. The taps of pixel p are at
+ * taps[i] + p * step. */
 TMO_CORE void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
-/* Computes all channels of four adjacent pixels with 3x3 taps and stride 1. grid: the pixels of six columns in three rows. */
+/* Computes all channels of four adjacent pixels of a depthwise convolution with 3x3 taps and stride 1. grid: the pixels of six columns in three
+ * rows. */
 TMO_CORE void tmo_dsp_four(const int8_t *const *grid, int8_t *const *outs, const int8_t *constants, uint32_t channels);
 
-enum { TMO_DSP_RUNS = 4 }; /* most runs in one call of tmo_dsp_nine() */
+enum { TMO_DSP_RUNS = 4 }; /* maximum number of runs in one call of tmo_dsp_nine() */
 
-/* Adjacent output pixels, and the taps of the first one. */
+/* A run of adjacent output pixels, and the taps of its first pixel. */
 typedef struct {
   int8_t *out;
   uint32_t pixels;
@@ -315,8 +319,8 @@ typedef struct {
 /* Computes all channels of runs of pixels with nine taps. */
 TMO_CORE void tmo_dsp_nine(const tmo_dsp_run *runs, const tmo_dsp_run *end, const int8_t *constants, uint32_t channels, uint32_t step);
 
-/* Blocks of up to six adjacent output pixels of 3x3 taps with stride 1, and the columns of the first one at tmo_dsp_column(). The columns of
- * block b are b * outputs pixels further. */
+/* Blocks of up to six adjacent output pixels with 3x3 taps and stride 1, and the columns of the first block at tmo_dsp_column(). The columns of
+ * block b are b * outputs pixels after those of the first block. */
 typedef struct {
   uint32_t blocks, outputs;
   int8_t *out; /* output of the first pixel; all outputs of a run are adjacent */
@@ -327,15 +331,16 @@ typedef struct {
  * third row follow. */
 static inline uint32_t tmo_dsp_column(uint32_t row, uint32_t column) { return row < 2 ? 2 * column + row : 2 * (TMO_BLOCK_PIXELS + 2) + column; }
 
-/* Computes all channels of the pixels in these blocks. */
+/* Computes all channels of the pixels in a run of blocks. */
 TMO_CORE void tmo_dsp_3x3(const tmo_dsp_blocks *runs, const tmo_dsp_blocks *end, const int8_t *constants, uint32_t channels);
 
-/* Computes all output channels (a multiple of 4 for pairs of pixels, of 8 for one) from 16 * turns bytes of each pixel. The bytes of pixel
- * p are at bytes + p * step. The outputs of two pixels are less than 65,531 bytes apart. */
+/* Computes all output channels (a multiple of 4 for pairs of pixels, of 8 for one) from 16 * turns bytes of each pixel. The bytes of pixel p are
+ * at bytes + p * step. The outputs of two pixels must be less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 TMO_CORE tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* Compute outputs like the functions above, for a ReLU: zero point -128 and the whole range. The C twins are the functions above. */
+/* Compute outputs like the two functions above for a ReLU, which has zero point -128 and the whole range. Hosts use the twins of the cores for any
+ * range. */
 #if TMO_TWINS
 #define tmo_mve_relu_1 tmo_mve_conv_1
 #define tmo_mve_relu_2 tmo_mve_conv_2
@@ -353,12 +358,12 @@ static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
 }
 #endif
 
-/* Parts of input rows under adjacent windows. */
+/* Parts of input rows under adjacent windows, which are to be copied. */
 typedef struct {
   const int8_t *const *first;
   uint32_t n;     /* number of rows */
-  uint32_t bytes; /* bytes of each row, at least one */
-  uint32_t step;  /* distance between copied rows; 1 only if a row has 1 byte */
+  uint32_t bytes; /* number of bytes of each row, at least one */
+  uint32_t step;  /* distance between copied rows in bytes, which is 1 only if a row has 1 byte */
   uint32_t apart; /* distance between windows, in bytes */
 } tmo_mve_rows;
 
@@ -369,15 +374,15 @@ TMO_CORE void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset
 typedef struct {
   const tmo_column_window *column_window; /* column window of the first row */
   uint32_t column;      /* first pixel, counted over all periods */
-  uint32_t row;         /* row of the column window */
-  uint32_t rows;        /* number of rows, at least one */
+  uint32_t row;         /* row of the column window at the window's first row */
+  uint32_t rows;        /* number of rows of the window, at least one */
   uint32_t pixel;       /* bytes of a pixel */
   const int8_t *base;
-  uint32_t columns;     /* number of columns, at least one */
+  uint32_t columns;     /* number of columns of the window, at least one */
   uint32_t dilation_w;
-  const tmo_column_window *first, *end; /* all column windows; after the last one, the next period begins */
+  const tmo_column_window *first, *end; /* all column windows; after the last of them, the next period begins */
   uint32_t dilation_h;
-  uint32_t gap;         /* bytes between copied rows */
+  uint32_t gap;         /* bytes from one copied row to the next */
   uint32_t width;
 } tmo_mve_window;
 
@@ -386,31 +391,31 @@ TMO_CORE void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 /* Fills n >= 1 bytes. */
 TMO_CORE void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
-/* Adds n adjacent pixels to the sums of their channels. On other cores, the C kernels for pooling do this. */
+/* Adds n adjacent pixels to the sums of their channels. On cores without this function, the C kernels for pooling do this. */
 TMO_LINKAGE void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
-/* Computes outputs like tmo_dsp_depthwise, with two taps per turn. range: zero point, minimum and maximum of the output. */
+/* Computes outputs like tmo_dsp_depthwise, but with two taps per turn. range: zero point, minimum and maximum of the output. */
 TMO_CORE void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step, const int8_t *range);
 
 /* Adjacent windows of 3x3 taps. */
 typedef struct {
   struct {
-    const int8_t *first; /* first pixel of the row; a missing row has a pixel at the zero point */
-    uint32_t pixel;      /* distance of pixels in bytes; 0 for a missing row */
+    const int8_t *first; /* first pixel of the row; a row that does not exist has a pixel at the zero point */
+    uint32_t pixel;      /* distance of pixels in bytes, or 0 for a row that does not exist */
   } rows[3];
   const int8_t *missing; /* pixel that stands for pixels outside the row */
-  uint32_t width;        /* width in pixels */
+  uint32_t width;        /* width of the row in pixels */
   uint32_t stride;
-  uint32_t inside;       /* input column; windows that begin before it have all taps; 0 if a row is missing */
-  uint32_t apart;        /* bytes from the end of a tap's last vector to the next window's tap, modulo 2^32 */
+  uint32_t inside;       /* input column up to which windows that begin before it have all taps, or 0 if a row does not exist */
+  uint32_t apart;        /* bytes from the end of a tap's last vector to the same tap of the next window, modulo 2^32 */
   const int8_t *constants;
   uint32_t first;        /* number of channels: less than sixteen, or a multiple of it */
-  const int8_t *end;     /* end of all constants */
-  uint32_t beyond;       /* bytes of the last vector after the last channel */
-  uint32_t more;         /* channels modulo sixteen */
+  const int8_t *end;     /* end of all constants of the operator */
+  uint32_t beyond;       /* bytes of the last vector beyond the last channel */
+  uint32_t more;         /* number of channels modulo sixteen */
   int32_t column;        /* input column where the next window begins */
-  uint32_t pixels;       /* remaining output pixels */
+  uint32_t pixels;       /* number of output pixels that remain */
 } tmo_mve_nine;
 
 /* Whether tmo_mve_depthwise_9() supports the operator's window and range. */
@@ -423,7 +428,7 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
 TMO_CORE void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #if TMO_TWINS
-/* C twins of the functions above, generated from descriptions. */
+/* The C twins of the functions above, generated from descriptions. */
 TMO_LINKAGE void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
                         uint32_t pairs, int32_t step);
 TMO_LINKAGE void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pixels and windows of iterations that compute one pixel or a few. Internal. */
+/* Pixels and windows of those iterations that compute one pixel or a few. Internal. */
 #ifndef TMO_PIXEL_H_
 #define TMO_PIXEL_H_
 
@@ -36,7 +36,7 @@ static TMO_ALWAYS_INLINE pixel_window window_under(const tmo_run_state *run, con
   return w;
 }
 
-/* Lists the taps of a window. */
+/* Lists the taps of a window that exist. */
 static TMO_ALWAYS_INLINE void list_window(const tmo_run_state *run, const pixel_window *w, uint32_t gap, const int8_t **taps) {
   const tmo_view in = {w->in, tmo_base_of(run, w->in), w->in->channels};
   if (w->rows.count > 0 && w->columns.count > 0) tmo_list_pixels(run, w->op, &in, &w->rows, &w->columns, gap, taps);
@@ -51,9 +51,9 @@ static TMO_ALWAYS_INLINE tmo_window listed_window(const pixel_window *w, const i
 #endif
 
 #if TMO_RUNS_DSP
-/* Gathers pixel `pixel` of `pixels`. taps: room for the taps of its window. */
+/* Gathers pixel `pixel` of `pixels` pixels. taps: room for the taps of its window. */
 static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel_window *w, tmo_kernel *k, const int8_t **taps, uint32_t pixel, uint32_t pixels) {
-  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* bytes of whole rows do not fill quads */
+  k->whole_rows = !tmo_has_column_windows(w->in) && k->in_channels % 4 != 0; /* the bytes of whole rows do not fill quads */
   if (k->whole_rows) {
     tmo_list_lines(w->in, tmo_base_of(run, w->in), w->rows.start, w->op->dilation_h, w->rows.count, 1, 0, taps);
   } else {
@@ -68,7 +68,7 @@ static TMO_ALWAYS_INLINE void gather_pixel(const tmo_run_state *run, const pixel
 }
 #endif
 
-/* Returns the arguments of a packed kernel. Only the fields that it reads are set. */
+/* Returns the arguments of a packed kernel. Only the fields that the packed kernel reads are set. */
 static TMO_ALWAYS_INLINE tmo_kernel kernel_of(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   tmo_kernel k;
   k.op = op;

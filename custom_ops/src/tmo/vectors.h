@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that process whole windows with a core's vector unit, by generated kernels. Internal. */
+/* Calls functions that process whole windows with a core's vector unit, by generated kernels. Internal. */
 #ifndef TMO_VECTORS_H_
 #define TMO_VECTORS_H_
 
@@ -14,7 +14,7 @@ extern "C" {
  * pixel; then nothing was computed. */
 #if TMO_RVV
 TMO_LINKAGE bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
-/* Computes a row whose windows are one column wide. */
+/* Computes a row of an operator whose windows are one column wide. */
 TMO_LINKAGE bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out);
 TMO_LINKAGE bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out);
 #else
@@ -38,7 +38,7 @@ static inline bool tmo_is_elementwise(const tmo_kernel *k) {
   return k->out_width == 1 || (k->pixel_step[0] == k->out_channels && k->pixel_step[1] == k->out_channels);
 }
 
-/* Compute all elements of a call. */
+/* Compute all elements of a kernel call. */
 #if TMO_RVV || TMO_CORE_DSP || defined(TMO_ESP_NN)
 TMO_LINKAGE bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
 #else
@@ -63,7 +63,7 @@ static inline bool tmo_pool_row_vectors(const tmo_kernel *k, const tmo_window *r
 }
 #endif
 
-/* ADD and MUL, with vectors if possible. */
+/* Compute ADD and MUL, with vectors if possible. */
 static inline void tmo_add_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!tmo_add_vectors(k, window->pixels[0], window->pixels[1], out)) tmo_add_scalars_s8(k, window, out);
 }
