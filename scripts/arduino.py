@@ -20,6 +20,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples/shapes"))
+from image import header
+
 import tflm_memopt
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit import library as c_library
@@ -75,7 +78,7 @@ def _models() -> Iterator[tuple[str, bytes]]:
             if file.endswith((".h", ".c", ".cpp")):
                 yield f"examples/{name}/{file}", data
         if sketch.image:
-            yield f"examples/{name}/shapes_image.h", (SHAPES / "shapes_image.h").read_bytes()
+            yield f"examples/{name}/shapes_image.h", header().encode()
 
 
 def build(output: Path) -> tuple[Path, Path]:

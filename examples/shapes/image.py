@@ -5,25 +5,28 @@ python examples/shapes/image.py
 
 from __future__ import annotations
 
+import numpy as np
 from dataset import quantize
-from evaluate import HERE, load, outputs
+from evaluate import HERE, load
 
-from tflm_memopt.runtime.wheel import interpreter
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.verify import sample
 
 IMAGE = 22
 """Index of the test image: a star."""
-ARENA = 1_000_000
 
 
 def header() -> str:
     """Content of shapes_image.h."""
     model = (HERE / "shapes_int8.tflite").read_bytes()
     images, labels = load()
-    chosen = images[IMAGE : IMAGE + 1]
-    parameters = interpreter(model, ARENA).get_input_details(0)["quantization_parameters"]
-    pixels = quantize(chosen, float(parameters["scales"][0]), int(parameters["zero_points"][0]))[0, :, :, 0]
-    scores = outputs(model, chosen)[0]
-    rows = "\n".join("  " + "".join(f"{value}," for value in row) for row in pixels)
+    graph = read(model).graph
+    affine = graph.tensors[graph.inputs[0]].quantization
+    if affine is None:
+        raise ValueError("the network's input is quantized")
+    pixels = quantize(images[IMAGE : IMAGE + 1], affine.scale[0], affine.zero_point[0])
+    scores = np.frombuffer(sample(model, model, inputs=[pixels]).outputs[0], np.int8)
+    rows = "\n".join("  " + "".join(f"{value}," for value in row) for row in pixels[0, :, :, 0])
     return f"""\
 // Image {IMAGE} of examples/shapes as the model's int8 input, 96x96 grey, and the scores that TFLM gives it.
 #pragma once

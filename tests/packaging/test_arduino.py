@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -17,7 +16,6 @@ from conftest import ROOT
 from kernels import camera
 from projects import TFLM, needs_host, repository_library
 
-from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.process import run_model
 
 HERE = Path(__file__).parent / "arduino"
@@ -30,13 +28,6 @@ PC_ARENA = 40_000
 
 
 # --- contents
-
-
-@pytest.mark.skipif(not wheel.exists_here(), reason="TFLM's wheel does not exist for this platform")
-def test_the_stored_image_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "examples/shapes"))
-    header = runpy.run_path(str(ROOT / "examples/shapes/image.py"))["header"]
-    assert (ROOT / "examples/shapes/shapes_image.h").read_text() == header(), "run: python examples/shapes/image.py"
 
 
 @pytest.mark.slow

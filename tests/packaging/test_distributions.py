@@ -44,7 +44,7 @@ def tree(folder: str, pattern: str) -> set[str]:
 def python_package() -> set[str]:
     data = {name for suffix in ("json", "html", "jinja", "h") for name in tree("tflm_memopt", f"*.{suffix}")}
     sources = {name for name in tree("custom_ops", "*") if not name.startswith("custom_ops/host/")}
-    sources |= {"arduino/library.properties", "arduino/keywords.txt", "custom_ops/LICENSE"}
+    sources |= {"arduino/library.properties", "custom_ops/LICENSE"}
     return {"tflm_memopt/py.typed", *tree("tflm_memopt", "*.py"), *data, *(f"tflm_memopt/{name}" for name in sources)}
 
 

@@ -46,8 +46,8 @@ def sources(*manifests: str) -> Mapping[str, str]:
 
 def arduino() -> Mapping[str, str]:
     """Return the files of the Arduino library, by path. Arduino compiles all of src/, the only include folder."""
-    manifests = folder().parent / "arduino"
-    files = {name: (manifests / name).read_text(encoding="utf-8") for name in ("library.properties", "keywords.txt")}
+    manifest = folder().parent / "arduino/library.properties"
+    files = {manifest.name: manifest.read_text(encoding="utf-8")}
     for path, text in sources().items():
         name = f"src/{path.partition('/')[2]}"
         if name in files:
