@@ -1,11 +1,9 @@
-"""Row operators without numbers, and the simplest simulation of their iterations."""
+"""Graphs of row operators without weights, drawn by hand or at random."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.kinds import Kind
@@ -131,77 +129,3 @@ def residual(h: int = 32, row: tuple[int, int] = (8, 4)) -> tuple[Sketch, Tensor
     x = s.input(h, *row)
     y = s.conv(s.conv(x, row[1]), row[1])
     return s, s.add(x, y)
-
-
-# ---- the naive simulation ----
-
-
-@dataclass(frozen=True)
-class Actor:
-    """An operator of a group. An iterative operator reads one input row per iteration."""
-
-    inputs: Sequence[int]
-    output: int
-    operands: Sequence[int]
-    """Indices of the inputs in the order of demand."""
-    iterations: int
-    window: Callable[[int, int], tuple[int, int]]
-    """Half-open range of rows of an input that an iteration reads."""
-    iterative: bool = False
-
-    def reads(self, k: int, iteration: int) -> range:
-        return range(iteration, iteration + 1) if self.iterative else range(*self.window(k, iteration))
-
-
-def actor(op: RowOp, operands: Sequence[int], iterative: bool = False) -> Actor:
-    iterations = op.reads[0].h if iterative else op.writes.h
-    return Actor(op.inputs, op.output, operands, iterations, op.rows_read, iterative)
-
-
-def simulate(actors: Mapping[int, Actor], sinks: Sequence[int], *, in_turn: bool = False) -> list[tuple[int, int]]:
-    """Return (operator, iteration) in order of demand, by recursion and counting only. in_turn: see Group."""
-    maker = {a.output: key for key, a in actors.items()}
-    executed = dict.fromkeys(actors, 0)
-    order: list[tuple[int, int]] = []
-
-    def made(key: int) -> int:
-        return executed[key] // actors[key].iterations if actors[key].iterative else executed[key]
-
-    def fire(key: int) -> None:
-        for other in takewhile(lambda k: k != key, actors if actors[key].iterative else ()):
-            alike = actors[other].iterative and actors[other].inputs[0] == actors[key].inputs[0]
-            if alike and executed[other] == executed[key]:  # both operators add up the same row
-                fire(other)
-        for k in actors[key].operands:
-            producer = maker.get(actors[key].inputs[k])
-            while producer is not None and made(producer) < actors[key].reads(k, executed[key]).stop:
-                fire(producer)
-        order.append((key, executed[key]))
-        executed[key] += 1
-
-    rows = {sink: 1 if actors[sink].iterative else actors[sink].iterations for sink in sinks}
-    requests = [((row + 1) / rows[sink], row, sink) for sink in sinks for row in range(rows[sink])]
-    for _, row, sink in sorted(requests, key=lambda request: request[0]) if in_turn else requests:
-        while made(sink) <= row:
-            fire(sink)
-    return order
-
-
-def rows_kept(actors: Mapping[int, Actor], order: Sequence[tuple[int, int]], key: int) -> int:
-    """Return the smallest rolling buffer of an output in which no written row overwrites one that is read later."""
-    tensor = actors[key].output
-    reads = [
-        (at, row)
-        for at, (reader, iteration) in enumerate(order)
-        for k, t in enumerate(actors[reader].inputs)
-        if t == tensor
-        for row in actors[reader].reads(k, iteration)
-    ]
-    depth, row = 0, 0
-    for at, (writer, iteration) in enumerate(order):
-        if writer != key or (actors[key].iterative and iteration < actors[key].iterations - 1):
-            continue
-        later = [r for when, r in reads if when >= at and r <= row]
-        depth = max(depth, row - min([row, *later]) + 1)
-        row += 1
-    return depth

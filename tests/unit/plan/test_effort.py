@@ -1,9 +1,9 @@
-"""Test the limit on a search's work. The work is counted, within the limit, and reported if the limit was too small."""
+"""Test the limit on a search's work: it holds, and it leads to the same plan each time."""
 
 from __future__ import annotations
 
 import pytest
-from unit.plan.sketch import Sketch, random_sketch
+from unit.plan.sketch import Sketch
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.plan.effort import LEVELS, Budget, Log, allowance
@@ -44,12 +44,6 @@ def test_the_sum_of_all_work_is_bounded(effort: float) -> None:
     assert log.seconds <= allowance(len(s.ops), effort) + OVERSHOOT
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(5))
-def test_any_effort_leads_to_a_plan_that_is_right(number: int) -> None:
-    searched(random_sketch(number), 0.001)
-
-
 def test_the_largest_operators_of_a_long_network_are_fused_first() -> None:
     """The single operators alone take more than the budget."""
     s = Sketch()
@@ -60,22 +54,6 @@ def test_the_largest_operators_of_a_long_network_are_fused_first() -> None:
     found = RowGroups(s.chain(x), budget).by_end
     assert budget.left < 0
     assert [len(found[end]) > 1 for end in (2, 3, 300)] == [True, True, False]
-
-
-def test_a_group_of_all_operators_is_found_with_a_small_budget() -> None:
-    """Every cut through the middle keeps whole tensors for the additions at the end."""
-    s = Sketch()
-    kept = [s.conv(s.input(64, 16, 1), 8)]
-    for _ in range(3):
-        kept.append(s.conv(kept[-1], 8))
-    x = kept[-1]
-    for _ in range(12):
-        x = s.add(x, s.conv(x, 8))
-    for earlier in reversed(kept):
-        x = s.add(s.conv(x, 8), earlier)
-    s.conv(x, 1)
-    found, _ = searched(s, LEVELS["low"] / 2)
-    assert found.head < len(kept) * s.rows[x].nbytes
 
 
 def test_a_search_that_is_cut_short_ends_at_the_same_plan_again() -> None:

@@ -16,8 +16,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.iteration.liveness import LiveRange, constraints, live_ranges
 from tflm_memopt.plan.iteration.planned import looped
-from tflm_memopt.plan.nest import LoopNest
-from tflm_memopt.plan.plan import Group, Plan, Role, Stage
+from tflm_memopt.plan.plan import Group, Plan, Role
 from tflm_memopt.plan.search.groups import Candidate, Chain, border, candidates, rebuild
 
 UNLIMITED = 1 << 40
@@ -113,67 +112,3 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     distance = constraints(ranges)[low, high]
     assert judge(s, chain, group, low, high, distance) == ""
     assert judge(s, chain, group, low, high, distance - 1) != ""
-
-
-def tiled_group(chain: Chain, tile: int) -> Candidate:
-    """Return all operators with one row per stripe, in tiles of `tile` columns."""
-    nest = LoopNest(tile=tile)
-    stages = tuple(Stage(key, (0,), iterative=False, nest=nest) for key in chain.keys)
-    return Candidate(0, len(chain.ops), 0, sum(op.macs for op in chain.ops), stages, chain.ops[-1].writes.h)
-
-
-@pytest.mark.parametrize("tile", [1, 2])
-def test_only_single_pixels_are_replaced_in_rolling_buffers(tile: int) -> None:
-    """In a column window, pixels of a wider tile may be in reverse order."""
-    s = Sketch()
-    x = s.input(4, 6, 3)
-    y = s.relu(x)
-    z = s.relu(y)
-    chain = s.chain(z)
-    found = {
-        c.buffer.key: c
-        for c in ranges_of(chain, tiled_group(chain, tile))
-        if c.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
-    }
-    assert found[y].buffer.role is Role.ROLLING_BUFFER
-    assert (found[y].replaces, found[z].replaces) == (({x}, {y}) if tile == 1 else (set(), set()))
-
-
-def tiled_relu() -> tuple[Sketch, Chain, Candidate, dict[Role | TensorId, int]]:
-    """Return RELU as one tiled group, and the index of each live range by tensor, or by role for the counters."""
-    s = Sketch()
-    y = s.relu(s.input(4, 6, 3))
-    chain = s.chain(y)
-    group = tiled_group(chain, 2)
-    buffers = enumerate(r.buffer for r in ranges_of(chain, group))
-    found = {b.key if b.role is Role.TENSOR else b.role: i for i, b in buffers}
-    return s, chain, group, found
-
-
-@pytest.mark.parametrize(("distance", "why"), [(0, ""), (3, "before it is read"), (-3, "")])
-def test_a_pixel_is_not_written_on_a_later_one_of_its_tile(distance: int, why: str) -> None:
-    s, chain, group, at = tiled_relu()
-    found = judge(s, chain, group, at[0], at[1], distance)
-    assert why in found if why else not found
-
-
-def test_an_output_does_not_start_above_the_row_that_it_replaces() -> None:
-    s = Sketch()
-    x = s.input(1, 6, 3)
-    y = s.relu(x)
-    assert constraint(s, y, x, y) == 0
-
-
-def test_a_row_that_nothing_reads_is_not_written_on_one_that_is_read_later() -> None:
-    """The sum of row 0 is dead at once, but the convolution still needs the row that it would overwrite."""
-    s = Sketch()
-    x = s.input(6, 1, 4)
-    z = s.add(x, s.conv(x, 4))
-    last = s.row(z, 5)
-    assert constraint(s, z, x, last) == 4
-    chain = s.chain(last)
-    group = whole_group(chain)
-    keys = [c.buffer.key for c in ranges_of(chain, group)]
-    low, high = keys.index(z), keys.index(x)
-    assert judge(s, chain, group, low, high, 4) == ""
-    assert "was overwritten" in judge(s, chain, group, low, high, 0)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from random import Random
 from unittest import mock
 
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.plan.sketch import Sketch, random_sketch
+from unit.plan.sketch import random_sketch
 
-from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import Message
 from tflm_memopt.plan.pareto import undominated
-from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, chain_front, least_bytes
+from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowGroups, least_bytes
 from tflm_memopt.plan.search.groups import Candidate, Chain, candidates
-from tflm_memopt.rowgraph.graph import InputSource
 
 UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)
@@ -66,46 +61,7 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     assert max(cost[group.first, group.last] for group in best.groups()) == least
 
 
-@settings(max_examples=examples(50), derandomize=True)
-@given(SEEDS, st.randoms(use_true_random=False))
-def test_the_search_ends_where_no_longer_group_may_be(number: int, random: Random) -> None:
-    """Longer groups would send rows in an order that devices cannot agree on, or read a streamed input twice."""
-    s = random_sketch(number, most=9)
-    chain = s.chain(*s.unread())
-    lines = [(0, 1), (1, 0), (1, 2)]
-    ops = [
-        replace(op, kind=random.choice([Kind.SEND, Kind.RECEIVE]), message=Message(1, step, *random.choice(lines)))
-        if random.random() < 0.4
-        else op
-        for step, op in enumerate(chain.ops)
-    ]
-    frame = InputSource(s.inputs[0], 4, 4, pushed=1) if random.random() < 0.3 else None
-    spaces = {frame.tensor: frame.space} if frame else {}
-    chain = replace(chain, ops=tuple(ops), source=frame, spaces=spaces)
-    for last in range(1, len(ops) + 1):
-        longest = min((first for first in range(last) if chain.can_cut(first, last)), default=last)
-        ended = [first for first in range(last) if chain.rules_out(first, last)]
-        assert ended == list(range(len(ended)))
-        assert len(ended) == longest or (frame and len(ended) < longest)
-
-
 def test_the_front_keeps_what_is_best_in_something() -> None:
     costs = [(10, 5), (8, 7), (8, 6), (12, 5), (9, 6), (20, 1)]
     assert undominated(costs, lambda pair: pair) == [(8, 6), (10, 5), (20, 1)]
     assert undominated(costs, lambda pair: pair, grain=1) == [(8, 6), (20, 1)]
-
-
-def test_fewer_tiled_groups_for_more_bytes() -> None:
-    """If tiled groups cost more, the front also has a partition in which only the largest group is tiled."""
-    s = Sketch()
-    x = s.conv(s.input(8, 8, 4), 4)
-    s.conv(x, 4)
-    chain = s.chain()
-    table = {
-        last: (Candidate(last - 1, last, by_row, 100, ()), Candidate(last - 1, last, tiled, 100, (), stripes=4))
-        for last, by_row, tiled in ((1, 900, 600), (2, 700, 500))
-    }
-    alike, costly = (chain_front(chain, table, tiled_cost=cost) for cost in (1.0, 1.5))
-    assert [(x.nbytes, x.macs) for x in alike] == [(600, 200)]
-    assert [(x.nbytes, x.macs) for x in costly] == [(600, 300), (700, 250), (900, 200)]
-    assert [bool(group.stripes) for group in costly[1].groups()] == [True, False]
