@@ -14,16 +14,6 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.canonicalise import canonicalise
 
 
-@pytest.mark.parametrize("depthwise", [False, True])
-@pytest.mark.parametrize("blocks", [(2, 3), (4, 1), (1, 2)])
-def test_images(blocks: tuple[int, int], depthwise: bool) -> None:
-    net = Net(2)
-    x = space_to_batch(net, net.conv2d(net.input((1, 24, 18, 3)), 6), blocks, [(0, 0), (0, 0)])
-    y = net.depthwise_conv2d(x, padding="VALID") if depthwise else net.conv2d(x, 5, kernel=(3, 3), padding="VALID")
-    data = net.model(net.conv2d(batch_to_space(net, y, blocks, [(0, 0), (0, 0)]), 4))
-    assert_same_bytes(data, rewrite_whole(data))
-
-
 def gated(steps: int, block: int) -> bytes:
     """Return WaveNet's unit, in which two causal convolutions read one tensor."""
     net = Net(4)

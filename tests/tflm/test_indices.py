@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,14 +34,6 @@ def test_masks_of_classes(size: tuple[int, int, int], smallest: bool, dtype: str
     x = net.conv2d(net.input((1, h, w, 3)), classes, kernel=(3, 3))
     y = net.reshape(arg_max(net, x, smallest=smallest), (1, h, w, 1))
     assert_all(net, cast(net, y, dtype))
-
-
-@pytest.mark.parametrize("axis", [1, -2])
-def test_the_place_of_a_maximum(axis: int) -> None:
-    """This is pose estimation: the index of a map's highest value in one channel."""
-    net = Net()
-    heat = net.unary("LOGISTIC", net.conv2d(net.input((1, 9, 7, 3)), 1, kernel=(3, 3)), out=(1 / 256, -128))
-    assert_all(net, arg_max(net, net.reshape(heat, (1, 63, 1)), axis=axis))
 
 
 def test_a_mask_is_never_an_int32_map() -> None:

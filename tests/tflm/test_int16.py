@@ -1,48 +1,17 @@
-"""Test elementwise int16 operators against TFLM: broadcast, constant, all scales."""
+"""Test int16 operators against TFLM: functions of every value, and sums without a bias."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from models import Net
 from moving import transpose_conv
-from tflm.test_elementwise import PARTS, images
-from tflm.test_operators import activations, assert_equal
+from tflm.test_operators import assert_equal
 
 from tflm_memopt.model.reader import read
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import to_row_ops
-
-EXAMPLES = settings(max_examples=examples(20))
-scales = st.floats(2**-12, 2**-2, width=32)
-
-
-@EXAMPLES
-@given(kind=st.sampled_from(["ADD", "SUB", "MUL"]), shape=images, parts=st.tuples(*[st.sampled_from(PARTS)] * 2),
-       constant=st.sampled_from([None, 0, 1]), short=st.booleans(), activation=activations, a=scales, b=scales,
-       ratio=st.floats(2**-4, 4, width=32), seed=st.integers(0, 99))  # fmt: skip
-def test_two_operands(
-    kind: str, shape: tuple[int, ...], parts: tuple[tuple[int, ...], ...], constant: int | None, short: bool,
-    activation: str, a: float, b: float, ratio: float, seed: int,
-) -> None:  # fmt: skip
-    net = Net(seed, activations="INT16")
-    operands = []
-    for k, scale in enumerate((a, b)):
-        size = [d if n in (0, *(parts[k] if constant != 1 - k else PARTS[0])) else 1 for n, d in enumerate(shape)]
-        while short and constant == k and len(size) > 1 and size[0] == 1:
-            size = size[1:]
-        if constant == k:
-            values = net.rng.integers(-32768, 32768, size)
-            operands.append(net.tensor(size, "INT16", (scale, 0), data=values))
-        else:
-            operands.append(net.input(size, (scale, 0)))
-    out = (a * b * 2**15 if kind == "MUL" else 2 * max(a, b)) * ratio
-    assert_equal(net.model(net.binary(kind, *operands, activation=activation, out=(out, 0))))
-
 
 EVERY = np.arange(-(1 << 15), 1 << 15, dtype=np.int16).reshape(1, 256, 16, 16)
 
@@ -61,18 +30,6 @@ def test_slopes_of_every_value(kind: str, out: float) -> None:
     net = Net(activations="INT16")
     y = net.unary(kind, net.input(EVERY.shape, (0.001, 0)), dtype="INT16", out=(out, 0))
     assert_equal(net.model(y), also=[EVERY])
-
-
-@EXAMPLES
-@given(sizes=st.tuples(*[st.integers(1, 7)] * 3), batch=st.sampled_from([(), (1,), (3,)]), adjoint=st.booleans(),
-       a=scales, b=scales, ratio=st.floats(2**-6, 4, width=32))  # fmt: skip
-def test_products_of_matrices(
-    sizes: tuple[int, int, int], batch: tuple[int, ...], adjoint: bool, a: float, b: float, ratio: float
-) -> None:
-    net, (m, k, n) = Net(activations="INT16"), sizes
-    left = net.input((*batch, m, k), (a, 0))
-    right = net.input((*batch, *((n, k) if adjoint else (k, n))), (b, 0))
-    assert_equal(net.model(net.batch_matmul(left, right, adjoint=adjoint, out=(a * b * 2**15 * ratio, 0))))
 
 
 @pytest.mark.parametrize("kind", ["CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "DEPTHWISE_CONV_2D"])

@@ -67,36 +67,6 @@ def test_only_the_input_is_transposed(build: Callable[[str], bytes], activations
     oracle.assert_arena_as_predicted(result.model)
 
 
-def undone(net: Net, x: int) -> list[int]:
-    """Two transpositions that undo each other, beside operators that stay builtin and outputs of the model."""
-    y = net.transpose(net.transpose(x, FIRST), LAST)
-    return [x, y, net.normalized(y)]
-
-
-def read_by_several(net: Net, x: int) -> list[int]:
-    """A sum that is an output of the model and is transposed three times, once for an operator that stays builtin."""
-    y = net.transpose(x, FIRST)
-    y = net.add(y, y)
-    return [net.normalized(net.transpose(y, LAST)), net.transpose(y, LAST), net.transpose(y, LAST), y]
-
-
-def padded(net: Net, x: int) -> list[int]:
-    y = net.pad(net.transpose(x, FIRST), PADDING)
-    return [net.normalized(net.transpose(y, LAST)), net.transpose(y, LAST)]
-
-
-@pytest.mark.parametrize("streamed", [True, False])
-@pytest.mark.parametrize("build", [undone, read_by_several, padded])
-def test_ends_and_neighbours(build: Callable[[Net, int], list[int]], *, streamed: bool) -> None:
-    net = Net(1)
-    x = net.input((1, 5, 6, 3))
-    x = net.conv2d(x, 4) if streamed else net.normalized(x)
-    data = net.model(*build(net, x))
-    result = tflm_memopt.optimize(data, effort=0.05, if_worthwhile=False)
-    oracle.assert_same_bytes(data, result.model)
-    oracle.assert_arena_as_predicted(result.model)
-
-
 def test_a_transposition_that_stays() -> None:
     """A sum of two maps in one layout would need more transpositions in the other one."""
     net = Net()

@@ -6,9 +6,6 @@ import random
 
 import pytest
 from models import Net
-from moving import transpose_conv
-from property.floats import in_float, inputs_of, same_floats
-from property.oracle import assert_same_bytes, original, rewrite, rewrite_whole, rewritten, run
 
 import tflm_memopt
 from tflm_memopt.model.reader import read
@@ -68,35 +65,3 @@ def test_raw_audio_takes_little_more_than_its_samples(stride: int) -> None:
     assert result.report.arena.head < 4000 + 1_500
     assert read(result.model).graph.ops[0].options["custom_code"] == "TMO_REGION"
     assert tflm_memopt.verify(data, result.model, runs=2).bit_exact
-
-
-@pytest.mark.parametrize(
-    ("kernel", "stride", "padding"), [(80, 4, "SAME"), (128, 16, "VALID"), (251, 1, "VALID"), (101, 3, "SAME")]
-)
-@pytest.mark.parametrize("depthwise", [False, True])
-def test_windows_of_float32(kernel: int, stride: int, padding: str, depthwise: bool) -> None:
-    """An infinite sample changes only the windows that read it."""
-    net = Net()
-    x, options = net.input((1, 1, 1000, 2)), {"kernel": (1, kernel), "stride": (1, stride), "padding": padding}
-    x = net.depthwise_conv2d(x, multiplier=2, **options) if depthwise else net.conv2d(x, 3, **options)
-    data = in_float(net.model(net.conv2d(x, 4, kernel=(1, 3))), 1)
-    before, after = original(data), rewritten(rewrite_whole(data))
-    for inputs in inputs_of(data, 1):
-        same_floats(run(before, inputs, 1)[0], run(after, inputs, 1)[0], f"{kernel} {stride} {padding}")
-
-
-@pytest.mark.parametrize("dtype", ["INT8", "INT16", "FLOAT32"])
-@pytest.mark.parametrize(
-    ("kernel", "stride", "padding"), [(7, 2, "SAME"), (4, 3, "VALID"), (9, 1, "SAME"), (90, 1, "SAME")]
-)
-def test_transposed_convolutions_along_one_axis(dtype: str, kernel: int, stride: int, padding: str) -> None:
-    """A decoder of recordings runs sample by sample, unless a sample is made of too many."""
-    net = Net(1, activations="INT16" if dtype == "INT16" else "INT8")
-    x = net.conv2d(net.input((1, 1, 120, 2)), 16, kernel=(1, 5))
-    x = transpose_conv(net, x, 8, kernel=(1, kernel), stride=(1, stride), padding=padding)
-    data = net.model(net.conv2d(x, 1, kernel=(1, 3)))
-    data = in_float(data, 1) if dtype == "FLOAT32" else data
-    made = rewrite(data)
-    item = {"INT8": 1, "INT16": 2, "FLOAT32": 4}[dtype]
-    assert kernel > 64 or made[1].plan.head < 120 * 8 * item
-    assert_same_bytes(data, made[0])

@@ -1,22 +1,18 @@
-"""Test every operator in odd shapes against TFLM in the official wheel, byte for byte.
+"""Test operators against TFLM in the official wheel where one rounding decides, and with int4 filters.
 
-A model of one operator (or of a few that interact) is built in memory and run twice: by TFLM, and by the C executor on
-the RowOp that opset makes of it. This proves constraints, arithmetic constants, row views and kernels together.
-Hypothesis prints the smallest failing case.
+A model of one operator is run twice: by TFLM, and by the C executor on the RowOp that opset makes of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import examples
-from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import Affine, Net, Pair, out_size
+from models import Net
 from numpy.typing import NDArray
 
 import tflm_memopt
@@ -30,20 +26,10 @@ from tflm_memopt.runtime.stand_in import runnable
 
 tflm = pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed").runtime
 
-EXAMPLES = settings(max_examples=examples(20))
 ARENA = 1 << 20
 RUNS = 3
 
-pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
-dilations = st.tuples(st.integers(1, 2), st.integers(1, 3))
-sizes = st.tuples(st.integers(1, 11), st.integers(1, 11))
-channels = st.integers(1, 9)
-paddings = st.sampled_from(["SAME", "VALID"])
-activations = st.sampled_from(["NONE", "RELU", "RELU6", "RELU_N1_TO_1"])
-zero_points = st.integers(-128, 127)
-scales = st.floats(2**-10, 0.25, width=32)
-affines = st.tuples(scales, zero_points)
-types = st.sampled_from(["INT8", "INT16"])
+affines = st.tuples(st.floats(2**-10, 0.25, width=32), st.integers(-128, 127))
 seeds = st.integers(0, 1 << 16)
 
 
@@ -72,127 +58,6 @@ def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
         got = host_model.run_model(graph, [values[None] for values in inputs], 1)
         for a, b in zip(expected, got, strict=True):
             np.testing.assert_array_equal(b[0], a)
-
-
-POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
-POOLED = {"kernel": pairs, "stride": pairs, "padding": paddings, "activation": activations}
-WEIGHTED = {**POOLED, "dilation": dilations, "per_channel": st.booleans(), "bias": st.booleans()}
-pools, windows = st.fixed_dictionaries(POOLED), st.fixed_dictionaries(WEIGHTED)
-Options: TypeAlias = dict[str, Any]
-
-
-def fitting(size: Pair, options: Options) -> Options:
-    """Return the options of an operator, with SAME instead of VALID padding if its window is larger than the input."""
-    spans = zip(size, options["kernel"], options.get("dilation", (1, 1)), strict=True)
-    return options if all(out_size(n, k, 1, d, "VALID") > 0 for n, k, d in spans) else options | {"padding": "SAME"}
-
-
-@EXAMPLES
-@given(size=sizes, c=channels, out=channels, options=windows, affine=affines, seed=seeds)
-def test_conv_2d(size: Pair, c: int, out: int, options: Options, affine: Affine, seed: int) -> None:
-    net = Net(seed)
-    assert_equal(net.model(net.conv2d(net.input((1, *size, c), affine), out, **fitting(size, options))))
-
-
-@EXAMPLES
-@given(size=sizes, c=channels, out=channels, multiplier=st.integers(1, 3), options=windows, scale=scales, seed=seeds)
-def test_int16_activations(
-    size: Pair, c: int, out: int, multiplier: int, options: Options, scale: float, seed: int
-) -> None:
-    net = Net(seed, activations="INT16")
-    y = net.conv2d(net.input((1, *size, c), (scale, 0)), out, **fitting(size, options))
-    same = options | {"stride": (1, 1), "padding": "SAME", "per_channel": True}
-    z = net.depthwise_conv2d(y, multiplier=multiplier, **same)
-    z = net.add(z, net.conv2d(z, net.shape(z)[-1]), activation=options["activation"])
-    assert_equal(net.model(net.fully_connected(z, 5, per_channel=options["per_channel"], bias=options["bias"])))
-
-
-@EXAMPLES
-@given(size=sizes, c=channels, out=channels, kernel=pairs, affine=affines, seed=seeds)
-def test_int4_filters(size: Pair, c: int, out: int, kernel: Pair, affine: Affine, seed: int) -> None:
-    net = Net(seed)
-    x = net.input((1, *size, c), affine)
-    y = net.int4(net.conv2d(x, out, kernel=kernel))
-    y = net.int4(net.depthwise_conv2d(y, kernel=kernel))
-    assert_equal(net.model(net.int4(net.fully_connected(y, 5))))
-
-
-@EXAMPLES
-@given(size=sizes, c=st.integers(1, 5), multiplier=st.integers(1, 3), options=windows, affine=affines, seed=seeds)
-def test_depthwise_conv_2d(size: Pair, c: int, multiplier: int, options: Options, affine: Affine, seed: int) -> None:
-    net = Net(seed)
-    x = net.input((1, *size, c), affine)
-    assert_equal(net.model(net.depthwise_conv2d(x, multiplier=multiplier, **fitting(size, options))))
-
-
-@EXAMPLES
-@given(depth=st.integers(1, 70), units=st.integers(1, 40), batches=st.integers(1, 4), activation=activations,
-       per_channel=st.booleans(), bias=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
-def test_fully_connected(
-    depth: int, units: int, batches: int, activation: str, per_channel: bool, bias: bool, affine: Affine, seed: int
-) -> None:
-    net = Net(seed)
-    x = net.input((batches, depth), affine)
-    y = net.fully_connected(x, units, batches=batches, activation=activation, per_channel=per_channel, bias=bias)
-    assert_equal(net.model(y))
-
-
-@EXAMPLES
-@given(shape=st.sampled_from([(1, 5, 4, 3), (1, 1, 7, 2), (1, 6, 5), (3, 4), (1, 9)]), activation=activations,
-       a=affines, b=affines, ratio=st.floats(2**-5, 32, width=32), zero_point=zero_points)  # fmt: skip
-def test_add(shape: tuple[int, ...], activation: str, a: Affine, b: Affine, ratio: float, zero_point: int) -> None:
-    net = Net()
-    x, y = net.input(shape, a), net.input(shape, b)
-    out = (float(np.float32(max(a[0], b[0]) * ratio)), zero_point)
-    assert_equal(net.model(net.add(x, y, activation=activation, out=out)))
-
-
-@EXAMPLES
-@given(kind=st.sampled_from(POOLS), size=sizes, c=channels, options=pools, affine=affines, dtype=types)
-def test_pools(kind: str, size: Pair, c: int, options: Options, affine: Affine, dtype: str) -> None:
-    net = Net(activations=dtype)
-    assert_equal(net.model(net.pool(net.input((1, *size, c), affine), kind=kind, **fitting(size, options))))
-
-
-@EXAMPLES
-@given(shape=st.sampled_from([(1, 10), (1, 1), (4, 3), (1, 3, 2, 7), (1, 300)]), a=affines,
-       beta=st.floats(0.125, 4, width=32))  # fmt: skip
-def test_softmax(shape: tuple[int, ...], a: Affine, beta: float) -> None:
-    net = Net()
-    assert_equal(net.model(net.softmax(net.input(shape, a), beta=beta)))
-
-
-@EXAMPLES
-@given(size=st.tuples(st.integers(3, 8), st.integers(3, 8)), c=st.integers(1, 4),
-       amounts=st.tuples(*[st.integers(0, 2)] * 4), depthwise=st.booleans(), stride=pairs, padding=paddings,
-       explicit=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
-def test_folded_pad(
-    size: Pair, c: int, amounts: tuple[int, int, int, int], depthwise: bool, stride: Pair,
-    padding: str, explicit: bool, affine: Affine, seed: int,
-) -> None:  # fmt: skip
-    net, (top, bottom, left, right) = Net(seed), amounts
-    x = net.input((1, *size, c), affine)
-    x = net.pad(x, [(0, 0), (top, bottom), (left, right), (0, 0)], value=affine[1] if explicit else None)
-    kernel = (5, 5) if padding == "SAME" else (3, 3)
-    if depthwise:
-        y = net.depthwise_conv2d(x, kernel=kernel, stride=stride, padding=padding)
-    else:
-        y = net.conv2d(x, 3, kernel=kernel, stride=stride, padding=padding)
-    assert_equal(net.model(y))
-
-
-@pytest.mark.slow
-@EXAMPLES
-@given(size=st.tuples(st.integers(1, 8), st.integers(1, 8)), c=st.integers(2, 5), multiplier=st.integers(1, 3),
-       stride=pairs, padding=paddings, per_channel=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
-def test_a_group_for_each_channel(
-    size: Pair, c: int, multiplier: int, stride: Pair, padding: str, per_channel: bool,
-    affine: Affine, seed: int,
-) -> None:  # fmt: skip
-    net = Net(seed)
-    x = net.pad(net.input((1, *size, c), affine), [(0, 0), (1, 1), (1, 1), (0, 0)])
-    y = net.conv2d(x, c * multiplier, kernel=(3, 3), stride=stride, padding=padding, per_channel=per_channel, groups=c)
-    assert_equal(net.model(y))
 
 
 # Whether TFLM computes a factor in float32 or in double affects one result in a million, at a tie. These tests first

@@ -80,15 +80,6 @@ def test_comparisons(size: tuple[int, ...], kind: str, dtype: str, seed: int, ot
 
 
 @EXAMPLES
-@given(size=sizes, kind=st.sampled_from(COMPARISONS), dtype=st.sampled_from(["FLOAT32", "INT32", "INT8"]), seed=seeds)
-def test_comparisons_of_many_dimensions(size: tuple[int, ...], kind: str, dtype: str, seed: int) -> None:
-    net, shape, affine = Net(seed), (1, 2, *size), (0.05, 1) if dtype == "INT8" else None
-    x, y = (net.input(part, affine, dtype=dtype) for part in (shape, (1, 1, 1, 1, size[2])))
-    mask = two(net, kind, x, y, dtype="BOOL")
-    assert_rewritten(net.model(net.reshape(cast(net, mask, "FLOAT32"), (1, *size, 2))), seed)
-
-
-@EXAMPLES
 @given(size=sizes, seed=seeds, kind=st.sampled_from(["LOGICAL_AND", "LOGICAL_OR"]))
 def test_logic(size: tuple[int, ...], seed: int, kind: str) -> None:
     net = Net(seed)
@@ -177,19 +168,6 @@ def test_what_indices_select(size: tuple[int, ...], depth: int, count: int, dtyp
     assert_rewritten(net.model(gather_nd(net, x, indices)), seed)
 
 
-@EXAMPLES
-@given(rows=st.integers(1, 9), seed=seeds, axis=st.integers(0, 1), places=st.permutations(range(4)))
-def test_constants_are_joined(rows: int, seed: int, axis: int, places: list[int]) -> None:
-    """Test two computed and two constant parts in any order."""
-    net = Net(seed)
-    shape = (rows, 3)
-    computed = [cast(net, net.input(shape, None, dtype="FLOAT32"), "INT32") for _ in range(2)]
-    fixed = [net.tensor(shape, "INT32", None, data=net.rng.integers(-9, 9, shape)) for _ in range(2)]
-    parts = [*computed, *fixed]
-    joined = moving.concatenation(net, [parts[k] for k in places], axis)
-    assert_rewritten(net.model(cast(net, joined, "FLOAT32")), seed)
-
-
 @pytest.mark.parametrize("index", [6, -1, 1 << 30, -(1 << 31)])
 def test_an_index_that_selects_nothing_ends_the_run(index: int) -> None:
     """As in TFLM, nothing outside the tensor is read."""
@@ -235,20 +213,6 @@ def test_selections(size: tuple[int, ...], dtype: str, seed: int, rank: int, par
         operands.append(net.tensor(part, kind, q, data=data) if constant else net.input(part, q, dtype=kind))
     y = net.tensor(np.broadcast_shapes(*map(net.shape, operands)), dtype, affine)
     assert_rewritten(net.model(net.op("SELECT_V2", operands, [y], schema.SelectV2OptionsT())), seed)
-
-
-@EXAMPLES
-@given(
-    shape=st.lists(st.integers(1, 6), min_size=1, max_size=4), dtype=st.sampled_from(["INT8", "INT32", "FLOAT32"]),
-    seed=seeds,
-)  # fmt: skip
-def test_select_between_tensors_of_one_shape(shape: list[int], dtype: str, seed: int) -> None:
-    """Today's converter writes SELECT for tensors of one shape. TFLM has this operator only as SELECT_V2."""
-    net, affine = Net(seed), (0.05, 0) if dtype == "INT8" else None
-    size = (1, *shape)[-4:]
-    operands = [net.input(size, affine if k else None, dtype=dtype if k else "BOOL") for k in range(3)]
-    y = net.tensor(size, dtype, affine)
-    assert_rewritten(net.model(net.op("SELECT", operands, [y], schema.SelectOptionsT())), seed)
 
 
 def test_select_of_another_shape_is_refused() -> None:
