@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from numpy.random import Generator
-from unit.plan.sketch import Actor, rows_kept, simulate
 
 from kernels.families import BINARY_INT8
 from kernels.loops import nested
@@ -24,6 +24,70 @@ from tflm_memopt.runtime.host import DeviceArena
 
 OperatorRow = tuple[int, int]
 """An operator's index, and the number of one of its iterations."""
+
+
+@dataclass(frozen=True)
+class Actor:
+    """An operator of a group. An iterative operator reads one input row per iteration."""
+
+    inputs: Sequence[int]
+    output: int
+    operands: Sequence[int]
+    """Indices of the inputs in the order of demand."""
+    iterations: int
+    window: Callable[[int, int], tuple[int, int]]
+    """Half-open range of rows of an input that an iteration reads."""
+    iterative: bool = False
+
+    def reads(self, k: int, iteration: int) -> range:
+        return range(iteration, iteration + 1) if self.iterative else range(*self.window(k, iteration))
+
+
+def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[int, int]]:
+    """Return (operator, iteration) in order of demand, by recursion and counting only."""
+    maker = {a.output: key for key, a in actors.items()}
+    executed = dict.fromkeys(actors, 0)
+    order: list[tuple[int, int]] = []
+
+    def made(key: int) -> int:
+        return executed[key] // actors[key].iterations if actors[key].iterative else executed[key]
+
+    def fire(key: int) -> None:
+        for other in takewhile(lambda k: k != key, actors if actors[key].iterative else ()):
+            alike = actors[other].iterative and actors[other].inputs[0] == actors[key].inputs[0]
+            if alike and executed[other] == executed[key]:  # both operators add up the same row
+                fire(other)
+        for k in actors[key].operands:
+            producer = maker.get(actors[key].inputs[k])
+            while producer is not None and made(producer) < actors[key].reads(k, executed[key]).stop:
+                fire(producer)
+        order.append((key, executed[key]))
+        executed[key] += 1
+
+    for sink in sinks:
+        while made(sink) < (1 if actors[sink].iterative else actors[sink].iterations):
+            fire(sink)
+    return order
+
+
+def rows_kept(actors: Mapping[int, Actor], order: Sequence[tuple[int, int]], key: int) -> int:
+    """Return the smallest rolling buffer of an output in which no written row overwrites one that is read later."""
+    tensor = actors[key].output
+    reads = [
+        (at, row)
+        for at, (reader, iteration) in enumerate(order)
+        for k, t in enumerate(actors[reader].inputs)
+        if t == tensor
+        for row in actors[reader].reads(k, iteration)
+    ]
+    depth, row = 0, 0
+    for at, (writer, iteration) in enumerate(order):
+        if writer != key or (actors[key].iterative and iteration < actors[key].iterations - 1):
+            continue
+        later = [r for when, r in reads if when >= at and r <= row]
+        depth = max(depth, row - min([row, *later]) + 1)
+        row += 1
+    return depth
 
 
 @dataclass(frozen=True)

@@ -13,28 +13,17 @@ import memories
 import numpy as np
 import pytest
 import streaming
-from ai_edge_litert import schema_py_generated as schema
 from compiling import part_of, run
 from conftest import KEYWORDS, QUICKLY
 from in_sums import in_parts
 from models import Net
-from moving import (
-    arg_max,
-    concatenation,
-    depth_to_space,
-    log_softmax,
-    mirror_pad,
-    resize,
-    space_to_depth,
-    transpose_conv,
-)
 from numpy.typing import NDArray
 from planning import lowered, plan_of
 from poses import float_end, int4_network, pose_network
 from property import two_cores
 from property.floats import FLOAT, in_float
 from property.forced import mobile
-from property.layers import Layer
+from property.layers import INT16, SUPPORTED, Layer
 from property.networks import Recipe
 from property.networks import build as built
 
@@ -76,7 +65,7 @@ def write_samples(folder: Path) -> list[Path]:
         program = moved(found.program, np.random.default_rng(seed))
         paths.append(folder / f"{seed}.bin")
         paths[-1].write_bytes(sample(program, found.inputs[:1], [found.expected]))
-    for k, data in enumerate(itertools.starmap(planned, (*networks_to_plan(), *float_networks()))):
+    for k, data in enumerate(itertools.starmap(planned, networks_to_plan())):
         for n, region in enumerate(data):
             paths.append(folder / f"planned{k}_{n}.bin")
             paths[-1].write_bytes(region)
@@ -165,88 +154,27 @@ def random_bytes(rng: np.random.Generator, tensor: Tensor) -> NDArray[np.int8]:
     return rng.integers(-128, 128, tensor.nbytes, np.int8)
 
 
-def float_networks() -> Iterator[tuple[bytes, ConversionOptions]]:
-    """Yield networks with all float32 layers, six layers in each network, by rows and in tiles."""
-    for k in range(0, len(FLOAT), 6):
-        recipe = Recipe(((1, 9, 7, 4),), (Layer("conv"), *map(Layer, FLOAT[k : k + 6]), Layer("conv")), seed=k)
-        yield in_float(built(recipe), k), replace(ANY, tiles=None if k % 4 else NO_RECOMPUTE)
+def layered() -> Iterator[tuple[bytes, ConversionOptions]]:
+    """Yield networks with layers of every kind, six in each network, of int8, int16 and float32."""
+    for inside, kinds in (("INT8", tuple(SUPPORTED)), ("INT16", INT16), ("FLOAT32", FLOAT)):
+        for k in range(0, len(kinds), 6):
+            layers = (Layer("conv"), *map(Layer, kinds[k : k + 6]), Layer("conv"))
+            wide = inside == "INT16"
+            outside = "INT8" if inside != "INT8" else ("INT8", "FLOAT32", "UINT8", "INT16")[k // 6 % 4]
+            data = built(Recipe(((1, 6, 5, 3),), layers, seed=k, outside=outside, inside="INT16" if wide else "INT8"))
+            options = replace(ANY, tiles=None if k % 4 else NO_RECOMPUTE, ops="region" if k % 12 else "group")
+            yield in_float(data, k) if inside == "FLOAT32" else data, options
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, ConversionOptions]]:
-    """Yield networks with operators without windows, int16, broadcast and constant operands, and several inputs and
-    outputs.
-    """
-
-    def joined(net: Net, x: int) -> list[int]:
-        y = net.conv2d(x, 4, kernel=(3, 3))
-        return [concatenation(net, [y, space_to_depth(net, depth_to_space(net, y, 2), 2), y], 1)]
-
-    def mirrored(net: Net, x: int) -> list[int]:
-        return [net.conv2d(mirror_pad(net, x, [(0, 0), (2, 1), (1, 2), (0, 1)], reflect=True), 2, kernel=(3, 3))]
-
-    def resized(net: Net, x: int) -> list[int]:
-        y = resize(net, net.conv2d(x, 3, kernel=(3, 3)), (11, 7), bilinear=True, half=True)
-        return [transpose_conv(net, net.pad(y, [(0, 0), (1, 0), (0, 2), (0, 0)]), 3, kernel=(3, 2), stride=(2, 2))]
-
-    def wide(net: Net, x: int) -> list[int]:
-        y = net.depthwise_conv2d(net.conv2d(x, 4, kernel=(3, 3)), multiplier=2, kernel=(2, 3))
-        y = net.add(y, net.conv2d(y, 8))
-        return [net.fully_connected(net.conv2d(y, 3), 5)]
-
-    def spoken(net: Net, x: int) -> list[int]:
-        y = net.unary("LEAKY_RELU", net.conv2d(x, 4, kernel=(3, 3)), dtype="INT16",
-                      options=schema.LeakyReluOptionsT(alpha=0.3), out=(0.05, 0))  # fmt: skip
-        y = transpose_conv(net, net.pad(y, [(0, 0), (1, 0), (0, 2), (0, 0)]), 3, kernel=(3, 2), stride=(2, 2))
-        bias = net.tensor((3,), "INT16", (0.1, 0), data=[5, -600, 7000])
-        return [net.binary("SUB", bias, y, out=(1.0, 0)), net.add(y, y)]
-
-    def chosen(net: Net, x: int) -> list[int]:
-        y = net.conv2d(x, 5, kernel=(3, 3))
-        return [log_softmax(net, y), net.conv2d(net.gather(arg_max(net, y), 5, 4), 3, kernel=(3, 3))]
-
-    def mobile(net: Net, x: int) -> list[int]:
-        """Add layers with channel groups in the middle."""
-        x = net.add(net.conv2d(x, 8, kernel=(3, 3), activation="RELU"), net.conv2d(net.input((1, 6, 5, 3)), 8))
-        y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 24), kernel=(3, 3), stride=(2, 1)), 4)
-        return [y, net.softmax(net.fully_connected(net.mean(x, (1, 2)), 5))]
-
-    def attention(net: Net, x: int) -> list[int]:
-        q, k = (net.reshape(net.conv2d(x, 4), (1, 30, 4)) for _ in range(2))
-        options = schema.BatchMatMulOptionsT(adjX=False, adjY=True)
-        return [net.op("BATCH_MATMUL", [q, k], [net.tensor((1, 30, 30), affine=(9.0, 1))], options)]
-
-    def gated(net: Net, x: int) -> list[int]:
-        y = net.conv2d(x, 4, kernel=(3, 3))
-        gate = net.unary("LOGISTIC", net.conv2d(net.mean(y, (1, 2)), 4, out=(0.05, 0)), out=(1 / 256, -128))
-        shift = net.tensor((4,), data=[5, -6, 7, 100])
-        return [net.binary("SUB", shift, net.binary("MUL", y, gate))]
-
-    def typed(net: Net, x: int) -> list[int]:
-        """Add conversions through float32, int16, int8 and uint8."""
-        real = net.input((1, 6, 5, 2), None, dtype="FLOAT32")
-        y = net.conv2d(net.add(net.unary("QUANTIZE", real, out=(0.05, 3)), x), 4, kernel=(3, 3))
-        steps = net.unary("QUANTIZE", real, dtype="INT16", out=(0.001, 0))
-        wide = net.unary(
-            "QUANTIZE", net.unary("QUANTIZE", y, dtype="INT16", out=(0.01, 0)), dtype="INT16", out=(0.02, 0)
-        )
-        last = net.unary("QUANTIZE", net.unary("QUANTIZE", wide, out=(0.2, 1)), dtype="UINT8", out=(0.2, 129))
-        return [last, *(net.unary("DEQUANTIZE", t, dtype="FLOAT32", out=None) for t in (y, steps))]
-
-    def filled(net: Net, x: int) -> list[int]:
-        """Add depthwise windows that have fewer taps than a core processes at once, with no data after them."""
-        wide = net.input((1, 4, 24, 16))
-        return [net.conv2d(x, 4), *(net.depthwise_conv2d(wide, kernel=kernel) for kernel in ((2, 2), (1, 5)))]
-
+    """Yield networks of every kind of layer, partial sums, states, and sliding windows."""
     by_row, free, groups = replace(ANY, tiles=None), ANY, replace(ANY, ops="group")
-    for build, bits, options in (
-        (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
-        (spoken, 16, by_row), (spoken, 16, free), (chosen, 8, by_row), (chosen, 8, free),
-        (mobile, 8, free), (mobile, 8, groups), (mobile, 8, by_row), (attention, 8, by_row),
-        (gated, 8, by_row), (gated, 8, free), (typed, 8, by_row), (typed, 8, free),
-        *((filled, 8, replace(by_row, ops="group", target=core)) for core in ("cortex-m4", "cortex-m55", "rv32-v")),
-    ):  # fmt: skip
-        net = Net(activations=f"INT{bits}")
-        yield net.model(*build(net, net.input((1, 6, 5, 2)))), options
+    yield from layered()
+    for core in ("cortex-m4", "cortex-m55", "rv32-v"):
+        net = Net()  # depthwise windows with fewer taps than a core processes at once, with no data after them
+        x = net.conv2d(net.input((1, 4, 24, 4)), 16)
+        ends = [net.depthwise_conv2d(x, kernel=kernel) for kernel in ((2, 2), (1, 5))]
+        yield net.model(*ends), replace(by_row, ops="group", target=core)
     net = Net()
     x = net.conv2d(net.input((1, 6, 5, 6)), 8, kernel=(3, 3), stride=(2, 1))
     layers = net.model(net.fully_connected(net.mean(net.conv2d(x, 9), (1, 2)), 7))

@@ -121,11 +121,3 @@ def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9)
             case "dense":
                 s.dense(x, rng.randint(1, 40))
     return s
-
-
-def residual(h: int = 32, row: tuple[int, int] = (8, 4)) -> tuple[Sketch, TensorId]:
-    """Return ResNet's group: two 3x3 convolutions parallel to a shortcut."""
-    s = Sketch()
-    x = s.input(h, *row)
-    y = s.conv(s.conv(x, row[1]), row[1])
-    return s, s.add(x, y)
