@@ -13,7 +13,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import DEFAULT, Net
-from moving import concatenation, resize, slice_, split
+from moving import concatenation, slice_, split
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
 from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
@@ -169,60 +169,12 @@ def a_squeezed_image_read_pixel_by_pixel(net: Net) -> bytes:
     return net.model(net.fully_connected(flat, 3, batches=8))
 
 
-# ---- in-place rows ----
-
-
-@corner
-def relu_beside_a_convolution_that_lags(net: Net) -> bytes:
-    """The RELU must not work in place, because its input's rows are read again."""
-    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
-    return net.model(net.add(net.unary("RELU", x, out=net.affine(x)), net.conv2d(x, 8, kernel=(3, 3))))
-
-
-@corner
-def a_residual_that_begins_with_relu(net: Net) -> bytes:
-    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
-    y = net.conv2d(net.unary("RELU", x, out=net.affine(x)), 8, kernel=(3, 3))
-    return net.model(net.add(x, y))
-
-
-@corner
-def sums_of_sums_of_one_tensor(net: Net) -> bytes:
-    x = net.conv2d(net.input((1, 9, 9, 4)), 4, kernel=(3, 3))
-    y = net.add(net.unary("RELU", x, out=net.affine(x)), net.unary("RELU6", x, out=net.affine(x)))
-    return net.model(net.add(net.add(y, x), y))
-
-
-@corner
-def a_tensor_added_to_itself(net: Net) -> bytes:
-    x = net.conv2d(net.input((1, 8, 8, 4)), 4)
-    return net.model(net.conv2d(net.add(x, x), 4, kernel=(3, 3)))
-
-
-# ---- sums, one row at a time or at once ----
-
-
-@corner
-def a_dense_layer_on_an_image_that_its_group_makes(net: Net) -> bytes:
-    """The sums would be larger than the image, which is also an output."""
-    x = net.pool(net.input((1, 9, 5, 6)), kernel=(4, 3))
-    return net.model(net.fully_connected(x, 40), net.conv2d(x, 7))
+# ---- windows ----
 
 
 @corner
 def a_window_higher_than_a_kernel_takes(net: Net) -> bytes:
     return net.model(net.conv2d(net.input((1, 100, 4, 2)), 4, kernel=(100, 4), padding="VALID"))
-
-
-@corner
-def two_transposed_means(net: Net) -> bytes:
-    """Canonicalisation makes the tensors between the means, and groups share them."""
-
-    def mean(x: int) -> int:
-        y = net.mean(net.transpose(x, (0, 3, 1, 2)), (2,), keep=False, out=(0.07, 1))
-        return net.reshape(net.mean(y, (2,), keep=False), (1, 1, 1, net.shape(x)[3]))
-
-    return net.model(mean(net.conv2d(mean(net.input((1, 14, 6, 4))), 5)))
 
 
 # ---- builtin operators ----
@@ -252,16 +204,6 @@ def a_concatenation_of_ten(net: Net) -> bytes:
     """Our operator cannot have this many operands. With one operator per group, TFLM places tensors between groups."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
-
-
-@corner
-def a_feature_pyramid(net: Net) -> bytes:
-    """The first maps are read last, at twice their size."""
-    fine = net.conv2d(net.input((1, 16, 12, 3)), 6, kernel=(3, 3))
-    middle = net.conv2d(fine, 6, kernel=(3, 3), stride=(2, 2))
-    coarse = net.conv2d(middle, 6, kernel=(3, 3), stride=(2, 2))
-    up = net.add(middle, resize(net, coarse, (8, 6), bilinear=True, half=True))
-    return net.model(coarse, up, net.add(fine, resize(net, up, (16, 12))))
 
 
 @corner

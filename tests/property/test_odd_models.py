@@ -12,7 +12,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import QUICKLY, thinned
 from models import DEFAULT, Net
-from moving import concatenation, mirror_pad, pack, resize, slice_, split, transpose_conv, unpack
+from moving import concatenation, mirror_pad, pack, resize, slice_, split, unpack
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
 
 import tflm_memopt
@@ -65,11 +65,6 @@ def last_constant(net: Net, operand: int) -> Any:
 # ---- sizes ----
 
 
-@odd
-def one_pixel_of_one_channel(net: Net) -> bytes:
-    return net.model(net.conv2d(net.input((1, 1, 1, 1)), 1))
-
-
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_windows_of_one_pixel_may_be_dilated(target: str) -> None:
     """Kernels that read pixels in place have no scratch for dilated windows of one pixel."""
@@ -90,18 +85,6 @@ def windows_far_larger_than_the_map(net: Net) -> bytes:
 
 
 @odd
-def one_pixel_wide(net: Net) -> bytes:
-    y = net.conv2d(net.input((1, 40, 1, 3)), 5, kernel=(3, 3))
-    return net.model(net.conv2d(net.depthwise_conv2d(y, kernel=(5, 1), stride=(2, 2)), 3, kernel=(1, 3)))
-
-
-@odd
-def one_pixel_high(net: Net) -> bytes:
-    y = net.conv2d(net.input((1, 1, 40, 3)), 5, kernel=(3, 3))
-    return net.model(net.conv2d(net.depthwise_conv2d(y, kernel=(1, 5), stride=(2, 2)), 3, kernel=(3, 1)))
-
-
-@odd
 def strides_that_leap_over_the_map(net: Net) -> bytes:
     y = net.pool(first(net), kernel=(3, 2), stride=(70, 80), padding="SAME")
     return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(32767, 32767)))
@@ -115,26 +98,8 @@ def strides_that_leap_twice(net: Net) -> bytes:
 
 
 @odd
-def strides_that_leave_most_rows_unread(net: Net) -> bytes:
-    y = net.conv2d(net.input((1, 50, 50, 3)), 5, kernel=(3, 3))
-    return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(20, 33)))
-
-
-@odd
 def taps_far_outside_the_map(net: Net) -> bytes:
     return net.model(net.conv2d(first(net), 3, kernel=(3, 3), dilation=(50, 60)))
-
-
-@odd
-def many_channels_of_one(net: Net) -> bytes:
-    y = net.depthwise_conv2d(net.input((1, 12, 9, 1)), multiplier=8)
-    return net.model(net.depthwise_conv2d(y, multiplier=3, kernel=(5, 5), stride=(3, 2)))
-
-
-@odd
-def windows_of_two_by_five_backwards(net: Net) -> bytes:
-    y = net.conv2d(net.input((1, 5, 4, 3)), 4)
-    return net.model(transpose_conv(net, y, 3, kernel=(2, 5), stride=(5, 2), padding="VALID"))
 
 
 @odd
@@ -173,12 +138,6 @@ def a_scalar_operand(net: Net) -> bytes:
 def vectors_of_one_dimension(net: Net) -> bytes:
     x = net.input((12,))
     return net.model(net.softmax(net.unary("RELU", net.add(x, x))), net.fully_connected(x, 3))
-
-
-@odd
-def five_dimensions_that_only_move(net: Net) -> bytes:
-    x = net.input((1, 2, 3, 4, 5))
-    return net.model(concatenation(net, [x, x], 2))
 
 
 # ---- batches ----
@@ -360,16 +319,6 @@ def a_dense_layer_for_each_pixel(net: Net) -> bytes:
     net.graph.operators[-1].builtinOptions.keepNumDims = True
     net.graph.tensors[y].shape = np.array([1, 8, 8, 5], np.int32)
     return net.model(net.conv2d(y, 3, kernel=(3, 3)))
-
-
-@odd
-def six_readers_of_one_tensor(net: Net) -> bytes:
-    x = first(net, out=(0.05, 0))
-    heads = [net.conv2d(x, 2, kernel=(k % 5 + 1, k % 3 + 1), out=(0.05, 0)) for k in range(6)]
-    y = heads[0]
-    for head in heads[1:]:
-        y = net.add(y, head, out=(0.05, 0))
-    return net.model(y)
 
 
 @odd

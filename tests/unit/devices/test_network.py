@@ -22,9 +22,7 @@ from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
-from tflm_memopt.devices.network import Network, with_fan_in
-from tflm_memopt.devices.shares import DeviceSharding
-from tflm_memopt.devices.stages import cost
+from tflm_memopt.devices.network import Network
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, RuntimeUnavailable, UsageError
 from tflm_memopt.lower.program import ProgramOp, ProgramTensor
 from tflm_memopt.lower.rewrite import programs
@@ -98,47 +96,6 @@ def dense(width: int = 32) -> bytes:
     for _ in range(3):
         x = net.fully_connected(x, width)
     return net.model(x)
-
-
-@pytest.mark.slow
-def test_the_hint_of_a_sufficient_number_of_devices_takes_few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trying n devices takes n plans, so a hopeless limit is tried with the largest number only."""
-    tried: list[int] = []
-    converted = Network.converted
-
-    def counted(network: Network, shardings: Any, devices: int, *others: Any, **named: Any) -> OptimizedDevices:
-        tried.append(devices)
-        return converted(network, shardings, devices, *others, **named)
-
-    monkeypatch.setattr(Network, "converted", counted)
-    for flash, numbers, enough in ((1_000, [6], 0), (25_000, [6, 4], 4)):
-        tried.clear()
-        with pytest.raises(DoesNotFit) as caught:
-            tflm_memopt.optimize_devices(dense(160), 3, memory=(10_000, flash), effort=0.05)
-        assert [devices for devices in tried if devices > 3] == numbers
-        assert str(caught.value.hint).startswith(f"--devices {enough} (fits in" if enough else "--memory")
-
-
-def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
-    """Return the indices of the layers that use partial sums, among dense layers of these widths."""
-    net = Net()
-    x = net.input((1, widths[0]))
-    for units in widths[1:]:
-        x = net.fully_connected(x, units)
-    graph = read(net.model(x)).graph
-    found = with_fan_in(graph, {op.index: DeviceSharding.CHANNELS for op in graph.ops}, devices)
-    return [index for index, way in found.items() if way is DeviceSharding.INPUTS]
-
-
-def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
-    """If the last layer is split by inputs, its sums reach the first device in one message of 24 + 3 * 20 bytes.
-
-    If the last layer is split by channels, there are three messages, of 72 + 20 + 10 bytes. A sum takes three bytes, so
-    an inner layer is split by inputs only if it has more than three inputs for each sum.
-    """
-    assert layers_in_sums(8, 60, 20, 20) == [2]
-    assert layers_in_sums(8, 62, 20, 20) == [1, 2]
-    assert layers_in_sums(8, 62, 20, 60) == [1]
 
 
 def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -346,25 +303,6 @@ def test_splits_that_are_too_slow_are_left_out() -> None:
     limit = int(0.7 * tflm_memopt.optimize(model, **options).report.instructions["cortex-m3"])
     made = tflm_memopt.optimize_devices(model, 2, memory="100kB", max_instructions=limit, **options)
     assert all(one.report.instructions["cortex-m3"] <= limit for one in made.models)
-
-
-@pytest.mark.slow
-def test_the_answer_says_when_sharing_costs_ram() -> None:
-    """If the model needs less RAM on one device, the report says so, with the flash that it takes there."""
-    report = tflm_memopt.optimize_devices(dense(), 2, effort=0.05).report
-    arena = replace(report.alone.arena, total=report.ram - 500)
-    report = replace(report, alone=replace(report.alone, arena=arena))
-    (said,) = report.drawbacks
-    assert said.startswith("the largest device needs 500 B more RAM than one device alone")
-    assert said.endswith(f"share only if {report.alone.flash:,} B of flash are too many for one")
-    by_channels = replace(report, stages=(), channels=(0, 1, 2))
-    assert "to read inputs of layers that share weights" in by_channels.drawbacks[0]
-    assert "because devices exchange whole rows" in replace(by_channels, channels=(), rows=(0, 1, 2)).drawbacks[0]
-
-
-def test_more_ram_than_alone_costs_more_than_uneven_weights() -> None:
-    """Splits rank by whether they need more RAM than one device alone, or over 64 B more, then by even weights."""
-    assert cost(1000, 3.0, 0, 1000) < cost(1064, 1.0, 0, 1000) < cost(1000, 3.1, 0, 999) < cost(1065, 1.0, 0, 1000)
 
 
 @pytest.mark.slow

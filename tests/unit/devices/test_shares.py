@@ -85,25 +85,3 @@ def test_a_stack_without_exchange_receives_its_input_alone() -> None:
     shared = share(graph, stack | {graph.ops[-1].index: DeviceSharding.WHOLE}, 3, 0)
     messages = {message for one in shared.graphs for op in one.ops if (message := message_of(op))}
     assert sorted((m.sender, m.receiver) for m in messages) == [(0, 1), (0, 2), (1, 0), (2, 0)]
-
-
-@pytest.mark.parametrize(("last", "heights"), [(DeviceSharding.CHANNELS, [3, 7, 7, 8]), (DeviceSharding.WHOLE, [7, 8])])
-def test_rows_that_no_window_reaches_are_not_sent(last: DeviceSharding, heights: list[int]) -> None:
-    """Three windows at a stride of 2 read seven rows of eight."""
-    net = Net()
-    x = net.conv2d(net.input((1, 8, 8, 2)), 6)
-    strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
-    how = dict(zip((op.index for op in strided.ops), (DeviceSharding.CHANNELS, last), strict=True))
-    assert sorted(t.shape[1] for t in share(strided, how, 2, 0).sent) == heights
-
-
-def test_a_tensor_with_two_readers_is_sent_once() -> None:
-    """A convolution of a residual block reads all rows, its shortcut only those under a stride of 2."""
-    net = Net()
-    x = net.conv2d(net.input((1, 8, 8, 2)), 6)
-    y = net.add(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2)), net.conv2d(x, 6, stride=(2, 2)))
-    graph = read(net.model(y)).graph
-    how = {op.index: DeviceSharding.WHOLE for op in graph.ops}
-    at = {op.index: int(op.index > 0) for op in graph.ops}
-    heights = [t.shape[1] for t in share(graph, how, 2, 0, at=at).sent]
-    assert heights == [8, 4]

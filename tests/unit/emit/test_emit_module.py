@@ -15,7 +15,6 @@ from conftest import ROOT
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.emit.names import identifier
 from tflm_memopt.errors import UsageError
 
 LIBRARY = ROOT / "custom_ops"
@@ -39,13 +38,6 @@ def plain() -> Mapping[str, bytes]:
     return written(small(), "plain")
 
 
-def two_inputs() -> bytes:
-    net = Net(5)
-    a, b = (net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3)) for _ in range(2))
-    total = net.add(a, b)
-    return net.model(net.softmax(net.fully_connected(total, 5)), net.conv2d(total, 2))
-
-
 def run(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
@@ -67,26 +59,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Return the library files that are linked."""
     folder = tmp_path_factory.mktemp("library")
     return objects(["gcc", "-std=c11", *OPTIONS], [LIBRARY / "src/tmo_status.c"], folder)
-
-
-@needs_compiler
-@pytest.mark.slow
-def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path]) -> None:
-    name = "1-größe v2.0"
-    c = identifier(name)
-    main = f"""
-int main() {{
-  if ({c}_selftest() != 0 || {c}_init() != TMO_OK) return 1;
-  for (unsigned i = 0; i < {c.upper()}_INPUT_0_BYTES; ++i) {c}_input_0()[i] = 1;
-  for (unsigned i = 0; i < {c.upper()}_INPUT_1_BYTES; ++i) {c}_input_1()[i] = 2;
-  if ({c}_invoke() != TMO_OK) return 1;
-  fwrite({c}_output_0(), 1, {c.upper()}_OUTPUT_0_BYTES, stdout);
-  fwrite({c}_output_1(), 1, {c.upper()}_OUTPUT_1_BYTES, stdout);
-  return {c}_selftest();
-}}
-"""
-    program = built(library, tmp_path, written(two_inputs(), name), name, main)
-    assert subprocess.run([program], capture_output=True, check=True).stdout
 
 
 @pytest.mark.slow

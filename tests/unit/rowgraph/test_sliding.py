@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 import pytest
 from models import Net
-from moving import reduce
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.sliding import with_sliding
 
@@ -48,26 +46,6 @@ def test_each_layer_makes_new_rows_alone_and_keeps_what_its_kernel_reaches_back_
     made = [op.writes.h for op in slid(model, rows) if not op.state_write]
     assert made[:3] == [rows, rows, rows]
     assert kept(model, rows)[:2] == [2, 4]
-
-
-def summed(net: Net, rows: int) -> list[tuple[int, ...]]:
-    """Return each running sum's numbers of rows by operand: new rows, kept rows, rows of padding, and sums."""
-    model = net.model(last(net))
-    return [tuple(rows.h for rows in op.reads) for op in slid(model, rows) if op.kind is Kind.SLIDING_SUM]
-
-
-@pytest.mark.parametrize("kind", ["mean", "columns", "pool", "total"])
-def test_sums_run_along(kind: str) -> None:
-    """Running sums are tested for every kind of mean, over any number of rows, and over all columns or single ones."""
-    net = Net()
-    x = net.conv2d(net.input((1, 80, 3, 4)), 8, kernel=(3, 1), padding="VALID")
-    if kind == "pool":
-        net.pool(x, kernel=(78, 3), stride=(1, 1))
-    elif kind == "total":
-        reduce(net, "SUM", x, (1, 2))
-    else:
-        net.mean(x, (1,) if kind == "columns" else (1, 2))
-    assert summed(net, 2) == [(2, 76, 1)]
 
 
 def padded(height: int = 40, layers: int = 2) -> bytes:
