@@ -13,8 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import tables
@@ -32,68 +31,31 @@ CMSIS_NN: Mapping[str, Mapping[str, int]] = {
     for short in MEASURED
 }
 """Instructions of TFLM with CMSIS-NN."""
-REFERENCE: Mapping[str, Mapping[str, int]] = {
-    "m4": {
-        "mlperf_tiny_kws_dscnn_int8": 198_639_627,
-        "mlperf_tiny_vww_96_int8": 552_356_539,
-        "mlperf_tiny_ic_resnet8_int8": 824_063_122,
-        "mlperf_tiny_ad_autoencoder_int8": 1_953_236,
-    },
-    "rv32": {
-        "mlperf_tiny_kws_dscnn_int8": 143_371_918,
-        "mlperf_tiny_vww_96_int8": 401_012_745,
-        "mlperf_tiny_ic_resnet8_int8": 595_844_184,
-        "mlperf_tiny_ad_autoencoder_int8": 2_480_681,
-    },
+REFERENCE: Mapping[tuple[str, str], tuple[int, int]] = {
+    ("m4", "mlperf_tiny_kws_dscnn_int8"): (198_639_627, 43_110_795),
+    ("m4", "mlperf_tiny_vww_96_int8"): (552_356_539, 100_470_158),
+    ("m4", "mlperf_tiny_ic_resnet8_int8"): (824_063_122, 107_489_437),
+    ("m4", "mlperf_tiny_ad_autoencoder_int8"): (1_953_236, 1_953_969),
+    ("rv32", "mlperf_tiny_kws_dscnn_int8"): (143_371_918, 44_308_669),
+    ("rv32", "mlperf_tiny_vww_96_int8"): (401_012_745, 109_921_332),
+    ("rv32", "mlperf_tiny_ic_resnet8_int8"): (595_844_184, 125_521_041),
+    ("rv32", "mlperf_tiny_ad_autoencoder_int8"): (2_480_681, 2_480_441),
 }
-"""Instructions of TFLM's reference kernels in the default build, which checks each index (TFLITE_DCHECK)."""
-RELEASE: Mapping[str, Mapping[str, int]] = {
-    "m4": {
-        "mlperf_tiny_kws_dscnn_int8": 43_110_795,
-        "mlperf_tiny_vww_96_int8": 100_470_158,
-        "mlperf_tiny_ic_resnet8_int8": 107_489_437,
-        "mlperf_tiny_ad_autoencoder_int8": 1_953_969,
-    },
-    "rv32": {
-        "mlperf_tiny_kws_dscnn_int8": 44_308_669,
-        "mlperf_tiny_vww_96_int8": 109_921_332,
-        "mlperf_tiny_ic_resnet8_int8": 125_521_041,
-        "mlperf_tiny_ad_autoencoder_int8": 2_480_441,
-    },
-}
-"""Instructions of TFLM's reference kernels built with NDEBUG, which omits the checks."""
+"""Instructions of TFLM's reference kernels in the default build, which checks each index (TFLITE_DCHECK), and built
+with NDEBUG, which omits the checks.
+"""
+TITLES = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference", "x release", "arena", "stack")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One model. `arena` and `stack` are in bytes; `arena` is the whole arena of the plan that ran, 32-bit pointers."""
+def measure(path: Path, core: Core) -> list[str]:
+    """Return the cells of a model, or none if it stays unchanged. Raises RuntimeError for a wrong byte of an output.
 
-    model: str
-    instructions: int
-    """Counted instructions."""
-    overhead: float
-    """Factor F of the original's multiply-accumulates. The factor is below 1 if dead channels were folded."""
-    per_mac: float
-    ratio: float | None
-    """Our instructions as a fraction of CMSIS-NN's."""
-    reference: int | None
-    """Our instructions as a percentage of those of TFLM's reference kernels, which check indices."""
-    release: int | None
-    """Our instructions as a percentage of those of the same kernels in a release build, without these checks."""
-    arena: int
-    stack: int
-    builtin: int
-    """Operators that TFLM runs, which are not counted."""
-
-
-def measure(path: Path, core: Core) -> Row | None:
-    """Convert and run one model. Return None for a model that stays unchanged. Raises RuntimeError when a byte of an
-    output is wrong.
+    Ratios are to TFLM's instructions. The arena is that of the plan that ran.
     """
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     if result.plan is None:
         print(f"{path.name}: {result.report.why_unchanged}", file=sys.stderr)
-        return None
+        return []
     cases = model_cases(result.model)
     if too_large := [case for case in cases if len(blob([case])) > core.blob_bytes]:
         raise RuntimeError(f"{path.name}: the {core.name} has no room for a program of {len(too_large[0].program):,} B")
@@ -101,37 +63,25 @@ def measure(path: Path, core: Core) -> Row | None:
     if not all(o.right for o in outcomes):
         raise RuntimeError(f"{path.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
     instructions = sum(o.instructions for o in outcomes)
-    known, reference, release = (counts.get(core.short, {}).get(path.stem) for counts in (CMSIS_NN, REFERENCE, RELEASE))
-    return Row(
-        model=path.stem, instructions=instructions, overhead=round(result.report.overhead, 4),
-        per_mac=round(instructions / max(1, result.plan.macs), 3),
-        ratio=round(instructions / known, 3) if known else None, reference=reference, release=release,
-        arena=result.report.arena.total, stack=max(o.stack for o in outcomes),
-        builtin=len(result.report.kept_builtin),
-    )  # fmt: skip
+    builtin = len(result.report.kept_builtin)
+    reference = REFERENCE.get((core.short, path.stem), (None, None))
+    known = CMSIS_NN[core.short].get(path.stem)
+    return [
+        path.stem + (f" ({builtin} builtin operators not counted)" if builtin else ""), f"{instructions:,}",
+        f"{instructions / max(1, result.plan.macs):.2f}", f"{result.report.overhead:.2f}",
+        f"{instructions / known:.3f}" if known else "",
+        *(f"{instructions / others:.4f}" if others else "" for others in reference),
+        f"{result.report.arena.total:,}", f"{max(o.stack for o in outcomes):,}",
+    ]  # fmt: skip
 
 
-def _times(row: Row, others: int | None) -> str:
-    return f"{row.instructions / others:.4f}" if others else ""
-
-
-def table(rows: Sequence[Row]) -> str:
-    titles = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference", "x release", "arena", "stack")
-    return tables.markdown(titles, ([
-        row.model + (f" ({row.builtin} builtin operators not counted)" if row.builtin else ""),
-        f"{row.instructions:,}", f"{row.per_mac:.2f}", f"{row.overhead:.2f}",
-        f"{row.ratio:.3f}" if row.ratio else "", _times(row, row.reference), _times(row, row.release),
-        f"{row.arena:,}", f"{row.stack:,}",
-    ] for row in rows))  # fmt: skip
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--core", choices=tuple(MEASURED), default="m4")
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where the .tflite files are")
     parser.add_argument("--only", nargs="+", metavar="STEM", help="these models of the folder only")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the core's table in this document")
-    args = parser.parse_args(arguments)
+    args = parser.parse_args()
     core = MEASURED[args.core]
     paths = [p for p in sorted(args.models.glob("*.tflite")) if not args.only or p.stem in args.only]
     mark = f"speed-{args.core}"
@@ -143,9 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = [row for path in paths if (row := measure(path, core))]
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    tables.publish(args.update, mark, table(rows))
-    return 0
+    tables.publish(args.update, mark, tables.markdown(TITLES, rows))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

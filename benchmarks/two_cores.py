@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import tables
@@ -24,37 +24,8 @@ import tflm_memopt
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.lower.serialise import pack, unpack
 
+TITLES = "model", "one core", "core 0", "core 1", "barriers", "each", "stack", "arena", "of one core's"
 NAMED = ("mcunet_vww", "kws_dscnn", "ic_resnet8", "vww_96")
-
-
-@dataclass(frozen=True)
-class CoreShare:
-    """One core."""
-
-    instructions: int
-    share: float
-    stack: int
-
-
-@dataclass(frozen=True)
-class Barriers:
-    """Number of barriers, and instructions that each of them takes on one core."""
-
-    count: int
-    instructions: int
-
-
-@dataclass(frozen=True)
-class Row:
-    """One model on two cores."""
-
-    model: str
-    one: int
-    """Instructions of the plan for one core."""
-    cores: tuple[CoreShare, ...]
-    barriers: Barriers
-    arena_one: int
-    arena: int
 
 
 def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]:
@@ -85,8 +56,8 @@ def shares(core: Core, cases: Sequence[Case], barriers: int) -> tuple[list[tuple
     return each, barrier
 
 
-def measure(path: Path, core: Core) -> Row:
-    """Count the instructions of the model at `path` on one core and on two."""
+def measure(path: Path, core: Core) -> list[str]:
+    """Return the cells of a model: instructions on one core, and each core's share of them on two."""
     one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target)
     two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target, cores=2)
     if two.plan is None:
@@ -97,28 +68,18 @@ def measure(path: Path, core: Core) -> Row:
         counted(where, cases, run_as)  # this also checks the output bytes
     barriers = sum(len(s.barriers) for s in two.plan.sharing)
     each, barrier = shares(core, cases, barriers)
-    return Row(
-        path.stem, alone, tuple(CoreShare(n, round(n / alone, 4), stack) for n, stack in each),
-        Barriers(barriers, barrier),
-        one.report.arena.total, two.report.arena.total,
-    )  # fmt: skip
+    before, after = one.report.arena.total, two.report.arena.total
+    return [
+        path.stem, f"{alone:,}", *(f"{share / alone:.3f}" for share, _ in each), f"{barriers:,}", f"{barrier:,}",
+        f"{each[1][1]:,}", f"{before:,} → {after:,}", f"{after / before:.3f}",
+    ]  # fmt: skip
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Return a table with a line for each model."""
-    heads = "model", "one core", "core 0", "core 1", "barriers", "each", "stack", "arena", "of one core's"
-    return tables.markdown(heads, ([
-        row.model, f"{row.one:,}", *(f"{c.share:.3f}" for c in row.cores), f"{row.barriers.count:,}",
-        f"{row.barriers.instructions:,}", f"{row.cores[1].stack:,}",
-        f"{row.arena_one:,} → {row.arena:,}", f"{row.arena / row.arena_one:.3f}",
-    ] for row in rows), left=1)  # fmt: skip
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> None:
     core = MEASURED["m33"]
     parser = tables.page_parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
-    args = parser.parse_args(arguments)
+    args = parser.parse_args()
     if reason := missing_tools(core):
         parser.error(reason)
     try:
@@ -126,9 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = [measure(path, core) for path in paths]
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    tables.publish(args.update, "cores", table(rows))
-    return 0
+    tables.publish(args.update, "cores", tables.markdown(TITLES, rows))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
