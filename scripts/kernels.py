@@ -28,7 +28,7 @@ ANY_CORE = """\
 """
 IN_ORDER = """\
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* sums stay in registers */
+#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* keeps sums in registers */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
 """
@@ -60,7 +60,7 @@ void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
     """\
 #endif
 
-typedef int tmo_generated_arm_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_generated_arm_is_not_empty; /* ISO C forbids an empty file */
 """,
 )
 
@@ -126,7 +126,7 @@ TWINS = """
 """
 END = """
 #else
-typedef int tmo_generated_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_generated_is_not_empty; /* ISO C forbids an empty file */
 #endif
 """
 

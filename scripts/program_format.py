@@ -136,13 +136,14 @@ Little-endian, 16-byte aligned: a header, then tables of tensors, operators and 
 tables and constants count bytes from the start of the program; 0 means none. docs/program-format.md draws the records,
 and says what each kind of operator computes."""
 KINDS_HEAD = f"""\
-The table of operator kinds for executor and validator. {WRITTEN} `with` is passed on to KIND.
+The table of operator kinds for executor and validator. {WRITTEN} The macro KIND receives `with` as first argument.
 
-value: number of the kind in programs. reads, writes: bytes of an input and an output element. operands: their number,
-or TMO_ANY_NUMBER. scales: number of multipliers and shifts; TMO_PER_CHANNEL: one, or one for each output channel.
-family: kinds with equal checks in tmo_check_kind.c. channels: input channels from which an output channel is computed;
-OWN: the same channel; FILTERED: one channel, by a depthwise filter; SUMMED: a weighted sum of all channels; ANY: the
-kind has no channel groups. row kernel, pixel kernel: for whole rows, and for one pixel if that differs."""
+value: number of the kind in programs. reads, writes: bytes of an input and an output element. operands: number of
+operands, or TMO_ANY_NUMBER. scales: number of multipliers and shifts, or TMO_PER_CHANNEL for one or one per output
+channel. family: name of the kinds that tmo_check_kind.c checks equally. channels: input channels from which an output
+channel is computed, which are OWN (the same channel), FILTERED (one channel, by a depthwise filter), SUMMED (a weighted
+sum of all channels) or ANY (the kind has no channel groups). row kernel: kernel for whole rows. pixel kernel: kernel
+for one pixel, if that is another one."""
 KIND_TITLES = (
     "name", "value", "reads", "writes", "operands", "scales", "family", "channels", "row kernel", "pixel kernel"
 )  # fmt: skip

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* sums stay in registers */
+#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* keeps sums in registers */
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */

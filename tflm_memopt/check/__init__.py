@@ -1,1 +1,1 @@
-"""The independent plan checker. It is deliberately simple and shares only the Plan itself with the planner."""
+"""The independent plan checker. The checker is deliberately simple and shares only the Plan itself with the planner."""

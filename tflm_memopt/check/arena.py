@@ -18,7 +18,7 @@ Content = TensorId | tuple[str, int]
 """Owner of bytes: a tensor, or private data of a group."""
 SLOW_ALIGN = 16
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4, Role.WEIGHTS: 16}
-"""Minimum alignment of int32, uint16, pairs of int16, and weights in vectors. All other types are bytes."""
+"""Minimum alignment of int32, uint16, pairs of int16, and weights in vectors; data of other types are bytes."""
 
 
 class TaggedArena:
@@ -27,13 +27,13 @@ class TaggedArena:
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes, self.head, self.end = sizes, plan.head, plan.head + plan.slow_bytes
         self._marks = np.full(self.end, -1 << 62, dtype=np.int64)
-        """For each byte, its tag minus its address, which is constant along a run. Slow memory is [head, end)."""
+        """For each byte, its tag minus its address, constant along a run; slow memory is the range [head, end)."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         for slow in plan.slow:
             self._add_slow(slow, plan.slow_bytes)
         self._base: dict[Content, int] = {}
         self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
-        """Tags of all runs of a given number of bytes, by address."""
+        """Tags of all runs of a certain number of bytes, by address."""
         self.is_reversed = False
         """Whether the running group counts the rows of whole tensors in reverse."""
         for buffer, offset in plan.placed():
@@ -66,7 +66,7 @@ class TaggedArena:
         return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
 
     def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the number, counted in memory, of the row that the group numbers `row`."""
+        """Return the row in memory that a group, which may count in reverse, calls `row`."""
         if not self.is_reversed or (Role.TENSOR, tensor) not in self.home:
             return row
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
@@ -76,7 +76,7 @@ class TaggedArena:
         self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
-        """Replay an iteration that writes the byte at `last` after all reads, and its other bytes before them."""
+        """Replay an iteration that writes the byte at `last` after all reads, and all other bytes before them."""
         held = self._marks[last]
         write()
         written, self._marks[last] = self._marks[last], held
@@ -93,17 +93,17 @@ class TaggedArena:
         self.read_run(tensor, at + part.start, first + part.start, len(part), who, f"row {row} of ")
 
     def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
-        """Read rows [first, end), several at once where they are adjacent."""
+        """Read rows [first, end), several at once where the rows are adjacent."""
         while first < end:
             count = min(end - first, self._adjacent_rows(tensor, first, row_bytes))
             at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
             if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
                 for row in range(first, first + count):
-                    self.read(tensor, row, row_bytes, who)  # raises the error with its place
+                    self.read(tensor, row, row_bytes, who)  # this raises the error with its place
             first += count
 
     def _adjacent_rows(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Return the number of adjacent rows from `row` on."""
+        """Return how many rows from `row` on are adjacent in memory."""
         if (Role.ROLLING_BUFFER, tensor) in self.home:
             depth = self.home[Role.ROLLING_BUFFER, tensor][0].depth
             return depth - row % depth
@@ -114,11 +114,11 @@ class TaggedArena:
         self.write_run(tensor, at, 0, buffer.nbytes)
 
     def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
-        """Tag the arena's bytes from the address `at` as bytes [first, first + nbytes) of this content."""
+        """Tag the arena's bytes from address `at` on as bytes [first, first + nbytes) of a tensor or private buffer."""
         self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
     def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
-        """Check that these bytes of the content are still at this address. who, of: name of the reader and part, for
+        """Check that these bytes of a tensor or buffer are still at this address. who, of: the reader and its part, for
         messages.
         """
         self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, who, of)
@@ -130,7 +130,7 @@ class TaggedArena:
         return found
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
-        """Return the tags of a content's bytes from byte `first` on, stored from address `at` on."""
+        """Return the tags of a tensor's bytes from byte `first` on, which are stored from address `at` on."""
         return self._base_of(content) + first - at
 
     def write_marks(self, at: Ints, marks: Ints) -> None:
@@ -157,12 +157,12 @@ class TaggedArena:
             raise PlanError(f"{who}, {of}{role} {key}: byte {int(right.argmin())} was overwritten or never written")
 
     def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
-        """Mark these bytes as overwritten by other models. foreign: mask by address."""
+        """Mark the bytes that other models overwrite. foreign: mask by address."""
         if foreign is not None:
             self._marks[: self.head][foreign[: self.head]] = -1 << 62
 
     def copy(self, source: int, target: int, nbytes: int) -> None:
-        """Copy bytes with their tags."""
+        """Copy bytes of the arena with their tags."""
         self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)
 
     def copied(self, outputs: Iterable[TensorId]) -> list[TensorId]:
@@ -178,7 +178,7 @@ class TaggedArena:
         self.read_run((role.value, key), at, 0, buffer.nbytes, who)
 
     def write_scratch(self, step: int, nbytes: int) -> None:
-        """Write the first bytes of the step's scratch buffer, if it has one."""
+        """Write the first bytes of the step's scratch buffer, if it has scratch."""
         if nbytes:
             _, at = self.at(Role.SCRATCH, step, nbytes)
             self.write_run((Role.SCRATCH.value, step), at, 0, nbytes)
@@ -189,7 +189,7 @@ class TaggedArena:
             self.read_run((Role.SCRATCH.value, step), at, 0, nbytes, who)
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
-        """Return a buffer and its offset. Raises PlanError if it is missing or smaller than `nbytes`."""
+        """Return a buffer and its offset, or raise PlanError if it is missing or smaller than `nbytes`."""
         if (role, key) not in self.home:
             raise PlanError(f"there is no {role.value} buffer for {key}")
         if self.home[role, key][0].nbytes < nbytes:

@@ -1,14 +1,14 @@
 """The independent checker: replays every iteration of a plan on the bytes of the arena, and rejects a plan in which a
-byte is overwritten before its last read. TFLM itself does not check: an overlap that is wrong by one byte corrupts data
-silently. So every byte of the arena has a tag that names the tensor, and the byte in it, last written there. Each byte
-that an iteration reads must have the expected tag. The checker shares neither code nor ideas with the planner: it
-replays an iteration as the executor does (custom_ops/src/tmo_iterate.c), writes before reads unless the kernel is
-declared to work in place.
+byte is overwritten before its last read. TFLM does not check a memory plan: an overlap that is wrong by one byte
+corrupts data silently. So every byte of the arena has a tag that names the tensor, and the byte in it, last written
+there. Each byte that an iteration reads must have the expected tag. The checker shares neither code nor ideas with the
+planner: the checker replays an iteration as the executor does (custom_ops/src/tmo_iterate.c), writes before reads
+unless the kernel is declared to work in place.
 
 replay.py replays all groups in the order of nest.py. A group that runs row by row reads and writes rows (rows.py), a
-tiled group pixels (tiles.py). Since a tiled group has hundreds of thousands of iterations, a proof of all its
-iterations at once is tried first (proof.py); without a proof, the replay decides. Both trust the row operators'
-declared reads. reads.py shows that TFLM's kernels need no others.
+tiled group pixels (tiles.py). A tiled group has hundreds of thousands of iterations, so a proof of all its iterations
+at once is tried first (proof.py); without a proof, the replay decides. Proof and replay trust the row operators'
+declared reads. reads.py shows that TFLM's kernels need no other reads.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Others(NamedTuple):
     retained: Collection[TensorId] = ()
     """Outputs that must survive the other models' writes."""
     at_pauses: NDArray[np.bool_] | None = None
-    """Mask by address of the bytes that are written at the plan's pauses."""
+    """Mask by address of the bytes that other models write at the plan's pauses."""
 
 
 class _Pauses:
@@ -59,18 +59,18 @@ class _Pauses:
     def __init__(self, arena: TaggedArena, plan: Plan, foreign: NDArray[np.bool_] | None) -> None:
         self.arena, self.foreign, self.done = arena, foreign, 0
         self.left = list(plan.pauses)
-        """Iterations before each remaining pause."""
+        """Number of iterations before each remaining pause."""
         alone = len(plan.calls()) == 1 and all(isinstance(step, Group) for step in plan.steps)
         if plan.pauses and (not alone or plan.states):
             raise PlanError("a plan with pauses must be one custom operator without a state")
 
     @property
     def comes(self) -> bool:
-        """Whether other models will write at another pause."""
+        """Whether other models write to the arena at a later pause."""
         return bool(self.left) and self.foreign is not None
 
     def executed(self) -> None:
-        """Count an iteration, and replay the pause after it, if any."""
+        """Count an iteration, and replay the pause that follows it, if any."""
         self.done += 1
         if self.left and self.left[0] == self.done:
             del self.left[0]
@@ -83,10 +83,10 @@ class _Pauses:
 
 
 def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[RowCrosses]:
-    """Raise PlanError unless every read of each step finds what was written for it.
+    """Raise PlanError unless every read of each step finds the bytes that were written for it.
 
-    others: models that write all their bytes whenever this one waits for rows, and at the end. Returns the rows that
-    are sent to and received from other devices, in order (together.py).
+    others: models that write all their bytes whenever this model waits for rows, and at the end. Returns the rows that
+    the plan sends to and receives from other devices, in order (together.py).
     """
     check_reads(graph)
     check_outliving(graph)
@@ -144,7 +144,7 @@ def _exchange(states: StateReplay, number: int, group: Group, graph: RowGraph) -
 
 
 def _check_order(group: Group, graph: RowGraph) -> None:
-    """Raise PlanError if a group runs from the last row to the first although a result depends on the order."""
+    """Raise PlanError if a group runs in reverse although a result depends on the order of rows."""
     for stage in group.stages if group.is_reversed else ():
         op = graph.ops[stage.op]
         if not can_be_reversed(op, pixels=group.stripes > 0):
@@ -168,7 +168,7 @@ def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
 
 
 def _check_variables(done: list[int], graph: Graph) -> None:
-    """Raise PlanError if an operator runs before an earlier one that may have written its variable."""
+    """Raise PlanError if an operator runs before an earlier operator that may write the same variable."""
     position = {key: n for n, key in enumerate(done)}
     named = {t: op.options for op in graph.ops if op.type == "VAR_HANDLE" for t in op.outputs}
     touched: list[tuple[int, object]] = []

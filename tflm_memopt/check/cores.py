@@ -1,11 +1,11 @@
 """The checker's proof that no interleaving of two cores loses a byte.
 
-Between two barriers the cores run at any speed. If neither touches a byte that the other writes in between, every
-interleaving gives the same bytes as the replay on one core (checker.py). So every byte that a core reads or writes is
-marked with the number of the stretch between two barriers; a byte that both cores access in one stretch, and at least
-one of them writes, is a race.
+Between two barriers, each core runs at any speed. If neither core touches a byte that the other one writes between two
+barriers, every interleaving gives the same bytes as the replay on one core (checker.py). So every byte that a core
+reads or writes is marked with the number of the stretch between two barriers. A byte that both cores access in one
+stretch is a race if at least one of them writes it.
 
-Each core has its own counters and uses them until the group's last iteration.
+Each core uses its own counters until the group's last iteration.
 
 This module shares nothing with plan/cores.py, which places the barriers.
 """
@@ -28,11 +28,11 @@ from tflm_memopt.plan.plan import Group, Plan, Role, Share, Sharing, Stage
 
 NEVER = -1
 Bytes = tuple[int, int, int, int]
-"""Address, number of runs, bytes per run, and distance from one run to the next."""
+"""Address of a first run of bytes, number of runs, bytes per run, and distance from one run to the next."""
 
 
 class CoresReplay:
-    """Marks the accesses of two cores. It does nothing in a plan for one core."""
+    """Marks the accesses of two cores; for one core it does nothing."""
 
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
@@ -43,7 +43,7 @@ class CoresReplay:
             raise PlanError("a group is split twice")
 
     def enter(self, number: int, group: Group) -> None:
-        """Begin a group. Either all groups are split or none is; the cores meet between custom operators."""
+        """Begin a group. The cores divide all groups or none, and meet between custom operators."""
         if not self.plan.sharing:
             return
         self.number, self.group, self.executed = number, group, 0
@@ -63,7 +63,7 @@ class CoresReplay:
             self.stretch += 1
 
     def execute(self, key: int, y: int, rows: Sequence[range]) -> None:
-        """Mark the accesses of the next iteration. rows: the rows of each input that it reads."""
+        """Mark the accesses of the next iteration. rows: the rows of each input that the iteration reads."""
         if not self.plan.sharing:
             return
         if self.executed in self.sharing.barriers:
@@ -76,7 +76,7 @@ class CoresReplay:
                 self._touch(core, marks, where, key, y)
 
     def _accesses(self, core: int, share: Share, y: int, rows: Sequence[range]) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield all bytes that a core reads or writes in an iteration. A test compares them with the executor's."""
+        """Yield all bytes that a core accesses in an iteration, which a test compares with the executor's accesses."""
         yield self.written, self._counters(core)
         if core == 0 and self.executed == 1:  # core 0 copies all weights before the group's first iteration
             for tensor in self.copied:
@@ -102,7 +102,7 @@ class CoresReplay:
     def _windows(
         self, op: RowOp, share: Share, own: tuple[int, int, int, int], windows: Sequence[range]
     ) -> Iterator[tuple[Ints, Bytes]]:
-        """Yield the bytes of each input that a core reads to compute its columns and channels of the output."""
+        """Yield the bytes of each input that a core reads to compute its part of the output."""
         x0, x1, c0, c1 = own
         for k, window in enumerate(windows):
             seen = op.reads[k]
@@ -113,7 +113,7 @@ class CoresReplay:
                 yield self.read, (at + left * seen.c + low, right - left, high - low, seen.c)
 
     def _private(self, core: int, key: int) -> Iterator[Bytes]:
-        """Yield the bytes of sums and scratch."""
+        """Yield the bytes of the sums and scratch of an iteration."""
         op, stage = self.ops[key], self.stages[key]
         if stage.iterative and not op.scatters:
             nbytes = accumulators(op)
@@ -123,13 +123,13 @@ class CoresReplay:
             yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
 
     def _behind(self, key: int, nbytes: int) -> int:
-        """Return the offset of core 1's scratch. A depthwise convolution has it after the group's largest scratch."""
+        """Return the offset of core 1's scratch; a depthwise convolution has it after the largest one."""
         if self.ops[key].is_depthwise:
             nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
         return nbytes + -nbytes % 4
 
     def _copy(self, tensor: int) -> Bytes:
-        """Return the bytes of copied weights."""
+        """Return the bytes of a group's copied weights."""
         buffer, at = self.arena.at(Role.WEIGHTS, tensor)
         return at, 1, buffer.nbytes, buffer.nbytes
 
@@ -172,7 +172,7 @@ def _own(share: Share, core: int, op: RowOp) -> tuple[int, int, int, int]:
 
 
 def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int, int]:
-    """Return the columns of input k that these output columns depend on."""
+    """Return the columns of input k on which these output columns depend."""
     width, w = op.reads[k].w, op.window
     if iterative or op.access:
         return 0, width
@@ -186,7 +186,7 @@ def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int,
 
 
 def _check_cut(share: Share, stage: Stage, op: RowOp) -> None:
-    """Check that both cores have a part, and that a kernel supports the cut."""
+    """Check that both cores have a part of the iteration, and that a kernel supports the split."""
     whole = {Sharding.COLUMNS: op.writes.w, Sharding.CHANNELS: op.writes.c}.get(share.how)
     if whole is None:
         return

@@ -1,6 +1,6 @@
-"""The read and write order of the executor's kernels, by kernel name; written independently of the planner.
+"""The read and write order of the executor's kernels by name, written independently of the planner.
 
-Kernels that are not listed here are assumed to write before they read.
+Kernels without an entry are assumed to write before they read.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ IN_ORDER = PLACES | {
 
 
 def accumulators(op: RowOp) -> int:
-    """Return the bytes of an output row's 32-bit accumulators. An index needs two of them."""
+    """Return the bytes of an output row's 32-bit accumulators, of which an index needs two."""
     return 2 * op.writes.row_bytes if op.kind.name in PLACES else 4 * op.writes.row_bytes // op.element_bytes
 
 
 def reads_first(op: RowOp) -> bool:
-    """Return whether the kernel reads each input byte before it writes the same byte of an output that is no larger."""
+    """Return whether the kernel reads each input byte before it writes that byte, for an output that is no larger."""
     return op.kind.name in ELEMENT_BY_ELEMENT and any(rows.nbytes >= op.writes.nbytes for rows in op.reads)
 
 
 def ends_last(op: RowOp) -> bool:
-    """Return whether the last byte is written after all reads. Packed kernels and two cores do not guarantee this."""
+    """Return whether the kernel writes its last byte after all reads, which packed kernels and two cores do not."""
     return op.kind.name in PIXEL_BY_PIXEL and op.packing is Packing.NONE and not op.second
 
 
 def needs_order(op: RowOp) -> bool:
-    """Return whether the operator must add up its pixels row by row."""
+    """Return whether the operator must add up its pixels row by row to give TFLM's result."""
     return op.kind.name in IN_ORDER
 
 
 def can_be_reversed(op: RowOp, *, pixels: bool) -> bool:
-    """Return whether results stay the same if rows are counted in reverse; with `pixels`, also each row's pixels."""
+    """Return whether results stay the same with rows, and if `pixels` also their pixels, counted in reverse."""
     height, width = op.window.kernel_h, op.window.kernel_w
     return not needs_order(op) or (height == 1 and (width == 1 or not pixels))

@@ -2,7 +2,7 @@
 
 Other models may overwrite all bytes that they ever use while a model does not run: between inferences, when its outputs
 may have to stay, and while it waits for rows of a streamed input. Models that run at the same time must not have common
-bytes. The replay shares nothing with the planner.
+bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Sharer(NamedTuple):
 def check_together(
     sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> None:
-    """Raise PlanError if a model could lose a byte to another that runs concurrently or in its pauses (`yields`)."""
+    """Raise PlanError if a model could lose a byte to one that runs concurrently or in its pauses (`yields`)."""
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]
     for i, j in concurrent_pairs:
@@ -61,7 +61,7 @@ def check_together(
 
 
 def _check_slow(sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[int, int]]) -> None:
-    """Raise PlanError if models share bytes of slow memory, and one may run during the other's inference."""
+    """Raise PlanError if two models share bytes of slow memory, and one may run during the other's inference."""
     for i, one in enumerate(sharers):
         for j, other in enumerate(sharers):
             waits = one.graph.source is not None and one.graph.source.pushed > 0
@@ -76,7 +76,7 @@ def _check_slow(sharers: Sequence[Sharer], concurrent_pairs: Collection[tuple[in
 
 
 def _written(plan: Plan, head: int) -> NDArray[np.bool_]:
-    """Return a mask by address of the bytes that the plan ever writes."""
+    """Return a mask by address of all bytes that the plan ever writes."""
     mask = np.zeros(head, np.bool_)
     for buffer, offset in plan.placed():
         mask[offset : offset + buffer.nbytes] = True

@@ -1,7 +1,7 @@
-"""The checker's replay of a builtin operator: its inputs must stay intact until the kernel has read them.
+"""The checker's replay of a builtin operator, whose inputs must stay intact until its kernel has read them.
 
-Where output and input overlap, each byte's last read is compared with the first write to it. The replay shares nothing
-with the planner.
+Where output and input of a builtin operator overlap, each byte's last read is compared with the first write to this
+byte.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class KernelReplay:
         self.arena, self.parts = arena, parts
 
     def run(self, number: int, node: BuiltinNode) -> None:
-        """Replay step `number`. An input without a known access order must survive all writes."""
+        """Replay a builtin operator, of which an input without known access order must survive all writes."""
         who = f"builtin operator {node.op}"
         scratch = -(-node.scratch // 16) * 16
         self.arena.write_scratch(number, scratch)
@@ -47,20 +47,20 @@ class KernelReplay:
         return self._run_of(tensor)[1]
 
     def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
-        """Return a tensor's storage, its address, its offset in the storage, and its size."""
+        """Return the tensor that stores a tensor, its address, the offset in it, and the size."""
         part = self.parts.get(tensor, StoredIn(tensor))
         nbytes = self.arena.sizes[tensor]
         buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)
         return buffer.key, start + part.first, part.first, nbytes
 
     def _in_place(self, node: BuiltinNode, output: TensorId) -> bool:
-        """Return whether the output shares bytes with an input, so that the kernel's copy changes nothing."""
+        """Return whether output and input share bytes so that copying one to the other changes nothing."""
         storage, _, first, nbytes = self._run_of(output)
         others = (self._run_of(t) for t in node.inputs)
         return any(s == storage and f < first + nbytes and first < f + n for s, _, f, n in others)
 
     def _keeps_apart(self, node: BuiltinNode, tensor: TensorId, output: TensorId, who: str) -> None:
-        """Raise PlanError unless each byte of an input is read before it is overwritten."""
+        """Raise PlanError unless the kernel reads each byte of an input before the byte is overwritten."""
         order, start, end = node.orders[tensor](), self.start(tensor), self.start(output)
         low, high = max(start, end), min(start + len(order.last_read), end + len(order.written))
         if low >= high:

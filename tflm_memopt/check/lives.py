@@ -1,7 +1,7 @@
-"""The checker's view of a whole tiled group at once: live ranges with their addresses and times.
+"""The live ranges of a whole tiled group, with their addresses and times, for the checker's proof.
 
-Each written range is live from its write to its last read. No byte is lost if no two live ranges overlap in address and
-time. A few passes over arrays decide this for many pixels. The code shares nothing with the planner.
+Each range of bytes is live from its write to its last read. No byte is lost if no two live ranges overlap in address
+and time. A few passes over arrays of live ranges decide this for many pixels.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints, TaggedArena
 
 BEFORE = 0
-"""Time of data written before the group, and of events that never happen."""
+"""Time of writes before the group, and of events that never happen."""
 MOST_PIECES = 1 << 24
-"""Most live ranges that a proof handles; a group with more is replayed."""
+"""Maximum number of live ranges that a proof handles; a group with more live ranges is replayed."""
 
 
 class Unproved(Exception):
@@ -56,7 +56,7 @@ def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
 
 
 def pieces(lives: LiveRanges) -> LiveRanges:
-    """Cut live ranges where others end, so that any two are equal or disjoint, and sort them by address and time."""
+    """Cut live ranges where others end, so that any two have equal or disjoint bytes, and sort by address and time."""
     cuts = np.unique(np.concatenate((lives.at, lives.end)))
     first, counts = np.searchsorted(cuts, lives.at), np.searchsorted(cuts, lives.end)
     counts -= first
@@ -69,7 +69,7 @@ def pieces(lives: LiveRanges) -> LiveRanges:
 
 
 def apart(cut: LiveRanges) -> bool:
-    """Return whether no two of these pieces overlap. Pieces written before the group may overlap."""
+    """Return whether no two pieces of live ranges overlap, except those written before the group."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
     above = int(cut.read.max(initial=0)) + 1
@@ -78,9 +78,7 @@ def apart(cut: LiveRanges) -> bool:
 
 
 def meet(one: LiveRanges, others: LiveRanges) -> bool:
-    """Return whether any of `others` overlaps one of the ranges `one`, which are at the same address one after the
-    other.
-    """
+    """Return whether a live range of `others` overlaps one of `one`, which are one after the other at one address."""
     if not len(one.at):
         return False
     near = (others.at < one.end[0]) & (others.end > one.at[0])
@@ -92,7 +90,7 @@ def meet(one: LiveRanges, others: LiveRanges) -> bool:
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
     """Write the tag of each byte's last write into the arena.
 
-    cut: pieces of the tensors' live ranges. private: live ranges of other buffers, each at one address.
+    cut: pieces of the tensors' live ranges. private: live ranges of other buffers, each of which has one address.
     """
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at

@@ -1,7 +1,8 @@
 """Computes the operand and element from which TFLM's data movements copy each element of their output.
 
-Each function restates the loops of a reference kernel (kernels/internal/reference/) on coordinates, from the operator's
-own parameters. The checker tests the parser of movements (ops/movement.py), which shares no code with this module.
+Each function restates the loops of a reference kernel of TFLM (kernels/internal/reference/) on coordinates, from the
+operator's own parameters. The checker tests the parser of movements (ops/movement.py), which shares no code with this
+module.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.ops.context import PIECE, STEPS
 
 PADDING = -1
-"""Operand number of elements that hold the padding value."""
+"""Operand number that stands for padding, for elements with the padding value."""
 
 Point = Sequence[Ints]
 """Coordinates of several elements: one array per axis."""
@@ -93,7 +94,7 @@ def _pack(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _piece(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate one output of SPLIT, SPLIT_V or UNPACK. UNPACK's outputs lack the split axis."""
+    """Restate one output of SPLIT, SPLIT_V or UNPACK, of which those of UNPACK lack the split axis."""
     axis, begin, _ = op.options[PIECE]
     if op.type == "UNPACK":
         return _single([*out[:axis], np.full_like(out[0], begin), *out[axis : len(_shape(graph, op)) - 1]])
@@ -105,7 +106,7 @@ def _slice(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _strided_slice(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate StridedSlice: element i of an axis is start + i * stride; a shrunk axis has only its start."""
+    """Restate StridedSlice: element i of an axis is start + i * stride, and a shrunk axis has only its start."""
     left, point = list(out), []
     begins, strides = (_integers(graph, op, k) for k in (1, 3))
     for axis, (size, begin, stride) in enumerate(zip(_shape(graph, op), begins, strides, strict=True)):
@@ -168,7 +169,7 @@ def _resize_nearest(graph: Graph, op: Op, out: Point) -> Origin:
 
 
 def _gather(graph: Graph, op: Op, out: Point) -> Origin:
-    """Restate Gather: the coordinates of an index stand in the place of the axis from which it selects."""
+    """Restate Gather, where the coordinates of an index replace the axis from which it selects."""
     indices = np.asarray(graph.tensors[op.inputs[1]].data)
     axis = int(op.options["axis"]) % len(_shape(graph, op))
     end = axis + indices.ndim
@@ -200,4 +201,4 @@ MOVEMENTS: Mapping[str, Callable[[Graph, Op, Point], Origin]] = {
     "GATHER": _gather,
     "CAST": _same,
 }
-"""Functions of movements by TFLite's operator name. CAST to a narrower type copies the lower bytes of each element."""
+"""Functions of movements by TFLite's operator name; a narrowing CAST copies the lower bytes of each element."""

@@ -1,7 +1,8 @@
 """Computes the first and the last pixel of each operand that TFLM's kernels read for an output pixel.
 
-Each function restates a reference kernel from the operator's own parameters. The needed pixels form a box, which its
-two corners describe. The checker tests the parsers (ops/parse.py) with this module, which shares no code with them.
+Each function restates a reference kernel from the operator's own parameters. The pixels that an output pixel needs form
+a box, which its two corners describe. The checker tests the parsers (ops/parse.py) with this module, which shares no
+code with them.
 """
 
 from __future__ import annotations
@@ -24,22 +25,21 @@ class Corners(NamedTuple):
     operand: int
     """Position of the operand among the operator's inputs."""
     pixels: int
-    """Number of the operand's pixels, which all have the same size."""
     first: Ints
     last: Ints
-    """First and last needed pixel of the operand, for each output pixel. There are none if the last is lower."""
+    """First and last pixel of the operand that each output pixel needs; none if the last is lower."""
 
 
 Axis = tuple[Ints, Ints]
-"""First and last needed index of the operand's axis, for each index of the output's axis."""
+"""For each index along an axis of the output, the first and last index that it needs along the operand's axis."""
 NONE = -1
 
 
 def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Corners:
     """Return the first and last operand pixel that each output pixel needs.
 
-    sizes: height and width of the operand. rows, columns: first and last needed ones for each row and column of the
-    output.
+    sizes: height and width of the operand. rows, columns: the first and last needed row or column, for each row or
+    column of the output.
     """
     some = (rows[0] <= rows[1])[:, None] & (columns[0] <= columns[1])
     first, last = (
@@ -49,13 +49,11 @@ def _box(operand: int, sizes: tuple[int, ...], rows: Axis, columns: Axis) -> Cor
 
 
 class _Slide(NamedTuple):
-    """A window along one axis."""
-
     kernel: int
     stride: int
     dilation: int
     before: int
-    """Padding before the first index."""
+    """Padding before the window's first index."""
 
     def reads(self, size: int, made: int) -> Axis:
         """Return the first and last index inside the input under each window."""
@@ -95,7 +93,7 @@ def _window(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate TRANSPOSE_CONV: input index i adds to `kernel` outputs, beginning with i * stride - padding."""
+    """Restate TRANSPOSE_CONV, where input index i adds to `kernel` outputs, beginning with i * stride - padding."""
     sizes, made, kernel, axes = _shape(graph, op)[1:3], _made(graph, op)[1:3], _shape(graph, op, 1)[1:3], []
     for axis, name in enumerate("HW"):
         stride = op.options[f"stride{name}"]
@@ -108,7 +106,7 @@ def _transpose_conv(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _resize_bilinear(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate ComputeInterpolationValuesInteger (reference/resize_bilinear.h). Positions are in 1/1024 of a pixel."""
+    """Restate ComputeInterpolationValuesInteger (reference/resize_bilinear.h), with positions in 1/1024 of a pixel."""
     if graph.tensors[op.inputs[0]].dtype == "FLOAT32":
         yield from _float_resize(graph, op)
         return
@@ -141,20 +139,20 @@ def _dense(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _elementwise(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate element-wise operators: an output pixel needs the same pixel of each operand, or a broadcast pixel."""
+    """Restate element-wise operators, where an output pixel needs each operand's same pixel, or a broadcast one."""
     out = _made(graph, op)[:-1]
     for k, tensor in enumerate(op.inputs):
         if tensor < 0 or graph.tensors[tensor].constant:
             continue
         shape = graph.tensors[tensor].shape[:-1]
         pixels = math.prod(shape)
-        alike = pixels == math.prod(out)  # pixels correspond, even if one shape has more dimensions of 1
+        alike = pixels == math.prod(out)  # pixels correspond even if one shape has more dimensions of 1
         at = np.arange(pixels) if alike else np.broadcast_to(np.arange(pixels).reshape(shape), out).ravel()
         yield Corners(k, pixels, at, at)
 
 
 def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN. Channels that are not reduced stay together."""
+    """Restate MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN. Channels that a reduction keeps stay together."""
     shape = _shape(graph, op)
     stated = op.options.get(AXES)
     axes = {
@@ -169,7 +167,7 @@ def _reduction(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate GATHER and GATHER_ND: each index, or vector of indices, selects a part of a table or computed tensor."""
+    """Restate GATHER and GATHER_ND, where an index or a vector of indices selects a part of a tensor."""
     at = np.arange(math.prod(_shape(graph, op, 1)[: -1 if op.type == "GATHER_ND" else None]))
     yield Corners(1, len(at), at, at)
     if not graph.tensors[op.inputs[0]].constant:
@@ -177,7 +175,7 @@ def _gather(graph: Graph, op: Op) -> Iterator[Corners]:
 
 
 def _batch_matmul(graph: Graph, op: Op) -> Iterator[Corners]:
-    """Restate BATCH_MATMUL: each row of the product needs a row of the left matrix and all of the right one."""
+    """Restate BATCH_MATMUL, where a row of the product needs a row of the left matrix and the whole right matrix."""
     *batch, rows, _ = _shape(graph, op)
     at = np.arange(math.prod(batch) * rows)
     yield Corners(0, len(at), at, at)
@@ -205,4 +203,4 @@ NEEDS: Mapping[str, Callable[[Graph, Op], Iterator[Corners]]] = {
     "GATHER_ND": _gather,
     "BATCH_MATMUL": _batch_matmul,
 }
-"""Functions by TFLite's operator name, for operators that compute."""
+"""For operators that compute, the restating function by TFLite's operator name."""

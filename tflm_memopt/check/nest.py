@@ -1,7 +1,7 @@
 """The checker's view of a group: the iterations of each operator, their reads, and their order.
 
-A row-wise group is a tiled one whose stripes are single rows of one tile, and whose windows are as wide as the input.
-The code shares nothing with the planner.
+A row-wise group is treated as a tiled group with stripes of one row, tiles of the whole width, and windows as wide as
+the input.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MOMENTS = 8
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
 """Time steps of an iteration, in order.
 
-At SCRATCH and SUMS, scratch and sums are written; at SCRATCH_READ and SUMS_READ they are read. The output is written at
-EARLY, and the input is read at LATE. An operator that works in place reads before it writes. At LAST, the last byte of
-the output is written if the kernel writes it after all reads.
+Scratch and sums are written at SCRATCH and SUMS, and read at SCRATCH_READ and SUMS_READ. The output is written at
+EARLY, and the input is read at LATE. An operator that works in place reads at EARLY and writes at LATE. At LAST, a
+kernel that writes the last byte of its output after all reads writes this byte.
 """
 
 
@@ -43,10 +43,10 @@ class Unit(NamedTuple):
 
 
 class StageNest:
-    """An operator of a group, and its progress."""
+    """An operator of a group, and how many of its iterations have run."""
 
     def __init__(self, stage: Stage, op: RowOp, stripes: int, *, is_reversed: bool) -> None:
-        """stripes: number of stripes of a tiled group, or 0 if it runs row by row."""
+        """stripes: number of stripes of the tiled group, or 0 if the operator runs row by row."""
         self.stage, self.op, self.nest, self.is_reversed = stage, op, stage.nest, is_reversed
         self.tiled = stripes > 0
         self.iterated: Rows = op.reads[0] if stage.iterative else op.writes
@@ -59,12 +59,12 @@ class StageNest:
         self.makes_again = self.nest.rows > self.nest.advance
         self._lay_out(stripes or self.iterated.h)
         self.done = 0
-        """Number of the next iteration."""
+        """Number of the operator's next iteration."""
         self.pixels = 0
-        """Number of pixels processed so far, counting those of each channel group."""
+        """Number of pixels that iterations have processed so far, once for each channel group."""
 
     def _lay_out(self, stripes: int) -> None:
-        """Enumerate the iterations by stripe, channel group, tile and row."""
+        """Number the iterations by stripe, channel group, tile and row."""
         w = self.nest
         ends = np.arange(stripes, dtype=np.int64) * w.advance + w.end
         starts = ends - w.rows if self.makes_again else ends - w.advance
@@ -72,7 +72,7 @@ class StageNest:
             starts[0] = 0
         self.lo, self.hi = (np.clip(edge, 0, self.iterated.h) for edge in (starts, ends))
         self.made = np.maximum(self.hi - self.lo, 0)
-        """Rows [lo, hi) of each stripe, and the number of rows."""
+        """The first and the end of the rows of each stripe, and their number."""
         self._tiles = len(range(0, self.iterated.w, self.tile))
         counts = self.made * (self._tiles * max(0, w.channel_groups))
         self._start = np.cumsum(counts) - counts
@@ -84,7 +84,6 @@ class StageNest:
         self.x1 = np.minimum(self.x0 + self.tile, self.iterated.w)
 
     def __len__(self) -> int:
-        """Return the number of iterations."""
         return len(self.row)
 
     def __str__(self) -> str:
@@ -101,11 +100,11 @@ class StageNest:
 
     @property
     def channel_groups(self) -> int:
-        """Number of channel groups, without the final pass over sums."""
+        """Number of channel groups, which does not count the final pass over sums."""
         return self.nest.channel_groups - self.nest.sums
 
     def count(self) -> None:
-        """Count the pixels of the next iteration."""
+        """Count the pixels of the next iteration as processed."""
         unit = self.unit
         if unit.channel_group < self.channel_groups:
             self.pixels += unit.x1 - unit.x0
@@ -122,7 +121,7 @@ class StageNest:
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes of an output pixel as stored inside the group."""
+        """Bytes of an output pixel as it is stored inside the group."""
         return -(-self.op.writes.c // self.nest.channel_groups) if self.splits else self.op.writes.c
 
     def channels(self, channel_group: int) -> tuple[int, int]:
@@ -138,7 +137,7 @@ class StageNest:
 
     @cached_property
     def opens(self) -> Ints:
-        """Whether each iteration is the first to add to its sums. Sums belong to one stripe or to all."""
+        """For each iteration, whether it is the first to add to its sums, which belong to one stripe or to all."""
         before = self.stripe if self.stage.iterative else np.append(-1, self.stripe[:-1])
         first: Ints = self.stripe != before
         first[:1] = True
@@ -148,7 +147,7 @@ class StageNest:
     def windows(self) -> Sequence[UnitWindows]:
         """The part of each input that each iteration reads."""
         found = [self._window(k) for k in range(len(self.op.inputs))]
-        if self.nest.sums:  # the last pass reads only sums
+        if self.nest.sums:  # the last pass over a stripe reads only sums
             last = self.channel_group == self.nest.channel_groups - 1
             found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
         return found
@@ -164,7 +163,7 @@ class StageNest:
         top, bottom, left, right = window(self.op, k, y, x0, x1)
         if not self.tiled:
             left, right = 0 * left, np.full_like(right, seen.w)
-        if self.is_reversed:  # rows and columns count from the end
+        if self.is_reversed:  # in a reversed group, rows and columns count from the end
             return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return UnitWindows(top, bottom, left, right)
 
@@ -179,7 +178,7 @@ class StageNest:
         return [*zip(*inputs, strict=True)]
 
     def skip(self, stripes: int) -> None:
-        """Skip the rest of the current stripe and stripes - 1 more. After the last stripe no iterations are left."""
+        """Skip the rest of the current stripe and stripes - 1 more; after the last stripe no iterations are left."""
         wanted = int(self.stripe[self.done]) + stripes if self.done < len(self) else len(self.made)
         there = self.makes_again and wanted < len(self.made) and self.made[wanted]
         self.done = int(self._start[wanted]) if there else len(self)
@@ -198,10 +197,10 @@ def _stripes(stage: Stage, of_group: int) -> int:
 
 
 def run_order(number: int, group: Group, steps: Mapping[int, StageNest]) -> Iterator[StageNest]:
-    """Yield the operators of a group in the order of its loops. The replay of an iteration must end before the next one
-    is requested.
+    """Yield the operators of a group in the order of its loops. The replay of an iteration must end before the caller
+    requests the next iteration.
 
-    The bytes' tags show whether operands exist. Raises PlanError for units that do not exist and for missing rows.
+    The tags of bytes show whether operands exist. Raises PlanError for units that do not exist and for missing rows.
     """
     order = [steps[stage.op] for stage in group.stages]
     for iteration in iterations(group.loops):

@@ -1,10 +1,11 @@
 """The checker's proof that operators read and keep the right rows of other inferences and of other devices.
 
-The replay of states shows that each row that is read was kept. This module shows once for each operator that these are
-the rows that the model's operator means. A window on kept and new rows ends at the newest row and has the height of
-TFLM's window. The kept rows are the last ones of the tensor that the window reads. An LSTM takes one step after the
-other. A message carries each row in its place. states.py covers running sums. If the model's input slides, windows are
-not checked here, since tensors then hold only some of the model's rows.
+The replay of states shows that an earlier inference kept each row that is read. This module shows once for each
+operator that these rows are those that the model's operator means. A window on kept and new rows must end at the newest
+row and have the height of TFLM's window. The kept rows must be the last rows of the tensor that the window reads. An
+LSTM must take one step after the other. A message must carry each row in its place. states.py covers running sums. If
+the model's input is a sliding window, this module does not check windows, since tensors then hold only some of the
+model's rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tflm_memopt.ops.rowop import Move, RowOp
 from tflm_memopt.rowgraph.graph import RowGraph
 
 LSTM_STATES = (18, 19)
-"""State operands of UNIDIRECTIONAL_SEQUENCE_LSTM: output and cells (kernels/lstm_shared.h)."""
+"""State operands of UNIDIRECTIONAL_SEQUENCE_LSTM are its output and its cells (kernels/lstm_shared.h)."""
 WEIGHED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 
@@ -41,7 +42,7 @@ def check_outliving(graph: RowGraph) -> None:
 
 
 def _kept(op: RowOp, of: Op) -> str:
-    """Check ASSIGN_VARIABLE: the newest rows of a tensor replace the oldest ones of its state."""
+    """Check ASSIGN_VARIABLE, where the newest rows of a tensor replace the oldest rows of a state."""
     state, new = op.state_write, op.reads[0]
     count = min(new.h, state.rows.h) if state else 0
     if state is None or of.options.get(STATE) != state.tensor or of.inputs[0] != op.inputs[0]:
@@ -53,14 +54,14 @@ def _kept(op: RowOp, of: Op) -> str:
 
 
 def _history(op: RowOp, state: TensorId, writers: Mapping[TensorId, RowOp]) -> str:
-    """Check that the rows before the new ones are kept rows of the same tensor."""
+    """Check that the rows before an operand's new rows are kept rows of the same tensor."""
     writer = writers.get(state)
     same = writer is not None and writer.inputs[0] == op.inputs[0]
     return "" if same else f"state {state} keeps rows of another tensor"
 
 
 def _window(op: RowOp, of: Op, model: Graph) -> str:
-    """The last window ends at the newest row, and is as high as TFLM's: a filter, or the rows that are remembered."""
+    """The last window must end at the newest row and be as high as TFLM's: a filter, or an SVDF's memory."""
     w, new = op.window, op.reads[0].h
     last = (op.writes.h - 1) * w.stride_h - w.pad_top + (w.kernel_h - 1) * w.dilation_h
     if not new - w.stride_h <= last < new:

@@ -1,4 +1,4 @@
-"""The checker's view of the locations of a tiled group's pixels. The code shares nothing with the planner."""
+"""The checker's view of the places of a tiled group's pixels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import Buffer, Role
 
 
 class Cells(NamedTuple):
-    """Addresses and tags of all pixels of a tensor. `there` is the range of rows that exist."""
+    """Addresses and tags of all pixels of a tensor. `there` is the range of those rows of the tensor that exist."""
 
     there: range
     at: Ints
@@ -29,7 +29,7 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """Location of a tensor for an operator of the group."""
+    """The place of a tensor for an operator of the group."""
 
     arena: TaggedArena
     tensor: TensorId
@@ -49,16 +49,16 @@ class Place:
 
     @cached_property
     def in_stripes(self) -> bool:
-        """Whether rows are recomputed for each stripe."""
+        """Whether each stripe recomputes rows."""
         return self.inside and self.maker is not None and self.maker.makes_again
 
     def pixels(self, y: Ints, x: Ints) -> Ints:
-        """Return the pixel numbers in the tensor for the group's coordinates."""
+        """Return pixel numbers in the tensor, given coordinates in the group's order."""
         w, last = self.seen.w, self.seen.h * self.seen.w - 1
         return last - y * w - x if self.is_reversed else y * w + x
 
     def at(self, stripe: Ints | int, y: Ints, x: Ints) -> Ints:
-        """Return the addresses of pixels, or -1 for those that are not kept. stripe: the stripe of the pixels, if
+        """Return the addresses of pixels, or -1 for pixels without an address. stripe: the stripe of the pixels, if
         stripes recompute rows.
         """
         maker, seen = self.maker, self.seen
@@ -84,11 +84,11 @@ class Place:
         return at
 
     def marks(self, y: Ints, x: Ints, at: Ints, first: Ints | int = 0) -> Ints:
-        """Return the tags of pixels' bytes from channel `first` on, stored from address `at` on."""
+        """Return the tags of the bytes of pixels from channel `first` on, which are stored from address `at` on."""
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
 
     def cells(self, stripe: int) -> Cells:
-        """Return the pixels of a stripe. Unless rows are recomputed, all stripes share those of stripe 0."""
+        """Return the pixels of a stripe, which are those of stripe 0 for all stripes unless rows are recomputed."""
         if stripe not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
             at = self.at(stripe, y, x)
@@ -106,14 +106,14 @@ class Place:
 
 
 class Places(NamedTuple):
-    """Locations of a group's tensors, by operator."""
+    """The places of a group's tensors, by operator."""
 
     inputs: Mapping[int, tuple[Place, ...]]
     output: Mapping[int, Place]
 
 
 def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNest]) -> Places:
-    """Return the locations for the operators of a group."""
+    """Return the places of the tensors of a group's operators."""
     maker = {step.op.output: step for step in steps.values()}
     every = {
         key: [Place(arena, t, rows, maker.get(t), source.is_source(t), step.is_reversed) for t, rows in step.op.seen()]
@@ -125,7 +125,7 @@ def places(arena: TaggedArena, source: SourceReplay, steps: Mapping[int, StageNe
 
 
 def check_column_windows(arena: TaggedArena, step: StageNest) -> None:
-    """Check that the rolling buffer holds a stripe's rows and has exactly their size."""
+    """Check that the rolling buffer holds all rows of a stripe and has exactly their size."""
     tensor = step.op.output
     if (Role.ROLLING_BUFFER, tensor) not in arena.home:
         return
@@ -159,8 +159,8 @@ def check_message(arena: TaggedArena, step: StageNest) -> None:
 def check_at_once(arena: TaggedArena, step: StageNest) -> None:
     """Check that the operator may compute several iterations at once.
 
-    A convolution reads all pixels before it writes one. A depthwise convolution writes its first pixels before it has
-    read all of the others, so its buffers must not overlap.
+    A packed convolution reads all pixels of a call before it writes the first one. A depthwise convolution writes its
+    first pixels before it has read all others, so its buffers must not overlap.
     """
     op, stage = step.op, step.stage
     if stage.at_once == 1:

@@ -1,7 +1,6 @@
 """The checker's proof that a tiled group loses no byte, for all its iterations at once (lives.py).
 
-If the proof fails, the replay decides iteration by iteration and names the fault's place (tiles.py). The code shares
-nothing with the planner.
+If the proof fails, the replay decides iteration by iteration and names the place of the fault (tiles.py).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """The iterations of an operator, in order."""
+    """The iterations of an operator in order."""
 
     units: Ints
     positions: Ints
@@ -48,7 +47,7 @@ class Executed:
 
 
 def proved(running: RunningGroup) -> bool:
-    """Return whether a group is proved to lose no byte. Only then, arena and source change as when the group runs."""
+    """Return whether a group is proved to lose no byte. If it is, arena and source change as if the group had run."""
     try:
         _Proof(running).run()
     except (Unproved, PlanError):
@@ -65,7 +64,7 @@ class _Proof:
         self.found: dict[tuple[TensorId, Rows], _Pixels] = {}
 
     def run(self) -> None:
-        """Prove the group. Raises Unproved or PlanError."""
+        """Prove that the group loses no byte. Raises Unproved or PlanError."""
         for step in self.steps.values():
             check_column_windows(self.arena, step)
             check_nest(step)
@@ -95,7 +94,7 @@ class _Proof:
         self.source.pushed = rows.pushed
 
     def _positions(self) -> dict[int, tuple[Ints, Ints]]:
-        """Return the iterations that run, with their positions in the group, by operator."""
+        """Return for each operator the iterations that run, with their positions in the group."""
         units: dict[int, list[int]] = {key: [] for key in self.steps}
         positions: dict[int, list[int]] = {key: [] for key in self.steps}
         for position, step in enumerate(run_order(self.number, self.group, self.steps)):
@@ -111,7 +110,7 @@ class _Proof:
         demand(sum(step.macs for step in self.steps.values()) == self.group.macs)
 
     def _source_needs(self, positions: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the positions that wait for rows of an input outside the arena, with the number of rows."""
+        """Yield the positions at which the group waits for rows of an outside input, with the number of rows."""
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
@@ -151,7 +150,7 @@ class _Proof:
         return lives
 
     def _private(self, executed: Mapping[int, Executed]) -> Iterator[LiveRanges]:
-        """Yield the live ranges of counters, copied weights, scratch and sums, each kind in one place, in order."""
+        """Yield the live ranges of counters, copied weights, scratch and sums, each kind of them in one place."""
         every = max((int(f.moments[-1]) for f in executed.values() if len(f.moments)), default=BEFORE) + MOMENTS
         begin, end = np.array([1]), np.array([every])
         yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), begin, end)
@@ -184,8 +183,8 @@ class _Proof:
 
 
 class _Pixels:
-    """Times at which a tensor's pixels are written and last read, separately for each stripe and channel group if these
-    have pixels of their own.
+    """Times at which pixels of a tensor are written and last read, for each stripe and channel group that has its own
+    pixels.
     """
 
     def __init__(self, place: Place) -> None:
@@ -193,7 +192,7 @@ class _Pixels:
         self.place = place
         self._groups = maker.nest.channel_groups if maker and maker.splits else 1
         self._lo = maker.lo if maker and maker.makes_again else None
-        """First row of each stripe if stripes have their own pixels, or None."""
+        """First row of each stripe if each stripe has its own pixels, or None."""
         stripes, self._rows = (
             (1, seen.h) if maker is None or self._lo is None else (len(self._lo), int(maker.made.max(initial=0)))
         )
@@ -201,7 +200,7 @@ class _Pixels:
         self._read = self._written.copy()
 
     def _index(self, stripe: Ints, channel_group: Ints, y: Ints, x: Ints) -> Ints:
-        """Return the positions of pixels in the arrays of times."""
+        """Return where the times of pixels are in the arrays of times."""
         layer = channel_group if self._groups > 1 else 0 * channel_group
         if self._lo is not None:
             layer, y = layer + stripe * self._groups, y - self._lo[stripe]
@@ -210,7 +209,7 @@ class _Pixels:
     def write(self, step: StageNest, executed: Executed) -> None:
         """Record the writes of the operator that makes the tensor."""
         units, moments = executed.units, executed.moments + (LATE if step.in_place else EARLY)
-        if step.stage.iterative:  # the last iteration makes all pixels
+        if step.stage.iterative:  # the last iteration of the operator makes all pixels
             last = np.flatnonzero(units == len(step) - 1)
             counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
             units, moments = units[last], moments[last]
@@ -230,7 +229,7 @@ class _Pixels:
         self._written[self._index(*self._made)] = moments[of]
 
     def read_by(self, step: StageNest, k: int, units: Ints, moments: Ints) -> None:
-        """Record an operator's reads of input k. Pixels that the group makes must exist by then."""
+        """Record an operator's reads of input k. Pixels that the group makes must exist at these times."""
         reads = step.windows[k].some[units]
         units, moments = units[reads], moments[reads]
         window, stripe, channel_group = step.windows[k].of(units), step.stripe[units], step.channel_group[units]
@@ -267,7 +266,7 @@ class _Pixels:
         written, marks = self._written[index], self.place.marks(y, x, at, first)
         if not step.ends_late:
             return [LiveRanges(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
-        late = written - EARLY + LAST  # the last byte is written at LAST
+        late = written - EARLY + LAST  # some kernels write their last byte at LAST
         read, end = np.maximum(late, self._read[index]), at + nbytes
         ends = self._ends
         return [
@@ -277,7 +276,7 @@ class _Pixels:
 
 
 def in_order(step: StageNest, output: Place, k: int, place: Place, units: Ints) -> bool:
-    """Return whether each byte of input k is read before it is overwritten, pixel by pixel from front to back."""
+    """Return whether each byte of input k is read before it is overwritten, with pixels from front to back."""
     window, stripe = step.windows[k].of(units), step.stripe[units]
     made, read = step.x1[units] - step.x0[units], window.right - window.left
     demand((window.bottom == window.top + 1).all() and ((read == made) | (read == 1)).all())

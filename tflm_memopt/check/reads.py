@@ -1,10 +1,10 @@
 """The checker's proof that row operators read the rows that TFLM's operators need.
 
 The replay of a plan shows that each row that an iteration reads exists. This module shows once for each operator that
-these are the right rows. The model's operator defines which pixels an output needs (needed.py), or which byte each
-output byte is copied from (movements.py); the row operator must read these. outliving.py covers operators that keep
-rows, read windows of kept rows, or exchange messages, and sliding.py those over a sliding input. Operators on parts of
-tensors are left out, since no operator of a model defines them.
+these are the rows that TFLM's kernel needs. The model's operator defines which pixels an output needs (needed.py), or
+from which byte each output byte is copied (movements.py), and the row operator must read these pixels or bytes.
+outliving.py covers operators that keep rows, read windows of kept rows, or exchange messages, and sliding.py those over
+a sliding input. Operators on parts of tensors are not checked, since no operator of a model defines them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tflm_memopt.ops.rowop import Move, RowOp, Rows
 from tflm_memopt.rowgraph.graph import RowGraph
 
 JOINS = ("CONCATENATION", "PACK")
-"""Operators that copy all their operands. A row operator has all constant operands together as its last operand."""
+"""Operators that copy all their operands, of which a row operator has all constant ones together at the end."""
 CHUNK = 1 << 18
-"""Bytes of a movement that are compared at once. A larger row is compared whole."""
+"""Number of bytes of a movement that are compared at once; a larger row is compared as a whole."""
 
 
 def check_reads(graph: RowGraph) -> None:
-    """Raise PlanError if an operator does not read what TFLM's kernel needs."""
+    """Raise PlanError if a row operator does not read what TFLM's kernel needs."""
     if graph.window:  # the tensors of a sliding window hold only some of their rows
         check_sliding(graph)
         return
@@ -57,7 +57,7 @@ def _whole(graph: RowGraph) -> Graph:
 
 
 def _operands(graph: Graph, op: Op) -> list[int]:
-    """Return the positions of the operands that are read at run time. GREATER is LESS with exchanged operands."""
+    """Return the positions of operands that are read at run time. GREATER is LESS with exchanged operands."""
     tensors = ((k, graph.tensors[t]) for k, t in enumerate(op.inputs) if t != ABSENT)
     found = [k for k, tensor in tensors if not tensor.constant and not tensor.variable]
     return found[::-1] if op.type.startswith("GREATER") else found
@@ -89,7 +89,7 @@ def _check_needs(model: Graph, of: Op, op: RowOp) -> None:
 
 
 def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
-    """Raise PlanError unless the windows of input k contain the corners of what each output pixel needs."""
+    """Raise PlanError unless the windows of input k contain the corners of the range that each output pixel needs."""
     made, seen = op.writes, op.reads[k]
     y, x0, x1, end = _span(made, np.arange(len(need.first)), made.nbytes // len(need.first))
     read = window(op, k, y, x0, x1)._replace(bottom=window(op, k, end - 1, x0, x1).bottom)
@@ -106,7 +106,7 @@ def _check_need(op: RowOp, k: int, need: Corners, who: str) -> None:
 
 
 def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return the first row, the columns and the end row of units. A unit of several rows has all columns."""
+    """Return the first row, the columns and the end row of units, where a unit of several rows has all columns."""
     first, last = unit * nbytes, (unit + 1) * nbytes - 1
     top, bottom = first // rows.row_bytes, last // rows.row_bytes
     left, right = (at % rows.row_bytes // rows.c for at in (first, last))
@@ -117,7 +117,7 @@ def _span(rows: Rows, unit: Ints, nbytes: int) -> tuple[Ints, Ints, Ints, Ints]:
 # ---- operators that copy ----
 
 _Copied = tuple[int, NDArray[np.int32], NDArray[np.int32]]
-"""First output byte of a block, and the source of each byte of the block: an operand and the byte in it."""
+"""First output byte of a block and, for each byte of the block, the operand and the byte from which it is copied."""
 
 
 def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
@@ -141,7 +141,7 @@ def _check_movement(model: Graph, of: Op, op: RowOp) -> None:
 
 
 def _check_bounds(op: RowOp, who: str) -> None:
-    """Raise PlanError for a move that leaves its source row or its target row."""
+    """Raise PlanError for a move whose bytes are outside its source row or its target row."""
     for move in op.moves.moves if op.moves else ():
         most = (move.period - 1) * move.phase_step
         for first, step, rows, is_phased in (
@@ -155,7 +155,7 @@ def _check_bounds(op: RowOp, who: str) -> None:
 
 
 def _check_constants(model: Graph, of: Op, op: RowOp, who: str) -> None:
-    """Raise PlanError unless the constant operand consists of the model's constants in order."""
+    """Raise PlanError unless the constant operand consists of the model's constants in the model's order."""
     fixed = (model.tensors[of.inputs[k]].data for k in _fixed(model, of))
     expected = b"".join(b"" if data is None else np.ascontiguousarray(data).tobytes() for data in fixed)
     if expected != (op.constant.values.tobytes() if op.constant else b""):
@@ -172,7 +172,7 @@ def _origins(model: Graph, of: Op, byte: Ints) -> tuple[Ints, Ints]:
     operand, source = origins(model, of, element)
     read, fixed = _operands(model, of), _fixed(model, of)
     sizes = [model.tensors[of.inputs[k]].elements for k in fixed]
-    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry is for padding
+    number, ahead = np.full((2, len(of.inputs) + 1), PADDING)  # the last entry stands for padding
     number[read], ahead[read] = np.arange(len(read)), 0
     number[fixed], ahead[fixed] = len(read), np.cumsum([0, *sizes])[:-1]
     return number[operand], (source + ahead[operand]) * ITEM_BYTES[model.tensors[of.inputs[0]].dtype] + within
@@ -197,7 +197,7 @@ def _copied(op: RowOp) -> Iterator[_Copied]:
 
 
 def _gathered(op: RowOp, who: str) -> Iterator[_Copied]:
-    """Yield the executor's copies for the only output row, one input row after the other (tmo_copy_s8)."""
+    """Yield the executor's copies into the only output row, one input row after the other (tmo_copy_s8)."""
     rows = op.reads[0]
     target = np.full((rows.h, rows.row_bytes), PADDING)
     for move in op.moves.moves if op.moves else ():

@@ -1,6 +1,4 @@
-"""The checker's replay of a group, iteration by iteration, as tmo_run() executes it; shared by row-wise and tiled
-groups. The code shares nothing with the planner.
-"""
+"""The checker's replay of a group, iteration by iteration, as tmo_run() executes it, for row-wise and tiled groups."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ class Output(NamedTuple):
     """The writes of an iteration."""
 
     last: int
-    """Address of the last byte, or -1 if nothing is written."""
+    """Address of the last byte that an iteration writes, or -1 if it writes nothing."""
     write: Callable[[], None]
 
 
@@ -27,13 +25,13 @@ NO_OUTPUT = Output(-1, lambda: None)
 
 
 class GroupReplay(ABC):
-    """The replay of one group. Subclasses know the locations of rows or pixels."""
+    """The replay of one group. Subclasses know the places of rows or pixels."""
 
     counter_bytes: int
-    """Bytes of the counter of one operator."""
+    """Bytes of one operator's counter."""
 
     def __init__(self, running: RunningGroup, executed: Callable[[], None] = lambda: None) -> None:
-        """executed: function called after each iteration."""
+        """executed: function to be called after each iteration."""
         self.arena, self.number, self.group, ops, self.source = running
         self.tell, self.steps, self.executed = executed, steps_of(self.group, ops), 0
 
@@ -47,14 +45,14 @@ class GroupReplay(ABC):
 
     @abstractmethod
     def _in_order(self, step: StageNest) -> None:
-        """Raise PlanError unless each byte is read before its place is written, from front to back."""
+        """Raise PlanError unless each byte is read before its place is overwritten, from front to back."""
 
     @abstractmethod
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        """Return the bytes of input k that are converted to int8 at once when an iteration reads these rows."""
+        """Return the number of bytes of input k that an iteration converts to int8 at once when it reads these rows."""
 
     def run(self) -> None:
-        """Replay the group. Raises PlanError unless it finds each byte that it reads and matches the plan's counts."""
+        """Replay the group. Raises PlanError if a read finds a wrong byte, or if counts differ from the plan's."""
         self.arena.write_private(Role.COUNTERS, self.number, self.counter_bytes * len(self.steps))
         copied = self.arena.copied(step.op.output for step in self.steps.values())
         for tensor in copied:
@@ -102,7 +100,7 @@ class GroupReplay(ABC):
         self.executed += 1
 
     def _take_source(self, step: StageNest) -> int:
-        """Wait for streamed rows. Return the bytes of one window that are converted to int8."""
+        """Wait for rows of a streamed input. Return the number of bytes under a window that are converted to int8."""
         nbytes = 0
         for k, (rows, columns) in enumerate(step.reads()):
             if self.source.is_source(step.op.inputs[k]) and rows and columns:

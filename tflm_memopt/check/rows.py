@@ -1,7 +1,4 @@
-"""The checker's replay of a row-wise group: each iteration reads whole rows, and writes a row or adds to sums.
-
-The code shares nothing with the planner.
-"""
+"""The checker's replay of a row-wise group: each iteration reads whole rows, and writes a row or adds to sums."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from tflm_memopt.errors import PlanError
 
 
 class RowReplay(GroupReplay):
-    """Replays one row-wise group. Only such groups use states, other devices or a second core."""
+    """Replays one row-wise group. Only row-wise groups use states, other devices or a second core."""
 
     counter_bytes = 2
 
@@ -44,7 +41,7 @@ class RowReplay(GroupReplay):
         return Output(at + nbytes - 1, lambda: self.arena.write(op.output, row, nbytes))
 
     def _scatter(self, step: StageNest) -> None:
-        """Write some bytes of the only output row. The bytes of earlier iterations must still be there."""
+        """Write some bytes of a group's only output row, which still has the bytes of earlier iterations."""
         if step.done:
             self.arena.read_rows(step.op.output, 0, 1, step.op.writes.row_bytes, step)
         self.arena.write(step.op.output, 0, step.op.writes.row_bytes)
@@ -67,7 +64,7 @@ class RowReplay(GroupReplay):
             self._read_moved(step)
 
     def _read_moved(self, step: StageNest) -> None:
-        """Read the bytes that COPY moves. It may already have overwritten other bytes of the same rows."""
+        """Read the bytes that a COPY moves. The COPY may already have overwritten other bytes of the same rows."""
         op = step.op
         for operand, row, part in moved(op, step.done):
             tensor = op.inputs[operand] if operand < len(op.inputs) else None  # the last operand may be constant
@@ -75,12 +72,12 @@ class RowReplay(GroupReplay):
                 self.arena.read_part(tensor, row, op.reads[operand].row_bytes, part, step)
 
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        """Return the converted bytes of all rows under a window (see the base class)."""
+        """Return the number of converted bytes of all rows under a window (see the base class)."""
         taps = rows[:: step.op.window.dilation_h] if k == 0 else rows
         return len(taps) * step.op.reads[k].row_bytes
 
     def _in_order(self, step: StageNest) -> None:
-        """Check that the output does not start inside an input row or overlap a row that the next pixel reads again."""
+        """Check that the output neither starts inside an input row nor overlaps a row that is read again."""
         op, row, nbytes = step.op, step.done, step.op.writes.row_bytes
         to = self.arena.span(op.output, row, nbytes)
         for tensor, seen in zip(op.inputs, op.reads, strict=True):

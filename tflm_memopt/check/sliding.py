@@ -1,10 +1,10 @@
-"""The checker's proof that windows over a sliding input are those that TFLM has at the end of its whole input.
+"""The checker's proof that windows over a sliding input equal those at the end of TFLM's whole input.
 
-An inference computes new rows of each tensor. This module numbers them as in TFLM's whole tensor. TFLM's operator then
-defines which rows depend neither on rows after the input's new rows nor on padding at the end. A row operator must
-compute the last of them, from the same rows as TFLM. It reads kept rows only if its input's new rows follow those of
-the last inference. Operators that recompute rows that depend on padding are left out, as are those that follow a tensor
-of joined rows.
+With a sliding input, each inference computes new rows of each tensor. This module numbers the new rows as in TFLM's
+whole tensor. TFLM's operator then defines which rows depend neither on rows after the input's new rows nor on padding
+at the end. A row operator must compute the last of these rows, from the same rows as TFLM. A row operator may read kept
+rows only if its input's new rows follow those of the last inference. Operators that recompute rows that depend on
+padding are not checked, and neither are operators after a tensor of joined rows.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 
 class _Held(NamedTuple):
-    """The last rows of a tensor's window, in the numbers of TFLM's rows."""
+    """The last rows of a tensor in a sliding window, numbered as in TFLM's tensor."""
 
     height: int
     """Number of rows of TFLM's tensor."""
     end: int
-    """Number of the last row that an inference computes, plus 1."""
+    """End of the rows that an inference computes."""
     shift: int
     """Number of rows that leave the window in each inference."""
 
 
 class _Window(NamedTuple):
-    """The window of TFLM's operator along the time axis."""
+    """The window of TFLM's operator along time."""
 
     kernel: int
     stride: int
     dilation: int
     before: int
-    """Padding before the first row."""
+    """Padding before the first row in time."""
     made: int
     """Number of output rows."""
 
@@ -64,8 +64,8 @@ def check_sliding(graph: RowGraph) -> None:
 
 
 def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
-    """Return the rows of an operator that computes row y from row y of its inputs, or None for others, or an error's
-    text.
+    """Return the rows of an operator that computes row y from row y of its inputs, None for other operators, or an
+    error's text.
     """
     inputs = [held.get(t) for t in op.inputs]
     rows = [(y, y + 1) for y in range(op.writes.h)]
@@ -77,7 +77,7 @@ def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
 
 
 def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorId, TensorId]) -> _Held | str | None:
-    """Return the output rows of a window operator, or None if it makes whole tensors or is not checked, or an error's
+    """Return the output rows of a window operator, None if it makes whole tensors or is not checked, or an error's
     text.
 
     kept: the tensor whose rows each state keeps.
@@ -102,8 +102,8 @@ def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorI
 
 
 def _window(op: RowOp, of: Op, model: Graph, height: int) -> _Window | None:
-    """Return TFLM's window along the time axis, or None for an operator that is left out. height: number of TFLM's
-    input rows.
+    """Return TFLM's window along time, or None for an operator that is not checked. height: number of TFLM's input
+    rows.
     """
     if of.type == "FULLY_CONNECTED":
         kernel = model.tensors[of.inputs[1]].shape[1] // op.reads[0].row_bytes

@@ -1,7 +1,7 @@
 """The checker's replay of an input that is not whole in the arena.
 
-When an operator needs rows, the caller pushes them over the previous ones. Rows that are still needed are copied to the
-rolling buffer before. The replay shares nothing with the planner.
+When an operator needs rows of a streamed input, the caller pushes them over the previous rows. Rows that are still
+needed are copied to a rolling buffer before a push.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from tflm_memopt.rowgraph.graph import InputSource
 
 
 class SourceReplay:
-    """Location of the input's rows while groups run."""
+    """Where the rows of an input are while groups run."""
 
     def __init__(
         self, arena: TaggedArena, source: InputSource | None, foreign: NDArray[np.bool_] | None = None
     ) -> None:
-        """foreign: bytes that others write while the model waits for rows, by address."""
+        """foreign: mask by address of the bytes that others write while the model waits for rows."""
         self.arena, self.source, self.foreign = arena, source, foreign
         self.pushed = 0
-        """Number of rows pushed so far."""
+        """Number of rows that were pushed so far."""
         self.passed = False
         """Whether the group that reads a streamed input has ended."""
         if source and source.pushed:
@@ -54,7 +54,7 @@ class SourceReplay:
             self._push(source)
 
     def end_of_group(self) -> None:
-        """Push the remaining rows before the next group starts."""
+        """Push the rows that remain before the next group starts."""
         source = self.source
         while source and self.pushed < source.height and source.pushed:
             self.arena.wipe(self.foreign)
@@ -78,13 +78,13 @@ class SourceReplay:
         return offset + row % depth * source.row_bytes
 
     def converted(self, op: RowOp, nbytes: int) -> int:
-        """Return how many of the `nbytes` that an operator reads are first converted to int8 in the arena."""
+        """Return how many of the `nbytes` bytes that an operator reads are first converted to int8 in the arena."""
         source = self.source
         bytewise = op.element_bytes == 1
         return nbytes if source and not source.pushed and bytewise and source.tensor in op.inputs else 0
 
     def rolling_buffer(self, source: InputSource) -> tuple[int, int]:
-        """Return the number of rows and the address of the rolling buffer for kept rows; zeros if there is none."""
+        """Return the number of rows and the address of the rolling buffer for kept rows, or zeros without one."""
         if (Role.ROLLING_BUFFER, source.tensor) not in self.arena.home:
             return 0, 0
         buffer, offset = self.arena.at(Role.ROLLING_BUFFER, source.tensor)
@@ -95,7 +95,7 @@ class SourceReplay:
         return buffer.depth, offset
 
     def _keep(self, source: InputSource) -> None:
-        """Copy the last rows to the rolling buffer."""
+        """Copy the last pushed rows to the rolling buffer."""
         depth, offset = self.rolling_buffer(source)
         _, start = self.arena.at(Role.TENSOR, source.tensor)
         first, size = self.pushed - source.pushed, source.row_bytes
@@ -110,12 +110,11 @@ class SourceReplay:
 
 
 class RunningGroup(NamedTuple):
-    """A group that is being checked, with the data that it runs on."""
+    """A group that is being checked, with the data on which it runs."""
 
     arena: TaggedArena
     number: int
     """Step number of the group in the plan."""
     group: Group
     ops: Mapping[int, RowOp]
-    """Row operators by key."""
     source: SourceReplay

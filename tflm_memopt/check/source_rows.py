@@ -1,7 +1,7 @@
 """The checker's view of a streamed input during a whole tiled group (lives.py).
 
-As in source.py, rows are pushed over the previous ones when an iteration needs them. Kept rows are copied to the
-rolling buffer before. The code shares nothing with the planner.
+As in source.py, rows are pushed over the previous rows when an iteration needs them. Rows that are still needed are
+copied to a rolling buffer before a push.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from tflm_memopt.plan.plan import Role
 
 
 class SourceRows:
-    """Times at which the input's rows arrive and are last read."""
+    """Times at which the rows of a streamed input arrive and are last read."""
 
     def __init__(self, replay: SourceReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
-        """needs: positions of iterations, with the number of rows that each needs."""
+        """needs: positions of iterations, with the number of rows that each iteration needs."""
         self.pushed = replay.pushed
-        """Number of rows pushed by the end of the group."""
+        """Number of rows that are pushed by the end of the group."""
         waits = replay.streams and any(len(positions) for positions, _ in needs)
         self._replay, self._source = replay, replay.source if waits else None
         self._positions = np.zeros(0, dtype=np.int64)
-        """Sorted positions of the iterations before which rows are pushed."""
+        """Positions of the iterations before which rows are pushed, in ascending order."""
         if self._source is None:
             return
         at_once = self._source.pushed
         demand(not replay.passed and self.pushed == at_once)
         positions, rows = (np.concatenate(column) for column in zip(*needs, strict=True))
         order = np.argsort(positions)
-        times = np.maximum.accumulate(-(-rows[order] // at_once))  # number of pushes until then, including the first
+        times = np.maximum.accumulate(-(-rows[order] // at_once))  # number of pushes, including the first one
         self._positions = np.repeat(positions[order], np.diff(times, prepend=1))
         self.pushed += at_once * len(self._positions)
         self._seen = np.zeros((2, self.pushed), dtype=np.int64)
-        """Times of the last reads of rows: at the address of their arrival, and in the rolling buffer."""
+        """For each row, the time of its last read at the address of its arrival, and in the rolling buffer."""
 
     def moment(self, positions: Ints) -> Ints:
-        """Return the times at which iterations begin. A push takes as long as an iteration."""
+        """Return the times at which iterations begin, where a push takes as long as an iteration."""
         return MOMENTS * (1 + positions + np.searchsorted(self._positions, positions, side="right"))
 
     def read(self, windows: UnitWindows, positions: Ints, moments: Ints) -> None:
-        """Record the rows that some iterations read."""
+        """Record which rows some iterations read."""
         if self._source is None:
             return
         at_once = self._source.pushed
@@ -57,7 +57,7 @@ class SourceRows:
             np.maximum.at(self._seen, ((row < first[some]).astype(np.int64), row), moments[some])
 
     def clear_of(self, arena: TaggedArena, lives: LiveRanges) -> bool:
-        """Return whether no live range overlaps the rows."""
+        """Return whether no live range overlaps the input's rows."""
         if self._source is None:
             return True
         depth, rolling_buffer = self._replay.rolling_buffer(self._source)

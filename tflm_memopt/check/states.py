@@ -1,7 +1,7 @@
-"""The checker's replay of data that outlives an inference: the rolling buffers of rows. Every inference accesses a
-rolling buffer in the same order; only the slot of the oldest row changes. Each buffer is replayed alone, since buffers
-do not affect each other. It is replayed from its start and after a reset for two turns; by then every slot has been the
-oldest twice, and the accesses repeat. The code shares nothing with the planner.
+"""The checker's replay of rolling buffers of rows that outlive an inference. Every inference accesses a rolling buffer
+in the same order; only the slot of the oldest row changes. Each rolling buffer is replayed alone, since rolling buffers
+do not affect each other. A rolling buffer is replayed from its start and after a reset for two turns, in which every
+slot has been the oldest twice and the accesses begin to repeat.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ FILL = None
 
 
 class _Event(NamedTuple):
-    """One access of an inference to a rolling buffer."""
+    """An access of an inference to a rolling buffer."""
 
     who: str
     row: int
-    """Number of the row. The first new row of this inference is 0, and older rows are negative."""
+    """Number of the row, which is 0 for the first new row of this inference and negative for older rows."""
     slot: int | None = None
-    """Slot that the row is written to, counted from the oldest slot, or None for a read."""
+    """Slot to which the row is written, counted from the oldest slot, or None for a read."""
 
 
 class StateReplay:
-    """The accesses of one inference to each rolling buffer, in order."""
+    """For each rolling buffer, the accesses of one inference in order."""
 
     def __init__(self, plan: Plan, graph: RowGraph) -> None:
         self._ops = tuple(graph.ops.values())
         written = [(op, state) for op in self._ops for state in op.rolling_buffers]
         self.rolling_buffers: dict[int, StateRollingBuffer] = {state.tensor: state for _, state in written}
         self.new = {state.tensor: op.reads[0].h if op.state_write else op.writes.h for op, state in written}
-        """Number of new rows per inference."""
+        """Number of new rows that each inference adds."""
         self._homes = [{s.tensor for i in region.ops for s in graph.ops[i].rolling_buffers} for region in graph.regions]
         """The states of each region, which share one buffer."""
         self._in_place = {rolling_buffer.tensor for op in graph.ops.values() for rolling_buffer in op.updates}
@@ -75,7 +75,7 @@ class StateReplay:
         return tensor in self.rolling_buffers
 
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
-        """Yield tensor and row for each row of a rolling buffer that an iteration reads."""
+        """Yield tensor and number of each row of a rolling buffer that an iteration reads."""
         for k, tensor in enumerate(op.inputs):
             if tensor in self.rolling_buffers and tensor not in {state.tensor for state in op.updates}:
                 rows, size = self.rolling_buffers[tensor].rows, op.reads[k].row_bytes
@@ -123,12 +123,12 @@ class StateReplay:
                 end = state.offset + state.nbytes
 
     def _check_rolling_buffer(self, state: PlacedState) -> None:
-        """Replay from a reset, which is a start at any slot: the buffer is refilled from the oldest slot on."""
+        """Replay from a reset, after which the buffer is filled again from its oldest slot on."""
         lap = state.depth // gcd(state.depth, state.advance)
         self._run(state, [FILL] * state.depth, LAPS * lap + 1)
 
     def _run(self, state: PlacedState, slots: list[int | None], steps: int) -> None:
-        """Replay inferences after a start or a reset. Row 0 is the first row that is kept after it."""
+        """Replay inferences after a start or reset of a rolling buffer, whose first kept row after it is row 0."""
         new = self.new[state.tensor]
         for step in range(steps):
             oldest = step * state.advance % state.depth
@@ -148,8 +148,9 @@ class StateReplay:
 def check_sums(ops: Collection[RowOp]) -> None:
     """Raise PlanError if a mean over a sliding window may include rows outside the window.
 
-    Each inference adds new rows and subtracts the oldest ones, which the new rows replace in the buffer. So the sums
-    stay those of the buffer's rows if both start with zeros. The buffer's replay shows that these rows are the oldest.
+    Each inference adds new rows to the sums and subtracts the oldest rows, which the new rows replace in the buffer. So
+    the sums remain those of the buffer's rows if sums and buffer start with zeros. The buffer's replay shows that the
+    subtracted rows are the oldest.
     """
     writers = {op.state_write.tensor: op for op in ops if op.state_write}
     for op in ops:
@@ -158,7 +159,7 @@ def check_sums(ops: Collection[RowOp]) -> None:
 
 
 def _wrong_sums(op: RowOp, writer: RowOp | None) -> str:
-    """Return what is wrong with an operator's running sums, or ""."""
+    """Return a text that says what is wrong with an operator's running sums, or ""."""
     new, older, *_ = (rows.h for rows in op.reads)
     if writer is None or writer.state_write is None or (writer.inputs[0], writer.reads[0].h) != (op.inputs[0], new):
         return "no rolling buffer keeps the rows that it adds"

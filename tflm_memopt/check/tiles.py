@@ -1,7 +1,7 @@
 """The checker's replay of a tiled group: each iteration reads and writes pixels.
 
-The proof of all iterations at once (lives.py) is much faster; this replay names the fault and its place, and decides if
-there is no proof. The code shares nothing with the planner.
+The proof of all iterations at once (lives.py) is much faster, but this replay names the fault and its place, and
+decides if there is no proof.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tflm_memopt.errors import PlanError
 
 
 class _RowPixels(NamedTuple):
-    """Pixels of a row: addresses, marks, and bytes per pixel."""
+    """Pixels of a row: their addresses, their tags, and the bytes per pixel."""
 
     at: Ints
     marks: Ints
@@ -49,11 +49,11 @@ class TiledReplay(GroupReplay):
         return Output(last, lambda: self.arena.write_pixels(*made))
 
     def _taken_in(self, step: StageNest, k: int, rows: range) -> int:
-        """Return the bytes of one window (see the base class)."""
+        """Return the number of bytes under one window (see the base class)."""
         return step.window_bytes(k)
 
     def _made(self, step: StageNest, unit: Unit) -> _RowPixels:
-        """Return the pixels that an iteration writes; none if it only adds to sums."""
+        """Return the pixels that an iteration writes, or none if it only adds to sums."""
         op, place = step.op, self.places.output[step.stage.op]
         y, columns, first, nbytes = unit.row, range(unit.x0, unit.x1), 0, op.writes.c
         if step.stage.iterative:
@@ -87,7 +87,7 @@ class TiledReplay(GroupReplay):
         for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             seen = place.seen
             at = self._addresses(place, unit, rows, read)
-            at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast
+            at = at * len(to) if len(read) < len(columns) else at  # a single pixel is broadcast to all
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
@@ -98,7 +98,7 @@ class TiledReplay(GroupReplay):
         return addresses
 
     def _pixels(self, place: Place, stripe: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
-        """Return addresses and marks of pixels from channel `first` on; none for pixels outside the arena."""
+        """Return addresses and tags of pixels from channel `first` on, or none for pixels outside the arena."""
         if place.moves:
             return self._source_pixels(place, rows, columns)
         there, at, marks = place.cells(stripe if place.in_stripes else 0)
@@ -110,7 +110,7 @@ class TiledReplay(GroupReplay):
         return at[window] + first if first else at[window], marks[window]
 
     def _source_pixels(self, place: Place, rows: range, columns: range) -> tuple[Ints, Ints]:
-        """Return addresses and tags of a streamed input's pixels, for the rows currently in the arena."""
+        """Return addresses and tags of a streamed input's pixels, for rows that are in the arena now."""
         found = [(row, start) for row in rows if (start := self.source.address(row)) is not None]
         y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
         x = np.arange(columns.start, columns.stop)

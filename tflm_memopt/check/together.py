@@ -15,7 +15,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import Message
 
 HEAD_BYTES = 24
-"""Bytes of a message before its row: TMO_LINK_HEAD."""
+"""Bytes of a message before its row, which are TMO_LINK_HEAD."""
 UNLIMITED = 1 << 62
 
 
@@ -26,7 +26,7 @@ class RowCrosses(NamedTuple):
     sends: bool
     row: int
     nbytes: int
-    """Bytes of the row."""
+    """Bytes of the row that is sent or received."""
 
     @property
     def line(self) -> tuple[int, int]:
@@ -34,7 +34,7 @@ class RowCrosses(NamedTuple):
 
     @property
     def identification(self) -> tuple[int, int, int, int]:
-        """Fields that both ends of the link must agree on."""
+        """Fields of a message that must be equal at both ends of the link."""
         return self.message.identity, self.message.step, self.row, self.nbytes
 
 
@@ -46,7 +46,7 @@ class Traffic:
     """Bytes sent by each device."""
     received: tuple[int, ...]
     room: int
-    """Smallest capacity of each link in bytes. With less, devices would wait for each other forever."""
+    """Smallest capacity of each link in bytes with which devices never wait for each other forever."""
     room_for_all: int
     """Bytes of all messages on the busiest link, which a link without flow control must be able to hold."""
 
@@ -110,7 +110,7 @@ def _said(messages: Sequence[tuple[int, ...]], at: int) -> str:
 
 
 def _least_room(devices: Sequence[Sequence[RowCrosses]], least: int, most: int) -> int:
-    """Return the smallest link capacity without deadlock. Every larger capacity is free of deadlock, too."""
+    """Return the smallest link capacity without deadlock; every larger capacity is free of deadlock, too."""
     while least < most:
         middle = (least + most) // 2
         if _stuck(devices, middle) is None:

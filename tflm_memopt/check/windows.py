@@ -13,7 +13,7 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, RowOp
 
 
 class UnitWindows(NamedTuple):
-    """Rows [top, bottom) and columns [left, right) of an input for each iteration; they may be empty."""
+    """Rows [top, bottom) and columns [left, right) of an input that each iteration reads, possibly empty."""
 
     top: Ints
     bottom: Ints
@@ -48,9 +48,7 @@ def moved(op: RowOp, y: int) -> Iterator[tuple[int, int, range]]:
 
 
 def window(op: RowOp, k: int, y: Ints, x0: Ints, x1: Ints) -> UnitWindows:
-    """Return the part of input k that is read for columns [x0, x1) of output row y. Without a window these are whole
-    rows.
-    """
+    """Return the part of input k that is read for columns [x0, x1) of output row y; whole rows without a window."""
     w, seen = op.window, op.reads[k]
     if op.access:
         top, extent = first_row(op.access[k], y, seen.h), op.access[k].extent

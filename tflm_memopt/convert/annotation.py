@@ -32,7 +32,7 @@ from tflm_memopt.tflm.shapes import undefined
 
 @dataclass(frozen=True, slots=True)
 class LeftWhole:
-    """The reason why no part of a model is converted, and how the user can change that."""
+    """The reason why no part of a model is converted, and what the user can change."""
 
     why: str
     hint: str = RECONVERT
@@ -54,7 +54,7 @@ ONE_SIGNATURE = "convert one function only, or remove the subgraph from the file
 
 
 def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = False) -> AnnotatedGraph:
-    """Return the model's canonical form. Operators that stay builtin are unchanged, byte for byte.
+    """Return the model's canonical form. Operators that stay builtin keep every byte.
 
     whole: the reason why all operators stay builtin (left_whole()), or None. sliding: whether the input is a sliding
     window.
@@ -80,9 +80,9 @@ def annotate(graph: Graph, whole: LeftWhole | None = None, *, sliding: bool = Fa
 def _undone(
     graph: Graph, support: Mapping[int, Support], known: Collection[TensorId], left_alone: Collection[int]
 ) -> frozenset[int]:
-    """Return the original operators to leave alone so that each operator that stays builtin is as in the file.
+    """Return the original operators to leave alone, so that each operator that stays builtin is as in the file.
 
-    If an operator that is left alone still reads a new tensor, the operator that writes the tensor is left alone, too.
+    If such an operator still reads a new tensor, the operator that writes this tensor is left alone, too.
     """
     undone = set[int]()
     for op in graph.ops:
@@ -109,7 +109,7 @@ def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collect
 
 
 def activations_only(graph: Graph) -> Graph:
-    """Return the graph without constant and variable outputs, which TFLM keeps outside the head."""
+    """Return the graph without outputs that are constants or variables, which TFLM keeps outside the head."""
     placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
     return replace(graph, outputs=tuple(placed))
 
@@ -138,7 +138,7 @@ def _uncalled(model: Model) -> LeftWhole | None:
 
 
 def _looped(model: Model) -> LeftWhole | None:
-    """Return the reason if the model's loops are recurrent layers, for which the hint is different."""
+    """Return the reason that applies if the model's loops are recurrent layers, which has a hint of its own."""
     found = recurrent.loops(model.graphs)
     if not found:
         return None
@@ -147,7 +147,7 @@ def _looped(model: Model) -> LeftWhole | None:
 
 
 def _reads_unwritten(graph: Graph) -> bool:
-    """Return whether a tensor that has neither writer nor value is read; VAR_HANDLE writes no value."""
+    """Return whether a tensor is read that has neither writer nor value; VAR_HANDLE writes no value."""
     values = {t for t in handles(graph) if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
     written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)} - values
     read = {*graph.outputs, *(t for op in graph.ops for t in op.inputs)} - written
@@ -155,7 +155,7 @@ def _reads_unwritten(graph: Graph) -> bool:
 
 
 def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
-    """Return the operators that TFLM does not support and that would stay builtin in the rewritten model."""
+    """Return the operators of the rewritten model that would stay builtin but that TFLM does not support."""
     supports = ((op, annotated.support[op.index]) for op in annotated.graph.ops)
     builtin = {i for op, support in supports if isinstance(support, Unsupported) for i in op.stands_for}
     return tuple(one for one in refusals(model) if one.subgraph or one.op in builtin)
@@ -163,8 +163,8 @@ def refused(model: Model, annotated: AnnotatedGraph) -> tuple[Refusal, ...]:
 
 @lru_cache(maxsize=1)
 def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
-    """Return the row graph that is planned, or None without regions. The last one is cached, since plan and report use
-    it.
+    """Return the row graph that is planned, or None if it has no regions. The last row graph is cached, since plan and
+    report use it.
     """
     graph = partition(annotated.graph, annotated.support)
     if not graph.regions:
@@ -177,7 +177,7 @@ def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | 
 
 
 def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, int]:
-    """Return how many output channels folding removed from each row operator with weights, by Op.index."""
+    """For each row operator with weights, return how many output channels folding removed, by Op.index."""
     whole = {i: s for i, s in annotated.support.items() if isinstance(s, RowOp) and s.weights is not None}
     return {i: op.writes.c - graph.ops[i].writes.c for i, op in whole.items() if i in graph.ops}
 

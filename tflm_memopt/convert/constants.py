@@ -1,10 +1,10 @@
 """Compare the constants of a rewritten model with those of the original, without running a model.
 
 The numbers of each operator of a program are compared with those of the original's operators, in the same form. A
-program does not name the original's operators. So each operator of a program must equal an operator of the original,
-the writers of both operators' inputs must be equal, too, and each operator of the original must be found. Constants of
-builtin operators must be the same bytes. Programs store constants in several forms: without dead channels, in parts on
-several devices, or with rows counted from the last to the first.
+program does not name the original operators that it replaces. So each operator of a program must equal an operator of
+the original, the writers of both operators' inputs must be equal, too, and each operator of the original must be found.
+Constants of builtin operators must have the original's bytes. Programs store constants in several forms: without dead
+channels, in parts on several devices, or with rows in reverse order.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def compare_constants(original: Model, rewritten: Model, changes: Changes) -> Co
 
 
 def compare_devices(original: Model, devices: Sequence[Model], changes: Changes) -> ComparedConstants:
-    """Compare the operators of several devices' models, which may have parts of the original's operators."""
+    """Compare the operators of several devices' models, which may be parts of the original's operators."""
     programs = [unpack(region.program) for model in devices for region in regions(model)]
     return compare_programs(programs, nearest_form(programs, original, changes))
 
 
 def nearest_form(programs: Sequence[Program], original: Model, changes: Changes) -> Originals:
-    """Return the form of the original that equals the most operators of the programs."""
+    """Return the form of the original in which most of its operators equal operators of the programs."""
     best, most = Originals(()), -1
     for ops in _originals(original, changes):
         tried = Originals(ops)
@@ -67,13 +67,13 @@ def _compared(program: Program) -> Iterator[ProgramOp]:
 
 
 def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
-    """Yield the original's operators in each form that programs may have: with dead channels and without them."""
+    """Yield the original's operators in each form that programs may have: with dead channels and without."""
     graph = int8_io(model.graph).graph if changes.inputs or changes.outputs else model.graph
     mode = input_mode(changes.input or "arena")
     annotated = annotation.annotate(graph, annotation.left_whole(model), sliding=mode.where == SLIDING)
     forms = [annotated]
     if mode.where == SLIDING:
-        with contextlib.suppress(UsageError):  # the rewritten model may belong to another original
+        with contextlib.suppress(UsageError):  # the rewritten model may have been made from another original
             forms.insert(0, pipeline.slide(annotated, mode)[0])
     for form in forms:
         for fold in (True, False):
@@ -84,23 +84,23 @@ def _originals(model: Model, changes: Changes) -> Iterator[Sequence[RowOp]]:
 
 @dataclass(frozen=True)
 class Originals:
-    """Operators of the original to compare with."""
+    """The original's operators with which programs are compared."""
 
     ops: Sequence[RowOp]
     known: dict[tuple[numbers.ConstantForm, int], Mapping[bytes, set[int]]] = field(default_factory=dict, compare=False)
-    """Sets of operators by the digest of their numbers, for each form and target."""
+    """Sets of operators with equal numbers, by digest, for each form and target."""
     ends: dict[int, set[int]] = field(default_factory=dict, compare=False)
-    """Channels at which the parts found so far end, by operator. The next device's part begins at one of these
-    channels.
+    """For each operator, the channels at which the parts end that were found so far. The next device's part of the
+    operator begins at one of these channels.
     """
 
     @cached_property
     def forms(self) -> Sequence[tuple[int, RowOp]]:
-        """Each operator with its number in the model, in both orders of its rows."""
+        """Each operator with its number in the model, in both orders of rows."""
         return [(number, form) for number, op in enumerate(self.ops) for form in _forms(op)]
 
     def equal(self, op: ProgramOp, program: Program) -> set[int]:
-        """Return the operators that equal a program's operator."""
+        """Return the original's operators that equal a program's operator."""
         key = numbers.form_of(op, program), program.target
         if key not in self.known:
             found = defaultdict[bytes, set[int]](set)
@@ -110,10 +110,10 @@ class Originals:
         return self.known[key].get(numbers.digest(numbers.of_program(op, program)), set())
 
     def equal_parts(self, op: ProgramOp, program: Program, channels: int) -> set[int]:
-        """Return the operators of which this many adjacent channels equal a program's operator.
+        """Return the original's operators of which this many adjacent channels equal a program's operator.
 
-        Devices have the parts of an operator in the order of its channels, so the part after the last one is compared
-        first. If it differs, for example because a part is damaged, all parts are compared.
+        Devices have the parts of an operator in the order of its channels, so the part after the last match is compared
+        first. If that part differs, for example because it is damaged, all parts are compared.
         """
         form, found = numbers.form_of(op, program), numbers.digest(numbers.of_program(op, program))
         for begins in (self.ends, None):
@@ -128,7 +128,7 @@ class Originals:
     def _numbers(
         self, form: numbers.ConstantForm, target: int, channels: int = 0, begins: Mapping[int, set[int]] | None = None
     ) -> Iterator[tuple[int, int, Numbers]]:
-        """Yield each operator in this form as its number in the model, its end and its numbers.
+        """Yield each operator in this form as its number in the model, the end of its channels, and its numbers.
 
         channels: number of channels of the parts that are yielded instead of whole operators, or 0. begins: by
         operator, the channels besides 0 at which its parts may begin, or None for all channels.
@@ -142,8 +142,8 @@ class Originals:
                     yield number, end, expected
 
     def nearest(self, op: ProgramOp, program: Program, channels: int) -> tuple[RowOp, Mapping[str, int]] | None:
-        """Return the original's operator that, whole or in part, differs least from a program's operator, and how much
-        it differs.
+        """Return the original's operator that as a whole or in part differs least from a program's operator, and the
+        difference.
         """
         form, found = numbers.form_of(op, program), numbers.of_program(op, program)
         compared = (
@@ -169,7 +169,7 @@ def _forms(op: RowOp) -> Iterator[RowOp]:
 
 def _parts(op: RowOp, channels: int, begins: Collection[int] | None) -> Iterator[tuple[int, RowOp]]:
     """Yield the parts of an operator with this number of adjacent output channels, or the whole operator for 0, each
-    with its end. begins: channels at which parts may begin, or None for all.
+    with its end. begins: channels at which parts may begin, or None for all channels.
     """
     if not channels:
         yield op.writes.c, op
@@ -207,7 +207,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
         different += _elsewhere(p, program, equal, ops)
     summed = any(op.kind is numbers.SUMMED for program in programs for op in program.ops)
     missing = [op for number, op in enumerate(ops) if number not in seen and op.kind not in numbers.NOT_COMPARED]
-    if summed:  # several devices add up parts of an operator's sums, so their constants cannot be compared with its own
+    if summed:  # several devices add up partial sums of such an operator, so its constants cannot be compared
         unknown += len(missing)
     elif not different and not unknown:
         different += [f"{op.name} of the original is in no program" for op in missing]
@@ -215,7 +215,7 @@ def compare_programs(programs: Sequence[Program], originals: Originals) -> Compa
 
 
 def _told(counts: Mapping[str, int]) -> str:
-    """Describe how many numbers of each sort differ.
+    """Describe how many numbers of each kind differ.
 
     >>> _told({"weights": 3, "biases": 1})
     '3 weights and 1 biases differ'
@@ -224,7 +224,7 @@ def _told(counts: Mapping[str, int]) -> str:
 
 
 def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Sequence[RowOp]) -> Iterator[str]:
-    """Describe operators that equal an operator of the original but whose input has another writer there."""
+    """Describe operators that equal one of the original, but whose input has another writer than in the original."""
     for n, makers in _makers(program):
         if n in equal and makers and makers <= equal.keys():
             made = {ops[number].output for maker in makers for number in equal[maker]}
@@ -233,7 +233,7 @@ def _elsewhere(p: int, program: Program, equal: Mapping[int, set[int]], ops: Seq
 
 
 def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
-    """For each input of each operator, yield the earlier operators that write its bytes. Buffers may share bytes."""
+    """For each input of each operator, yield the earlier operators that write any of its bytes, which may be shared."""
     places = [(t.base, t.offset, t.column_windows, t.height * t.width * t.channels) for t in program.tensors]
     written = defaultdict[object, set[int]](set)
     for n, op in enumerate(program.ops):
@@ -242,7 +242,7 @@ def _makers(program: Program) -> Iterator[tuple[int, set[int]]]:
 
 
 def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
-    """Return the number of builtin operators with their original constants, and descriptions of the others."""
+    """Return the number of builtin operators with their original constants, and descriptions of all others."""
     known = {(op.type, before.tensors[op.outputs[0]].name): op for op in before.ops if op.outputs}
     equal, different = 0, []
     for op in after.ops:
@@ -255,7 +255,7 @@ def _builtin(before: Graph, after: Graph) -> tuple[int, list[str]]:
             if ABSENT not in (a, b) and after.tensors[b].constant and before.tensors[a].constant
         ]
         if any(kept.shape != new.shape for kept, new in pairs):
-            continue  # the operator is a part of one of the original
+            continue  # such an operator is a part of an original operator
         wrong = [new for kept, new in pairs if _constant(kept) != _constant(new)]
         different += [f"builtin {describe(op)}: constant '{new.label}' differs" for new in wrong]
         equal += bool(pairs) and not wrong

@@ -1,4 +1,4 @@
-"""Convert one model. Plans within the limits are made, checked and lowered, each once; saved plans are not made."""
+"""Convert one model. Plans within the limits are made, checked and lowered once; saved plans are not made."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ NOTHING = "no operator of the model can run row by row"
 LEAST_TRIES = 5
 """Number of sizes of fast memory to try, so that an error can name one that is enough."""
 SPILL_TRIES = 4
-"""Number of plans with tensors in slow memory to try, since their tails become known only afterwards."""
+"""Number of plans with tensors in slow memory to try, since the bytes of their tails become known only afterwards."""
 LARGEST = 4
 """Largest ratio of a plan's buffers to the bytes of all tensors."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""Errors that a damaged plan, or one of another model, can raise while it is read."""
+"""Errors that a damaged plan, or a plan of another model, can raise while it is read."""
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A checked plan, the rewritten model, and the RAM that it takes."""
+    """A checked plan, the rewritten model, and the RAM that the model takes."""
 
     planned: Planned
     model: bytes
     read: Model
-    """The parsed original, on which all reports are based."""
+    """The parsed original model, on which all reports are based."""
     arena: Arena
-    """Arena under TFLM or, if no interpreter is used, of the C module."""
+    """Bytes of the arena under TFLM, or of the C module if TFLM does not run the model."""
     interpreter: bool = True
-    """Whether TFLM runs the model. Otherwise it becomes a C module."""
+    """Whether TFLM runs the model, which otherwise becomes a C module."""
 
     @cached_property
     def moved(self) -> BytesMoved:
@@ -79,7 +79,7 @@ class Converted:
 
 @dataclass(frozen=True, eq=False)
 class Conversion:
-    """The conversion of one model. Plans are made, checked and lowered on demand, and each only once."""
+    """The conversion of one model. Plans of the conversion are made, checked and lowered on demand, each only once."""
 
     source: Model
     border: Int8Interface
@@ -91,12 +91,12 @@ class Conversion:
     library: Library = REFERENCE
     """Kernel library that the arena figures count."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model. If not, RAM and flash are those of a C module, if there is one."""
+    """Whether TFLM runs the rewritten model; if not, RAM and flash are those of its C module."""
     rows: RowGraph | None = None
     """Row graph to plan, with the input in its place (from placed()), or None if there is nothing to convert."""
     log: Log = field(default_factory=Log)
     known: Plans | None = None
-    """Plans with other limits of tiled groups, whose orders and row-wise groups are reused."""
+    """Plans with other limits of tiled groups, of which orders and row-wise groups are reused."""
 
     def placed(self) -> Conversion:
         """Return the conversion with its row graph. Raises UsageError for an input that cannot be at its place."""
@@ -157,11 +157,11 @@ class Conversion:
         return replace(self, rows=graph, options=replace(self.options, wide=True), known=None)
 
     def in_two_rows(self) -> Conversion:
-        """Return this conversion with kernels that compute two rows at once. Reversed groups compute single rows."""
+        """Return this conversion with kernels that compute two rows at once, except in reversed groups."""
         return replace(self, options=replace(self.options, two_rows=True, reverse=False), known=None)
 
     def low(self) -> Conversion:
-        """Return this conversion with few live bytes at every moment, not only at the peak."""
+        """Return this conversion with a preference for few live bytes at every moment, not only at the peak."""
         return replace(self, options=replace(self.options, low=True), known=None)
 
     def of(self, plan: Plan) -> Converted:
@@ -188,7 +188,7 @@ class Conversion:
 
     @property
     def is_packed(self) -> bool:
-        """Whether packed kernels run some operators."""
+        """Whether the conversion has operators that packed kernels run."""
         return self.rows is not None and any(op.packing for op in self.rows.ops.values())
 
     @property
@@ -202,7 +202,7 @@ class Conversion:
         return cache(lambda macs: self.of(self.plans.at(macs)))
 
     def overhead(self, macs: int) -> float:
-        """Return the compute factor F."""
+        """Return the compute factor F of a plan."""
         return macs / self.original_macs if self.original_macs else 1.0
 
     @property
@@ -212,17 +212,17 @@ class Conversion:
 
     @property
     def folded(self) -> float:
-        """Compute factor F without recompute. It is below 1 if dead channels are removed."""
+        """Compute factor F without recompute, which is below 1 if dead channels are removed."""
         left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
     def macs(self, overhead: float) -> int:
-        """Return the budget in multiply-accumulates for a factor F."""
+        """Return the maximum number of multiply-accumulates for a factor F."""
         return math.floor(overhead * self.original_macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
-        """Return the plan of least compute within a RAM limit, or None, and the plan of least RAM of all that were
-        tried.
+        """Return the plan of least compute within a RAM limit, or None, and the plan of least RAM of all plans that
+        were tried.
         """
         first = self.first(limits)
         room = limits.ram if limits.ram is not None else UNLIMITED
@@ -237,7 +237,7 @@ class Conversion:
         return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
 
     def spilled(self, limits: Limits) -> Converted | None:
-        """Return the plan without recompute within the RAM limit that takes the least time for slow memory, or None."""
+        """Return the plan without recompute within the RAM limit that spends least time on slow memory, or None."""
         if limits.slow is None or limits.ram is None or self.options.ops == BUILTIN:
             return None
         room = limits.ram - self.once.arena.tail
@@ -263,7 +263,7 @@ class Conversion:
         return best
 
     def first(self, limits: Limits) -> Converted:
-        """Return the plan of least head without recompute, within the budget."""
+        """Return the plan of least head without recompute, within the budget of multiply-accumulates."""
         return self.at(self._first(limits))
 
     def _first(self, limits: Limits) -> int:
@@ -302,8 +302,8 @@ class Conversion:
     def state_variants(self) -> list[Conversion]:
         """Return this conversion and, for a sliding window, variants in which fewer and fewer layers keep rows.
 
-        Later layers compute their rows again. The variants have different numbers of multiply-accumulates and are
-        sorted by them.
+        In these variants, layers after those that keep rows compute all rows again. The variants have different numbers
+        of multiply-accumulates, by which they are sorted.
         """
         here, found = self.options.input, {self.plans.macs: self}
         for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
@@ -313,9 +313,10 @@ class Conversion:
         return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Return the arena's bytes if the streamed or sliding input were in it, or None if `chosen` takes no more.
+        """Return the arena's bytes with the whole streamed or sliding input in the arena, or None if `chosen` takes no
+        more.
 
-        That conversion is not tried if the input alone is as large as the head of `chosen`.
+        The arena is not planned if the input alone is as large as the head of `chosen`.
         """
         graph = chosen.planned.graph
         pushed = graph.source and graph.source.pushed and graph.source.height * graph.source.row_bytes
@@ -357,7 +358,7 @@ class Conversion:
         return _largest(self.rows) if self.rows else 0
 
     def _matches(self, plan: Plan, others: int) -> None:
-        """Raise PlanError if sizes or regions are another model's. The checker would not notice: it replays bytes."""
+        """Raise PlanError for sizes or regions of another model, which the checker would not notice in bytes."""
         if plan.target != self.options.target:
             raise PlanError(f"it is for {plan.target}, not for {self.options.target}")
         largest = _largest(self._planned_from(plan)) + TFLM_ALIGN * len(plan.buffers) + others

@@ -15,23 +15,24 @@ from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import ARENA
 
 NEST, SET_UP, BARRIER = 220, 250, 20
-"""Additional instructions on two cores: to step to an iteration, which each core does for all iterations; to begin a
-core's part of an iteration; and to wait at a barrier.
+"""Additional instructions on two cores: for stepping to an iteration, which each core does for all iterations, for
+beginning a core's part of an iteration, and for waiting at a barrier.
 
-They were counted on Cortex-M33, those of the barrier by benchmarks/two_cores.py with the counters of tmo/spin.h.
+These instructions were counted on Cortex-M33, those of the barrier by benchmarks/two_cores.py with the counters of
+tmo/spin.h.
 """
 STACKS = 1856, 1760
-"""Stack of each core in bytes: the largest in docs/two-cores.md on Cortex-M33, for core 0 inside Invoke()."""
+"""Stack of each core in bytes: the maximum in docs/two-cores.md on Cortex-M33, for core 0 inside Invoke()."""
 LEAST_SHARE = 0.2
-"""Smallest useful share of a core's time for a model on two cores. With less, one core alone runs it faster."""
+"""Smallest useful share of a core's time on two cores; below it, one core alone runs the model faster."""
 
 
 def speeds(
     cores: int, share: str | Collection[float] | None, target: str, where: str, ops: Ops
 ) -> tuple[float, float] | None:
-    """Return the part of each core's time that the model gets; None for one core. where: value of --input.
+    """Return the part of each core's time that the model gets, or None for one core. where: value of --input.
 
-    Raises UsageError for conflicts.
+    Raises UsageError for conflicts between options.
     """
     if cores == 1:
         if share is not None:

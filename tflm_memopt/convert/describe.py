@@ -96,7 +96,7 @@ def _report(
     done: tuple[Work, ...],
     started: float,
 ) -> Report:
-    """Describe a conversion and the chosen plan, or why there is none. done: the work of one inference."""
+    """Describe a conversion and the chosen plan, or why no plan was chosen. done: the work of one inference."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
     border, annotated, macs = conversion.border, conversion.whole, conversion.original_macs
     planned, parts = chosen.planned if chosen else None, conversion.rows
@@ -141,7 +141,7 @@ def _report(
 
 
 def _packed(asked: Request, made: Decision, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the gain of packed kernels; None if a core, board or target was chosen, or if operators are builtin."""
+    """Estimate the gain of packed kernels, or None if a core, board or target was chosen or all is builtin."""
     options, table = made.conversion.options, asked.table
     if options.target != GENERIC or options.speeds or made.limits.board or asked.clock or table.core != costs.DEFAULT:
         return None
@@ -157,7 +157,6 @@ def _memories(chosen: Converted) -> MemoriesReport:
 
 
 def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:
-    """Return the builtin operators that only the rewritten model has."""
     return tuple(kind for kind in chosen.firmware.operators if kind not in original.firmware.operators)
 
 
@@ -172,8 +171,8 @@ def _window(planned: Planned | None) -> WindowReport | None:
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Describe a point on the frontier, and the memory it leaves free on a board. clock: clock of the core for which
-    `costed` was estimated.
+    """Describe a point on the frontier, and how much memory it leaves free on a board. clock: clock of the core for
+    which `costed` was estimated.
     """
     point = costed.converted
     plan = point.planned.plan
@@ -264,7 +263,7 @@ def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> l
 
 
 def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
-    """Describe the inputs and outputs that `--int8-io` left unchanged: all of them if the model is not rewritten."""
+    """Describe inputs and outputs that `--int8-io` left unchanged, which are all without a rewritten model."""
     kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
     return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
 

@@ -1,7 +1,7 @@
 """Explain why a model does not fit: the bytes that it needs, and the nearest alternatives, each of which was tried.
 
-An int8 interface, a streamed input and both are tried without recompute. Only the alternative with the least RAM is
-also tried with recompute. So the number of conversions is small for any model.
+An int8 interface, a streamed input, and both together are tried without recompute. Only the alternative with the least
+RAM is also tried with recompute. So the number of conversions to try is small for any model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tflm_memopt.targets.boards import boards, fit
 from tflm_memopt.tflm.arena import Arena
 
 MOST_BOARDS = 4
-"""Maximum number of boards that a hint names, smallest first."""
+"""Maximum number of boards that a hint names, of which the smallest come first."""
 SMALLER = "a smaller model"
 ROLES = {
     Role.TENSOR: "output of",
@@ -43,7 +43,7 @@ Choose = Callable[[Conversion], Converted | None]
 
 
 class TooLarge(Exception):
-    """The plan with the least RAM of all that were tried, `best`, exceeds the limits of RAM or flash."""
+    """The plan `best`, which has the least RAM of all plans that were tried, exceeds the limits of RAM or flash."""
 
     def __init__(self, conversion: Conversion, limits: Limits, best: Converted) -> None:
         self.conversion, self.limits, self.best = conversion, limits, best
@@ -52,7 +52,7 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Alternative:
-    """Additional flags, the conversion with them, and its plan without recompute."""
+    """Additional flags, the conversion with these flags, and its plan without recompute."""
 
     flags: str
     conversion: Conversion
@@ -78,7 +78,7 @@ def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: C
 
 
 def original_too_large(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
-    """Return the error for a model that is not rewritten. why: the reason why it is not."""
+    """Return the error for a model that is not rewritten. why: the reason why the model is not rewritten."""
     elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
     hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), SMALLER])
     if limits.admit(arena):
@@ -101,7 +101,7 @@ def too_little_flash(limits: Limits, needs: Firmware, hint: str) -> DoesNotFit:
 
 
 def _for_ram(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> Iterator[str]:
-    """Yield options that fit the RAM limit, then boards that fit, then a limit that can be kept."""
+    """Yield options that fit the RAM limit, then boards that fit, and then a limit that can be kept."""
     found = False
     for way in _more_compute(conversion, limits, best):
         found |= "fits" in way
@@ -150,7 +150,7 @@ def _more_compute(conversion: Conversion, limits: Limits, best: Converted) -> It
 
 
 def _others(conversion: Conversion, limits: Limits) -> Iterator[_Alternative]:
-    """Yield an int8 interface, a streamed input and both, if they are possible and not yet in use."""
+    """Yield an int8 interface, a streamed input, and both together, if they are possible and not yet in use."""
     here = conversion.options.input
     for place in (here, InputMode(STREAM, 1)) if here == IN_ARENA else (here,):
         for narrow in (False,) if conversion.border.replaced else (True, False):
@@ -173,7 +173,7 @@ def _lowest(conversion: Conversion, limits: Limits, best: Converted) -> Converte
 
 
 def _elsewhere(limits: Limits, best: Converted, others: list[_Alternative]) -> Iterator[str]:
-    """Yield boards on which this conversion fits. If there are none, yield boards on which an alternative fits."""
+    """Yield boards on which this conversion fits or, if there are none, on which an alternative fits."""
     for flags, there in [("", best), *((f"{other.flags} ", other.once) for other in others)]:
         if not replace(limits, board=None).fit(there.arena, there.firmware):
             continue
@@ -190,7 +190,7 @@ def _boards(arena: Arena, needs: Firmware) -> Iterator[str]:
 
 
 def _for_flash(conversion: Conversion, limits: Limits, best: Converted, choose: Choose) -> Iterator[str]:
-    """Suggest plain kernels, which take less flash than packed ones, and another board or limit."""
+    """Suggest plain kernels, which take less flash than packed kernels, and another board or limit."""
     room = limits.flash_room
     if conversion.options.target != GENERIC:
         there = choose(conversion.packed_for(GENERIC))
@@ -204,7 +204,7 @@ def _for_flash(conversion: Conversion, limits: Limits, best: Converted, choose: 
 
 
 def up(overhead: float) -> str:
-    """Round F up to three decimals for a command line, so that it is never below the exact value.
+    """Round F up to three decimals for a command line, so that it is not below the exact value.
 
     >>> up(1.00001), up(1.25)
     ('1.001', '1.25')
@@ -213,7 +213,7 @@ def up(overhead: float) -> str:
 
 
 def binding(converted: Converted) -> str:
-    """Describe the step with the peak and its binding buffers (plan/layout/critical.py), largest first."""
+    """Describe the step with the peak of live bytes and its critical buffers (layout/critical.py), largest first."""
     plan, graph = converted.planned.plan, converted.planned.graph.model
     placed = list(plan.placed())
     number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
@@ -228,7 +228,7 @@ def binding(converted: Converted) -> str:
 
 def _content(graph: Graph, buffer: Buffer) -> str:
     what = ROLES[buffer.role]
-    if buffer.role is Role.SCRATCH:  # the buffer's key is a step, not a tensor
+    if buffer.role is Role.SCRATCH:  # the key of such a buffer is a step, not a tensor
         return what
     maker = graph.producer(buffer.key)
     if maker is None:

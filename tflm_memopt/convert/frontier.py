@@ -1,7 +1,7 @@
 """Plans of one model at every compute budget: the budgets to plan for, and the lowest one that fits a RAM limit.
 
-The two problems are those of msf-CNN (section 5). P1 asks for the least RAM within a compute budget, P2 for the least
-compute within a RAM limit.
+Budgets and limits give the two problems of msf-CNN (section 5). Problem P1 asks for the least RAM within a compute
+budget, and P2 for the least compute within a RAM limit.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.rematerialisation import Choice, choices, with_passes
 
 FULL_WIDTH = 0xFFFF
-"""Number of columns that no feature map exceeds (TMO's tile is a uint16_t)."""
+"""Number of columns that no feature map exceeds, since a tile of the C library is a uint16_t."""
 ROUNDING = 1e-9
-"""Tolerance for F as a decimal fraction, so that the search does not lose the plan exactly at the budget."""
+"""Tolerance for F as a decimal fraction, so that the search does not lose a plan exactly at the budget."""
 VAIN = 2
 """Number of consecutive sets of rematerialisations without a gain after which a search ends."""
 
@@ -63,7 +63,7 @@ def roomy(chosen: Settings | None) -> Settings | None:
 
 
 class Plans:
-    """Plans of one row graph, made on demand."""
+    """Plans of one row graph, which are made on demand."""
 
     def __init__(
         self,
@@ -74,26 +74,27 @@ class Plans:
         like: Plans | None = None,
     ) -> None:
         """Prepare the plans of a row graph. better: function that improves a plan by running operators in parts, within
-        a number of multiply-accumulates. like: plans with other tiled groups, whose orders and row groups are reused.
+        a number of multiply-accumulates. like: plans with other tiled groups, of which orders and row-wise groups are
+        reused.
         """
         self._better, self._like = better, like
         self._graph, self._options, self._log = graph, options, log or Log()
         self.macs = graph.macs
-        """Multiply-accumulates of all row operators when each output is computed once."""
+        """Multiply-accumulates of all row operators if each output is computed once."""
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
-        """Plans whose layout is known. A plan that cannot be better than a known one gets no layout."""
+        """Plans for which a layout has been computed. A plan that cannot be better than a known plan gets no layout."""
 
     @cached_property
     def inputs(self) -> int:
-        """Bytes of the model's inputs in the arena. TFLM keeps all of them at once, so no plan takes less."""
+        """Bytes of all inputs, which TFLM keeps in the arena at once, so that no plan takes less."""
         sizes = tensor_sizes(self._graph)
         return sum(sizes.get(t, 0) for t in self._graph.model.inputs)
 
     @cached_property
     def least_macs(self) -> int:
-        """Lower bound of a plan's multiply-accumulates, below `macs` if outputs are not read."""
+        """Lower bound of a plan's multiply-accumulates, which is below `macs` if some outputs are not read."""
         return min(planner.points()[-1].macs for planner in self._once)
 
     @cached_property
@@ -112,7 +113,7 @@ class Plans:
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """Sets of operators that may be rematerialised. The first one is empty."""
+        """Sets of operators that may be rematerialised, of which the first set is empty."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
         if not (options.rematerialisation and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
@@ -120,7 +121,7 @@ class Plans:
         return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
 
     def _planners_with(self, choice: Choice) -> Sequence[Planner]:
-        """Return planners with recompute. They are made on demand because their search takes longer."""
+        """Return planners with recompute, which are made on demand because their search takes longer."""
         tiles = self._options.tiles
         if not (tiles and tiles.recompute):
             return ()
@@ -132,7 +133,7 @@ class Plans:
         return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
-        """Return the plan of least head with at most `macs` multiply-accumulates, or `least_macs` if that is more.
+        """Return the plan of least head with at most `macs` multiply-accumulates, or with `least_macs` if that is more.
 
         Large sets of rematerialisations promise most and are tried first. After two sets without a gain, only the empty
         set is tried.
@@ -152,13 +153,13 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int) -> Plan:
-        """Return one of these plans with as many pixels computed at once as this head allows."""
+        """Return one of these plans in which kernels compute as many pixels at once as this head allows."""
         with_passes = (p for choice in self.choices if choice.passes == plan.passes for p in self._with(choice))
         found = (planner.roomier(plan, head) for planner in (*self._once, *with_passes))
         return next((other for other in found if other is not None), plan)
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recompute within the limit with the fewest slow bytes of all orders, or None."""
+        """Return the plan of any order without recompute within the limit that moves the fewest slow bytes, or None."""
         found = [plan for planner in self._once if (plan := planner.spilled(limit, cost))]
         return min(found, key=lambda plan: plan.slow_bytes, default=None)
 
@@ -172,7 +173,7 @@ class Plans:
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Multiply-accumulates, in ascending order, at which the least head is expected to change. Sets of
+        """Multiply-accumulates at which the least head is expected to change, in ascending order. Sets of
         rematerialisations are considered until two of them promise no gain.
         """
         points, vain = _points(self._once), 0
@@ -187,7 +188,7 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """Return the multiply-accumulates of undominated points, in rising order, for one set of rematerialisations."""
+        """Return the multiply-accumulates of undominated points for a set of rematerialisations, ascending."""
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))
@@ -206,9 +207,9 @@ IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
 
 
 def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
-    """Return the lowest budget that fits, found by bisection, or None if even the last one does not fit.
+    """Return the lowest budget whose plan fits, found by bisection, or None if not even the last budget is enough.
 
-    More compute must never take more bytes.
+    A larger compute budget must never take more bytes.
 
     >>> cheapest([10, 20, 30, 40], lambda macs: macs >= 25)
     30

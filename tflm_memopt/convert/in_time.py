@@ -21,7 +21,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     if (limit := limits.time) is None:
         raise TypeError("no limit of time")
     found = within_macs(conversion, limits, table, by_time(limit.clock), planning)
-    if not found:  # the error of this call gives the least RAM
+    if not found:  # the error that this call raises gives the least RAM
         return within_budget(conversion, replace(limits, instructions=None, time=None, slow=None))
     best = _least(found, limit, limits.instructions)
     if best is not None and limits.admit(best.converted.arena):
@@ -39,14 +39,14 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
 
 
 def holds(limit: TimeLimit | None, taken: Span | None) -> bool:
-    """Return whether a model with this number of cycles is known to keep the limit."""
+    """Return whether a model with this number of cycles is known to keep the time limit."""
     if limit is None:
         return True
     return taken is not None and taken[1] <= limit.clock.within(limit.milliseconds)
 
 
 def original_too_slow(limit: TimeLimit, taken: Span | None, why: str) -> DoesNotFit:
-    """Raise the error for a model that is not rewritten, for the reason `why`, and may exceed the time limit."""
+    """Raise the error for a model that is not rewritten, for the reason `why`, if it may exceed the time limit."""
     if taken is None:
         what, hint = "the original model's run time is unknown", "no --time-limit"
     else:
@@ -64,7 +64,7 @@ def _least(found: Sequence[Costed], limit: TimeLimit, most: int | None) -> Coste
 def _ways(
     conversion: Conversion, limits: Limits, limit: TimeLimit, table: Table, found: Sequence[Costed]
 ) -> Iterator[str]:
-    """Yield alternatives that were tried: the core's own kernels, more time, more RAM, a faster board."""
+    """Yield alternatives that were tried: other kernels of the core, more time, more RAM, a faster board."""
     if table.target in TARGETS and table.target != conversion.options.target:
         other = conversion.packed_for(table.target)
         packed = within_macs(other, limits, table, by_time(limit.clock), lambda _done, _of: None)
@@ -83,7 +83,7 @@ def _ways(
 
 
 def _faster(limit: TimeLimit, costed: Costed) -> Iterator[str]:
-    """Yield a flag with boards of the same core on which the plan keeps the limit and fits, if there are any."""
+    """Yield a flag with boards of the same core on which the plan fits and keeps the time limit, if there are any."""
     there = costed.converted
 
     def keeps(on: Board) -> bool:

@@ -1,6 +1,6 @@
-"""Implements inspect(): describes a model, which operators run row by row, and why the others do not.
+"""Implements inspect(), which describes a model, which operators run row by row, and why the others do not.
 
-No plan is made.
+inspect() makes no plan.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def inspect(
 ) -> Inspection:
     """Return what a model consists of, what can run row by row, and what it needs under TFLM today.
 
-    kernels: kernels that the arena figures count; with CMSIS-NN they depend on the core, `target`.
+    kernels: library of the kernels for the arena's bytes, which with CMSIS-NN depend on the core `target`.
     """
     data, name, _ = loaded(model, name)
     source = read(data)
@@ -52,7 +52,8 @@ def inspection(
 ) -> Inspection:
     """Describe a model.
 
-    nbytes: size of its file. whose: library of the kernels. int8_interface: whether the rewritten model has one.
+    nbytes: size of the model's file. whose: library of the kernels. int8_interface: whether the rewritten model has an
+    int8 interface.
     """
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
@@ -84,7 +85,7 @@ def inspection(
 
 
 def _refused(source: Model, annotated: AnnotatedGraph) -> str:
-    """Return what TFLM refuses of the original model, and whether the rewritten model runs; "" if TFLM accepts all."""
+    """Return what TFLM refuses in the original model, and whether the rewritten model runs; "" if all is accepted."""
     found = refusals(source)
     if not found:
         return ""
@@ -97,7 +98,7 @@ def _refused(source: Model, annotated: AnnotatedGraph) -> str:
 def _operators(
     graph: Graph, annotated: AnnotatedGraph, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
 ) -> Iterator[OperatorReport]:
-    """Yield a report per operator. dead: channels that folding removes. live: live bytes while each operator runs."""
+    """Yield a report per operator. dead: number of removed channels. live: live bytes while each operator runs."""
     outcome = {i: annotated.support[op.index] for op in annotated.graph.ops for i in op.stands_for}
     for op, live_now in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)

@@ -1,8 +1,8 @@
 """Choose plans by estimated instructions or time: the frontier, and the least RAM within a limit of instructions.
 
-The search counts multiply-accumulates. Among plans with the same number, one that computes more pixels at once takes
-fewer instructions and more bytes. So plans with several tile widths are made, some of them with more pixels at once or
-fewer tiled groups than in the least RAM, and the estimates decide.
+The search for plans counts multiply-accumulates. Among plans with equally many multiply-accumulates, a plan that
+computes more pixels at once takes fewer instructions and more bytes. So plans with several tile widths are made, some
+of them with more pixels at once or fewer tiled groups than in the least RAM, and the estimates of instructions decide.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from tflm_memopt.plan.plan import Plan
 MOST_SLOW = 8
 """Number of plans with tensors in slow memory that explore() makes."""
 CLIFF = 1.2
-"""Ratio of the prices of two neighbouring plans above which plans between them are tried."""
+"""Ratio of the prices of two neighbouring plans above which plans between these two are tried."""
 TILED_COST = 1.5
-"""Settings.tiled_cost where time counts. A tile of four pixels takes about 1.4 times the cycles of a whole row."""
+"""Value of Settings.tiled_cost if time counts: a tile of four pixels takes 1.4 times as long as in a whole row."""
 STEP = 1 / 32
 """Fraction of the head by which plans grow that compute more and more pixels at once."""
 LESS = 0.9
@@ -57,7 +57,7 @@ class Costed:
 
 
 Price = Callable[[Costed], float]
-"""Function that returns the cost of a plan besides bytes."""
+"""Function that returns the cost of a plan besides its bytes."""
 
 
 def costed(converted: Converted, table: Table) -> Costed:
@@ -68,8 +68,8 @@ def costed(converted: Converted, table: Table) -> Costed:
 
 
 def forms(conversion: Conversion) -> tuple[Conversion, ...]:
-    """Return the tile widths to try: single pixels, a packed kernel's, and whole rows, also with wide tiles, in tiled
-    groups and without them, and two rows at once.
+    """Return the tile widths to try: single pixels, the width of a packed kernel, and whole rows, with and without wide
+    tiles and tiled groups, and two rows at once.
     """
     tiles, target = conversion.options.tiles, conversion.options.target
     if tiles is None:
@@ -91,7 +91,7 @@ def narrow(conversion: Conversion) -> tuple[Conversion, ...]:
 
 
 def by_time(clock: Clock) -> Price:
-    """Return a price function: the upper bound of a plan's cycles on a core whose cycles are modelled."""
+    """Return a price function, which gives the upper bound of a plan's cycles on a core whose cycles are modelled."""
 
     def cycles(costed: Costed) -> float:
         span = clock.cycles(costed.work, costed.converted.slow_moved)
@@ -101,20 +101,20 @@ def by_time(clock: Clock) -> Price:
 
 
 def price(cost: Cost, clock: Clock | None) -> Price:
-    """Return the price function by which plans are compared, besides bytes."""
+    """Return the price function by which plans are compared, besides their bytes."""
     if cost == "macs":
         return lambda c: c.macs
     return by_time(clock) if cost == "time" and clock else lambda c: c.instructions
 
 
 def candidates(conversion: Conversion, table: Table, price: Price, planning: Planning) -> list[Costed]:
-    """Return plans of several tile widths and, between neighbouring ones, plans with more pixels at once.
+    """Return plans of several tile widths and, between neighbouring plans, plans with more pixels at once.
 
     Narrow tiles are tried if the prices of neighbouring plans differ much.
     """
 
     def neighbours() -> list[tuple[Costed, Costed]]:
-        """Return each undominated plan with the next one, which is slower and smaller."""
+        """Return each undominated plan with the next plan, which is slower and smaller."""
         return list(itertools.pairwise(undominated(found, lambda c: (price(c), c.total))))
 
     each, more = forms(conversion), narrow(conversion)
@@ -127,9 +127,9 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
 
 
 def _roomier(each: Sequence[Conversion], plan: Plan, room: int, table: Table) -> Iterator[Costed]:
-    """Yield plans with more and more pixels computed at once, in less than `room` additional bytes.
+    """Yield plans that compute more and more pixels at once, with less than `room` additional bytes.
 
-    each: a conversion for each tile width; one of them made `plan`.
+    each: a conversion for each tile width, of which one made `plan`.
     """
     parts = 1 + math.ceil(room / (STEP * plan.head))
     for part, form in itertools.product(range(1, parts + 1), each):
@@ -143,8 +143,8 @@ def _of_forms(
 ) -> list[Costed]:
     """Return known plans and those of each of these conversions at every budget of multiply-accumulates.
 
-    A conversion's budgets are tried until a plan with recompute is slower and larger than another plan, since more
-    recompute takes even longer. Without known plans, all budgets of the first conversion are tried.
+    The budgets of a conversion are tried until a plan with recompute is slower and larger than another plan, since more
+    recompute takes even longer. If no plans are known, all budgets of the first conversion are tried.
     """
     budgets = [form.plans.budgets for form in each]
     done, of, found = 0, sum(map(len, budgets)), [*known]
@@ -167,8 +167,8 @@ def _of_forms(
 
 
 def frontier(conversion: Conversion, cost: Cost, table: Table, clock: Clock | None, planning: Planning) -> list[Costed]:
-    """Return the least arena at every price, lowest price first. For a sliding window, any number of layers may keep
-    rows.
+    """Return the least arena at every price, lowest price first. In plans of a sliding window, any number of layers may
+    keep rows.
     """
     how = price(cost, clock)
     found = []
@@ -194,7 +194,7 @@ def in_less_memory(conversion: Conversion, slow: SlowMemory, table: Table) -> It
 
 
 def known_cost(conversion: Conversion, cost: Cost, table: Table, timer: Clock | None) -> Cost:
-    """Return the requested cost, or a simpler one if it is unknown for some operators. timer: clock for the plans."""
+    """Return the requested cost function, or a simpler one for unknown operators. timer: clock for the plans."""
     if cost == "time" and timer is not None and timer.esp:
         return cost
     if cost != "macs" and _not_counted(conversion, table):
@@ -230,7 +230,7 @@ def within_macs(conversion: Conversion, limits: Limits, table: Table, price: Pri
 def within_budget(conversion: Conversion, limits: Limits) -> Converted:
     """Return the least RAM within a compute budget (msf-CNN's P1) or the least compute in a RAM limit (P2).
 
-    Raises TooLarge when no plan keeps the RAM limit, DoesNotFit when none keeps the budget.
+    Raises TooLarge if no plan keeps the RAM limit, and DoesNotFit if no plan keeps the compute budget.
     """
     plans = conversion.plans
     budget = conversion.macs(1.0 if limits.overhead is None else limits.overhead)
@@ -260,7 +260,7 @@ def within_budget(conversion: Conversion, limits: Limits) -> Converted:
 
 
 def _in_two_memories(each: Sequence[Conversion], limits: Limits, slow: SlowMemory) -> Converted | None:
-    """Return the plan with slow tensors and these tile widths that takes least time, or None."""
+    """Return the plan with slow tensors and these tile widths that takes the least time, or None."""
     found = [plan for form in each if (plan := form.spilled(limits))]
     within = [plan for plan in found if plan.planned.plan.slow_bytes <= slow.nbytes] or found
     return min(within, key=lambda plan: _most_cycles(plan, slow.clock), default=None)
@@ -272,12 +272,13 @@ def _most_cycles(plan: Converted, clock: Clock | None) -> float:
 
 
 def _forms_for(conversion: Conversion, slow: SlowMemory) -> tuple[Conversion, ...]:
-    """Return the tile widths to try with slow memory; only one if times are unknown."""
+    """Return the tile widths to try with slow memory, which is a single one if times are unknown."""
     return forms(conversion) if slow.clock else (conversion,)
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
-    """Return the least arena within a limit of instructions or, with a RAM limit, the fewest instructions within both.
+    """Return the least arena within a limit of instructions or, with a RAM limit, the fewest instructions within both
+    limits.
 
     Raises DoesNotFit when no plan keeps the limits.
     """
@@ -287,7 +288,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     _counted(conversion, table)
     found = within_macs(conversion, limits, table, price("instructions", None), planning)
     if not found:
-        # the error of this call names the least RAM
+        # the error that this call raises gives the least RAM
         return within_budget(conversion, replace(limits, instructions=None))
     fewest = found[0].instructions
     small = [c for c in found if limits.admit(c.converted.arena)]

@@ -26,15 +26,15 @@ class SlowMemory:
     nbytes: int
     cost: SlowCost
     asked: bool = True
-    """Whether the user requested slow memory. Otherwise it is the board's."""
+    """Whether the user requested slow memory, which otherwise comes from the board."""
     clock: Clock | None = None
-    """Clock that times plans and their slow bytes, or None if it is unknown."""
+    """Clock for the time of plans and of slow bytes, or None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum compute as factor F. None means no recompute (F = 1), or as much as `total` requires."""
+    """Maximum compute as factor F. If it is None, there is no recompute (F = 1), or as much as `total` requires."""
     total: int | None = None
     """Maximum bytes of the whole arena, tail included, or None."""
     instructions: int | None = None
@@ -48,13 +48,13 @@ class Limits:
 
     @property
     def ram(self) -> int | None:
-        """Limit of the arena in bytes: the smaller of `total` and the board's limit, or None without limits."""
+        """Limit of the arena in bytes: the smaller of `total` and the board's limit, or None if there is no limit."""
         board = self.board.arena_limit if self.board else None
         return min((n for n in (self.total, board) if n is not None), default=None)
 
     @property
     def spills(self) -> bool:
-        """Whether slow memory is used instead of recompute."""
+        """Whether plans use slow memory instead of recompute."""
         return self.slow is not None and self.slow.asked and self.overhead is None
 
     @property
@@ -68,17 +68,17 @@ class Limits:
         return room and (self.total is None or arena.total <= self.total)
 
     def admit_beyond(self, arena: Arena) -> bool:
-        """Return whether a larger `total` alone is enough for the arena."""
+        """Return whether a larger `total` alone would be enough for the arena."""
         return replace(self, total=None).admit(arena)
 
     @property
     def flash_room(self) -> FlashLimit | None:
-        """Return the smaller of `flash` and the board's limit."""
+        """Return the smaller of `flash` and the board's limit of flash."""
         board = FlashLimit(self.board.flash_limit, self.board.flash_core) if self.board else None
         return min((one for one in (self.flash, board) if one), key=lambda one: one.nbytes, default=None)
 
     def flash_missing(self, needs: Firmware) -> int:
-        """Return the bytes of flash that are missing on the board or within the limit; 0 if none are."""
+        """Return the bytes of flash that are missing on the board or within the limit, or 0."""
         room = self.flash_room
         return max(0, needs.on(room.core).total - room.nbytes) if room else 0
 

@@ -1,4 +1,4 @@
-"""The steps of the conversion. Each is a function from data to new data. Only this module defines their order."""
+"""The steps of the conversion, functions from data to new data, whose order only this module defines."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ BUILTIN_ONLY = "only builtin operators are wanted"
 
 @dataclass(frozen=True, slots=True)
 class ConversionOptions(planner.Options):
-    """Options of all steps: those of the planner, and those of the steps around it."""
+    """Options of all steps, of which some belong to the planner."""
 
     wide: bool = False
     """Whether packed convolutions get scratch for as many pixels as they compute at once."""
     fold: bool = True
-    """Whether channels that cannot influence any output are left out (rowgraph/fold.py)."""
+    """Whether the conversion removes channels that cannot influence any output (rowgraph/fold.py)."""
     input: InputMode = IN_ARENA
     """Place of the model's input."""
     kernels: str = ANY
-    """Library of the kernels, for models of builtin operators only."""
+    """Library of the kernels, which matters only for models of builtin operators."""
     speeds: tuple[float, float] | None = None
     """Share of each core's time that the inference may use (plan/cores.py), or None for one core."""
     allow_ops: tuple[str, ...] = ()
-    """Operators that tiling may add to a model of builtin operators, besides the model's own kinds."""
+    """Operators that tiling may add to a model of builtin operators, besides the kinds that it already has."""
 
 
 def row_graph(annotated: AnnotatedGraph, options: ConversionOptions) -> RowGraph | None:
-    """Return the graph that is planned: regions without dead channels, packed, with the input at its place.
+    """Return the graph that is planned: packed regions without dead channels, with the input at its place.
 
     Returns None if nothing can be converted. Raises UsageError for an input that cannot be at its place.
     """
@@ -87,7 +87,7 @@ def builtin_alone(graph: Graph, whole: LeftWhole | None = None) -> AnnotatedGrap
 
 
 def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
-    """Return the graph for TFLM's own kernels, with some operators in parts. A part does its share of the work."""
+    """Return the graph for TFLM's own kernels, with some operators in parts, each of which does its share of work."""
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(annotated.graph, tilings)
     before = {op.index: op for op in annotated.graph.ops}
@@ -106,7 +106,7 @@ def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Libr
 
 
 def pack_for(graph: RowGraph, target: str, *, wide: bool = False) -> RowGraph:
-    """Return the graph with the best proved packings. Operators that read an outside input get none."""
+    """Return the graph with the best proved packings, without those of operators that read an outside input."""
     wanted = family(target)
     source = graph.source.tensor if graph.source else None
 
@@ -126,28 +126,28 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
 
 
 def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
-    """Return the graph on a sliding window, and the window, or None if none slides. Raises UsageError."""
+    """Return the graph on a sliding window, and the window, or None if no operator slides. Raises UsageError."""
     if mode.where != SLIDING:
         return annotated, None
     return with_sliding(annotated, mode.rows, mode.layers)
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
-    """Return the graph with the model's input streamed, external or in the arena. Raises UsageError if it cannot be."""
+    """Return the graph with the input streamed, external or in the arena. Raises UsageError if it cannot be."""
     graph = with_input(graph, mode)
     verify(graph, "placing the input")
     return graph
 
 
 def with_passes(graph: RowGraph, passes: tuple[Rematerialisation, ...]) -> RowGraph:
-    """Return the graph with some operators running twice. Raises PlanError if they cannot run twice."""
+    """Return the graph with some operators running twice. Raises PlanError for operators that cannot run twice."""
     graph = rematerialisation.with_passes(graph, passes)
     verify(graph, "adding rematerialisations")
     return graph
 
 
 def checked(graph: RowGraph, found: Plan) -> Planned:
-    """Check a plan and return it. Raises PlanError if it is wrong."""
+    """Check a plan and return it, or raise PlanError if it is wrong."""
     check(found, graph)
     return Planned(graph, found)
 

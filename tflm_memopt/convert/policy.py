@@ -1,4 +1,4 @@
-"""The policy: the plan of a model that the user gets, and the conditions under which a model is not rewritten."""
+"""The policy: which plan of a model the user gets, and when a model is not rewritten."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ NO_GAIN = "the rewritten model would not need a smaller arena"
 NO_FLASH = "the original model is within the limits; the rewritten model would need too much flash"
 NO_BALANCE = "it would save less RAM than it adds to flash"
 LITTLE = 0.1
-"""If a rewrite saves less than this share of the arena, the TFLM kernels that it replaces do not count as saved flash.
+"""If a rewrite saves less than this fraction of the arena, the TFLM kernels that it replaces do not count as saved
+flash.
 """
 ROOM = 4_000
-"""Bytes of arena above the least that a plan may take if packed kernels run faster in it."""
+"""Bytes by which a plan may exceed the least arena if packed kernels run faster in it."""
 SHARE = 1.2
-"""Share of the least arena that a plan for ESP-NN may take in addition, since its kernels are faster than C code."""
+"""Fraction of the least arena by which a plan for ESP-NN may exceed it, since its kernels are faster than C code."""
 SLOWER = 1.3
-"""Multiple of the generic program's least arena that a plan may take if all plans are slower than the original."""
+"""If all plans are slower than the original, a plan may take this multiple of the generic program's least arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,13 @@ class Decision:
     chosen: Converted | None
     why: str
     balance: Balance | None
-    """Balance of RAM saved and flash added by the rewrite, even if it is not used. None if there is no rewrite."""
+    """Balance of RAM saved and flash added by the rewrite, even if the rewrite is not used; None without a rewrite."""
     faster: FasterPlan | None = None
-    """For a chosen plan that is slower than the original: a faster plan that takes more RAM, if one was found."""
+    """For a chosen plan that is slower than the original, a faster plan that takes more RAM, if one was found."""
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: by_instructions.Planning) -> Decision:
-    """Choose the plan. Raises UsageError for limits that no plan can keep, DoesNotFit when no plan found does."""
+    """Choose the plan. Raises UsageError for limits that no plan can keep, DoesNotFit if no plan found does."""
     try:
         return _decide(asked, start, original, planning)
     except TooLarge as no:
@@ -111,9 +112,9 @@ def _known(limits: Limits, arena: Arena) -> None:
 def _plan(
     asked: Request, conversion: Conversion, limits: Limits, original: int, planning: by_instructions.Planning
 ) -> tuple[Converted, FasterPlan | None]:
-    """Return the plan that the user gets, and a faster one if it is slower than the original.
+    """Return the plan that the user gets and, if this plan is slower than the original, a faster one.
 
-    original: bytes of the original's arena. Raises TooLarge or DoesNotFit when no plan keeps the limits.
+    original: bytes of the original's arena. Raises TooLarge or DoesNotFit if no plan keeps the limits.
     """
     if asked.saved is not None:
         return conversion.saved(asked.saved), None
@@ -125,7 +126,7 @@ def _plan(
 
 
 def _on_board_alone(limits: Limits) -> bool:
-    """Return whether RAM alone is limited, on a board."""
+    """Return whether the only limit is the RAM of a board."""
     return limits.board is not None and replace(limits, total=None) == Limits(board=limits.board, slow=limits.slow)
 
 
@@ -137,7 +138,7 @@ def _is_once(conversion: Conversion, plan: Converted) -> bool:
 def _chosen(
     asked: Request, limits: Limits, original: int, planning: by_instructions.Planning, other: Conversion
 ) -> Converted | None:
-    """Return the plan that the user gets for another conversion of the model, or None if none keeps the limits."""
+    """Return the plan that the user gets for another conversion of the model, or None if no plan keeps the limits."""
     try:
         return _plan(asked, _best_state_variant(other, asked), limits, original, planning)[0]
     except (TooLarge, DoesNotFit):
@@ -145,9 +146,10 @@ def _chosen(
 
 
 def _with_copies(asked: Request, conversion: Conversion, limits: Limits, plan: Converted, original: int) -> Converted:
-    """Return the plan with the copies of weights that `--weights` selects.
+    """Return the plan with copies of weights as `--weights` selects.
 
-    original: bytes of the original's arena. Copies that only save time must keep the arena smaller.
+    original: bytes of the original's arena. Copies of weights that only save time must keep the arena smaller than the
+    original's.
     """
     waits, in_ram = asked.clock.flash_waits if asked.clock else None, asked.weights == "ram"
     if asked.weights == "flash" or not (in_ram or waits):
@@ -169,7 +171,7 @@ class _Timed:
 
     @property
     def taken(self) -> float:
-        """Most milliseconds of an inference or, if they are unknown, its instructions."""
+        """Upper bound of the milliseconds of an inference or, if they are unknown, its instructions."""
         there = self.time.rewritten
         if there is None:
             return math.inf
@@ -190,9 +192,10 @@ def _on_board(
 ) -> tuple[Converted, FasterPlan | None]:
     """Return the plan without recompute that has the smallest product of arena and time, and a faster one.
 
-    The plan must not be slower than the original, and must save at least half as much RAM as `least`. `least` and the
-    plan of whole rows are tried first. If neither meets both conditions, all plans of explore() are tried. If all are
-    slower than the original, the plan may take at most SLOWER times the arena of the generic program, the least of all.
+    The chosen plan must not be slower than the original, and must save at least half as much RAM as `least`. The plans
+    `least` and of whole rows are tried first. If neither plan meets both conditions, all plans of explore() are tried.
+    If all plans are slower than the original, the chosen plan may take at most SLOWER times the arena of the generic
+    program, the least of all.
     """
 
     def timed(plan: Costed) -> _Timed:
@@ -222,7 +225,7 @@ def _on_board(
 
 
 def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
-    """Return the plan of least RAM that is not slower than the original or, if all are, the fastest plan."""
+    """Return the plan of least RAM that is not slower than the original or, if all plans are, the fastest plan."""
     quick = min((t for t in admitted if not t.is_slower), key=lambda t: t.plan.total, default=None)
     there = quick or min(admitted, key=lambda t: t.taken, default=chosen)
     if there.taken >= chosen.taken:
@@ -234,9 +237,10 @@ def _faster(chosen: _Timed, admitted: Sequence[_Timed]) -> FasterPlan | None:
 
 
 def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
-    """Return the conversion within the limits, with as many kept rows of a sliding window as they allow.
+    """Return the conversion within the limits, with as many kept rows of a sliding window as the limits allow.
 
-    Without limits, all possible rows are kept, which computes least. Alternatives are compared without recompute.
+    Without limits, all possible rows are kept, which needs the fewest multiply-accumulates. Alternatives for a sliding
+    window are compared without recompute.
     """
     conversion, limits = _within(start, asked), asked.limits
     limited = limits.ram is not None or limits.overhead is not None or limits.timed
@@ -254,7 +258,7 @@ def _best_state_variant(start: Conversion, asked: Request) -> Conversion:
         if not _in_time(by_instructions.costed(first, asked.table), limits):
             continue
         if limits.ram is not None and not limits.time and limits.admit(first.arena):
-            return other  # this is the least compute; under a time limit, the least arena is wanted instead
+            return other  # the search would give the least compute, but under a time limit the least arena is wanted
         least = min(least, other, key=lambda c: c.first(limits).arena.total)
     return least
 
@@ -267,7 +271,7 @@ def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
 
 
 def _is_of(saved: Mapping[str, Any], conversion: Conversion) -> bool:
-    """Return whether a saved plan is one of this conversion."""
+    """Return whether a saved plan is a plan of this conversion."""
     try:
         conversion.saved(saved)
     except UsageError:
@@ -276,19 +280,20 @@ def _is_of(saved: Mapping[str, Any], conversion: Conversion) -> bool:
 
 
 def _within(conversion: Conversion, asked: Request) -> Conversion:
-    """Return the conversion with the limits of tiled groups.
+    """Return the conversion with suitable limits of tiled groups.
 
-    Packed kernels are slow on single pixels. So without recompute, a packed model gets whole rows and all channels for
-    at most ROOM bytes more. For ESP-NN, single pixels are also allowed, and SHARE of the arena more.
+    Packed kernels are slow on single pixels. So a packed model without recompute gets whole rows and all channels if
+    that takes at most ROOM bytes more. For ESP-NN, single pixels are also allowed, and the arena may grow by the
+    fraction SHARE.
     """
     limits = asked.limits
     if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
-    if limits.overhead is not None:  # F refers to the original, a search to the model without dead channels
+    if limits.overhead is not None:  # F refers to the original, but the search to the model without dead channels
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None or limits.spills else None))
     if conversion.is_packed and asked.saved is None:
-        least = conversion.once.arena.total  # plan this first, since the other plans reuse its results
+        least = conversion.once.arena.total  # plan this conversion first, since the other plans reuse its results
         whole, tiles = roomy(asked.tiles(1.0)), asked.tiles(1.0)
         forms, most = [whole], least + ROOM
         if family(conversion.options.target) is Family.ESP:
@@ -319,8 +324,8 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
     and after. core: core for which the library's code is counted.
 
     A rewrite is worthwhile when it saves as many bytes of RAM as model, library and new kernels add to flash. TFLM's
-    kernels that it no longer needs count as saved only if it saves the share LITTLE of the arena: their sizes are
-    estimates, and the firmware may keep them for other models or in a resolver with more operators.
+    kernels that the rewritten model does not need count as saved only if it saves the fraction LITTLE of the arena:
+    their sizes are estimates, and the firmware may keep them for other models or in a resolver with more operators.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

@@ -33,9 +33,9 @@ from tflm_memopt.tflm.refused import refuse
 from tflm_memopt.tflm.structs import Abi
 
 TFLM_CORE = "cortex-m4"
-"""Core for the estimates of models of builtin operators, unless the user names a board or core."""
+"""Core for the estimates of models of builtin operators if the user names neither a board nor a core."""
 EXPLORING = 10
-"""Factor by which explore() multiplies the effort of finding groups and that of planning each point."""
+"""Factors by which explore() multiplies the effort for finding groups and for planning each point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +43,27 @@ class Request:
     """All options of a conversion, except the model."""
 
     options: ConversionOptions
-    """Options of the steps, the planner among them."""
+    """Options of the steps of the conversion, including the planner."""
     limits: Limits
     without: tuple[str, ...]
-    """Names of the planning techniques that are switched off, without duplicates."""
     int8_io: bool
     abi: Abi
     library: Library
-    """Library whose kernels run operators that stay builtin."""
+    """Library whose kernels run the operators that stay builtin."""
     table: Table
     """Table of estimated instructions on one core."""
     clock: Clock | None
-    """Clock for time estimates. If None, no times are estimated."""
+    """Clock for time estimates, or None for no estimates."""
     saved: Mapping[str, Any] | None = None
     """Saved plan, or None."""
     cost: Cost = "macs"
-    """Default cost for explore(): the most precise that is known for the core."""
+    """Default cost for explore(), which is the most precise cost that is known for the core."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model. Otherwise it becomes a C module."""
+    """Whether TFLM runs the rewritten model, which otherwise becomes a C module."""
     if_worthwhile: bool = False
-    """Whether a model is left unchanged if its rewrite costs more flash than it saves RAM."""
+    """Whether a model is left unchanged if its rewrite adds more flash than it saves RAM."""
     weights: Weights = "auto"
-    """Memory in which weights are read."""
+    """Memory from which weights are read."""
 
     def tiles(self, overhead: float | None = None) -> Settings | None:
         """Return the limits of tiled groups for a recompute factor."""
@@ -81,19 +80,19 @@ class Request:
         return asked or self.saved is not None or bool(self.without) or self.options.ops == PER_GROUP
 
     def in_one_memory(self) -> Request:
-        """Return the request without a board's slow memory. Raises UsageError if the user asked for it."""
+        """Return the request without a board's slow memory. Raises UsageError if the user requested slow memory."""
         if self.limits.slow and self.limits.slow.asked:
             raise UsageError("several devices have one memory each", hint="--memory RAM,FLASH")
         return replace(self, limits=replace(self.limits, slow=None))
 
     def exploring(self) -> Request:
-        """Return the request for explore(): no limit of compute, only of board and slow memory, and more effort."""
+        """Return the request for explore(), with no limits besides board and slow memory, and with more effort."""
         effort = self.options.effort
         options = replace(self.options, seconds=EXACT * effort, effort=EXPLORING * effort, tiles=self.tiles())
         return replace(self, options=options, limits=Limits(board=self.limits.board, slow=self.limits.slow))
 
     def conversion(self, model: bytes) -> Conversion:
-        """Return the conversion of a model. Raises ModelError for an invalid model and for one that TFLM refuses."""
+        """Return the conversion of a model. Raises ModelError for an invalid model or one that TFLM refuses."""
         source = read(model)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
         whole = annotation.left_whole(source, self.options.ops)
@@ -156,7 +155,7 @@ def _limits(
         )
     sizes = [size for size in (said["ram_limit"], pools.get("fast")) if size is not None]
     if board and pools:
-        board = replace(board, external_ram=pools["slow"])  # such as a chip that the user has soldered on
+        board = replace(board, external_ram=pools["slow"])  # such as memory that the user has soldered on
     limits = Limits(
         said["max_macs"],
         min(sizes, default=None),
@@ -198,7 +197,7 @@ def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
-    """Return the operators that tiling may add to builtin ones. Raises UsageError for one that it cannot add."""
+    """Return the operators that tiling may add to builtin ones. Raises UsageError for any other operator."""
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:
@@ -218,8 +217,8 @@ def _only_builtin(target: str, where: str, weights: Weights) -> None:
 
 
 def _on_board(said: Mapping[str, Any]) -> tuple[Board | None, str, str | None, Abi]:
-    """Return the board and its settings, which explicit options override. Raises UsageError for the target of another
-    board.
+    """Return the board and its settings, except those that explicit options replace. Raises UsageError if the target is
+    that of another board.
     """
     target, core = said["target"], said["core"]
     if said["board"] is None:

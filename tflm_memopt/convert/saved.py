@@ -28,7 +28,7 @@ def files(
     original: Path | None = None,
     folder: Path = Path(),
 ) -> dict[str, bytes]:
-    """Return the files by name. The model itself comes first and the report's page last.
+    """Return the files by name. The model's own files come first and the report's page last.
 
     labels: names of the first output's values. inputs: arrays for the stored inference. original, folder: paths for the
     page.
@@ -50,7 +50,7 @@ def save(
     labels: Sequence[str] = (),
     inputs: Sequence[NDArray[Any]] = (),
 ) -> list[Path]:
-    """Write all files. If one cannot be written, none are."""
+    """Write all files or, if one of them cannot be written, none."""
     contents = paths_below(Path(folder), files(result, kinds, labels, inputs, folder=Path(folder)))
     if result.source is not None and result.source.exists():
         keep(result.source, contents)

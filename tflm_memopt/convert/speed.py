@@ -1,4 +1,4 @@
-"""Time of a model before and after the rewrite (analysis/timing.py), and time limits."""
+"""Time of a model before and after the rewrite (analysis/timing.py), and limits of this time."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tflm_memopt.results import Optimized, PackedEstimate
 from tflm_memopt.targets.boards import Board
 
 PACKED_CORE = "cortex-m4"
-"""A core with packed kernels and its target, for reports of generic programs."""
+"""A core with packed kernels, and its target, for reports of generic programs."""
 
 
 def clock(board: Board | None, core: str | None, on: Table, mhz: float | None) -> Clock | None:
-    """Return the clock of `core` or else of the board, with the given frequency or the board's; None if unknown."""
+    """Return the clock of `core` or else the board, with the given frequency or the board's; None if unknown."""
     name = core or (board.core if board else on.core)
     if board:
         return board.clock(name, mhz)
@@ -47,8 +47,8 @@ def limit(milliseconds: float | None, clock: Clock | None) -> TimeLimit | None:
 
 
 def less_builtin(limits: Limits, conversion: Conversion) -> Limits:
-    """Return the limits, with the time of builtin operators subtracted from the time limit. Raises UsageError if that
-    time is unknown.
+    """Return the limits less the time of builtin operators. Raises UsageError if the time of builtin operators is
+    unknown.
     """
     if limits.time is None:
         return limits
@@ -74,12 +74,12 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Return the instructions of the original model under TFLM with CMSIS-NN, or None if unknown."""
+    """Return the instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown."""
     return builtin_cost.instructions(conversion.source.graph, core)
 
 
 def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
-    """Return the cycles of a model with only TFLM's kernels and the chip's kernel library, or None if unknown."""
+    """Return the cycles of a model with TFLM's kernels and the chip's kernel library only, or None if unknown."""
     if clock is None:
         return None
     if clock.esp:
@@ -90,13 +90,13 @@ def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:
 def time(
     conversion: Conversion, chosen: Converted | None, done: Sequence[Work], on: Table, clock: Clock | None
 ) -> Time:
-    """Return the time before and after. done: work of our operators in the chosen plan."""
+    """Return the time before and after the rewrite. done: work of our operators in the chosen plan."""
     graphs = conversion.source.graph, (chosen.read if chosen else conversion.source).graph
     return _time(graphs, done, chosen.slow_moved if chosen else (0, 0), on, clock)
 
 
 def on_board(result: Optimized, board: Board) -> Time | None:
-    """Return the time of a result on a board, or None if its cycles are unknown there."""
+    """Return the time of a result on a board, or None if its cycles on this board are unknown."""
     clock, memories = board.clock(board.measured_core or board.core), result.report.memories
     if not clock.known:
         return None
@@ -108,7 +108,7 @@ def on_board(result: Optimized, board: Board) -> Time | None:
 def _time(
     graphs: tuple[Graph, Graph], done: Sequence[Work], moved: tuple[int, int], on: Table | None, clock: Clock | None
 ) -> Time:
-    """Return the time of both models. `done` is the work of our operators in the second one, empty without them."""
+    """Return the time of the original and the rewritten model, of which `done` is our operators' work, or empty."""
     core = clock.core if clock else on.core if on else ""
     (before, after), (was, taken) = (
         [builtin_cost.instructions(graph, core) for graph in graphs],
@@ -130,7 +130,7 @@ def _sum(one: Span | None, other: Span | None) -> Span | None:
 
 
 def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
-    """Estimate the chosen generic plan with packed kernels; None if no operator has one or the time is unknown."""
+    """Estimate the generic plan with packed kernels, or None if no operator has one or the time is unknown."""
     planned = chosen.planned
     there = pipeline.pack_for(planned.graph, PACKED_CORE)
     if not any(op.packing for op in there.ops.values()):
@@ -143,7 +143,7 @@ def packed(conversion: Conversion, chosen: Converted) -> PackedEstimate | None:
 
 
 def of_stages(planned: Planned, milliseconds: Callable[[Work], float | None]) -> dict[int, float]:
-    """Return the longest time of each row operator of a plan in milliseconds, by its key, or 0 if it is unknown."""
+    """Return the longest time of each row operator of a plan in milliseconds by its key, or 0 if it is unknown."""
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Group) for stage in step.stages]
     return {key: milliseconds(one) or 0.0 for key, one in zip(keys, work(planned), strict=True)}
 

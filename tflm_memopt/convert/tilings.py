@@ -1,7 +1,8 @@
-"""Choose chains of builtin operators to run in parts for the least arena, including the tail bytes of each new
-operator. The search is greedy: of all chains through the operator with the most live bytes, in stripes or channel
-groups, it takes the one with the least arena, and repeats as long as the arena shrinks. It also runs with stripes alone
-and with channel groups alone. Chains are ranked by the bytes of live tensors, and the best are planned.
+"""Choose chains of builtin operators that run in parts for the least arena, including the tail bytes of each new
+operator. The search is greedy: of all chains through the operator with the most live bytes, divided into stripes or
+channel groups, it takes the chain with the least arena, and repeats this as long as the arena shrinks. The search also
+runs with stripes alone and with channel groups alone. Chains are ranked by the bytes of live tensors, and the
+best-ranked chains are planned.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tflm_memopt.tflm.only_builtin import tail
 from tflm_memopt.tflm.structs import Abi
 
 JOIN = "CONCATENATION"
-"""Operator that ends each chain in parts."""
+"""Operator that ends each chain that runs in parts."""
 LONGEST = 12
 """Maximum number of operators of a tiled chain."""
 PLANNED = 8
@@ -33,26 +34,26 @@ PLANNED = 8
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25)
 """Numbers of stripes, and of channel groups, to try."""
 GRIDS = (2, 3, 4, 5)
-"""Numbers of stripes along both axes to try."""
+"""Numbers of stripes to try along both axes."""
 ROUNDS = 4
 """Maximum number of tiled chains in a model."""
 
 
 class Tilings:
-    """Find plans of a model of builtin operators in parts."""
+    """Find plans of a model of builtin operators in which some operators run in parts."""
 
     def __init__(self, whole: AnnotatedGraph, library: Library, abi: Abi, options: ConversionOptions) -> None:
         self.whole, self.library, self.abi, self.options = whole, library, abi, options
         little = replace(options, seconds=0.0, reorder=False)
         self._planned = cache(lambda tilings: self._plan(tilings, little))
-        """The plan of a set of tilings, made with little effort."""
+        """The plan of a set of tilings, which is made with little effort."""
         self._weight: Callable[[tuple[Tiling, ...]], _Weight] = cache(self._weigh)
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """Return the plan of least arena within `macs`. start: the plan without parts.
+        """Return the plan of least arena within `macs`. start: the plan in which no operator runs in parts.
 
-        A search with both stripes and channel groups may end at a larger arena than with one kind, so each is also
-        tried alone.
+        A search with both stripes and channel groups may end at a larger arena than a search with one kind, so each
+        kind is also tried alone.
         """
         kinds = tuple(self._kinds())
         alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
@@ -79,7 +80,7 @@ class Tilings:
         return replace(plan(self._parts(tilings), options), tilings=tilings)
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
-        """Return `before` with one more chain in parts, in each possible way, the best first."""
+        """Return `before` with one more chain in parts, for each possible chain and number of parts, the best first."""
         known = {op.type for op in self.whole.graph.ops}.union(self.options.allow_ops)
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
         for tiling in self._candidates(before, kinds) if JOIN in known else ():
@@ -119,7 +120,7 @@ class Tilings:
 
 @dataclass(frozen=True, slots=True)
 class _Weight:
-    """Rank of a set of tiled chains, computed before planning."""
+    """Rank of a set of tiled chains, which is computed before planning."""
 
     live: int
     """Maximum bytes of live tensors at any moment."""
@@ -132,8 +133,8 @@ class _Weight:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of tiling. chain: returns the longest chain from an operator. in_parts: yields the chain in each number of
-    parts.
+    """A kind of tiling. chain: function that returns the longest chain from an operator. in_parts: function that yields
+    the chain in each number of parts.
     """
 
     chain: Callable[[Graph, Op], Sequence[Op]]
@@ -160,7 +161,7 @@ def _keys(ops: Sequence[Op]) -> tuple[int, ...]:
 
 
 def live_bytes(graph: RowGraph) -> list[int]:
-    """Return the bytes of live whole tensors in each step. Tensors that share bytes count once."""
+    """Return the bytes of live whole tensors in each step. Tensors with common bytes count once."""
     graph = stored(graph)
     sizes, nodes = tensor_sizes(graph), graph.builtins
     last = {t: n for n, node in enumerate(nodes) for t in (*node.inputs, *node.outputs)}

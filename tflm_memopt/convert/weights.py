@@ -1,8 +1,8 @@
 """Choose the layers whose weights are copied from flash to the arena when their group begins.
 
-A layer reads its weights from flash again in each of many iterations. A copy is placed in bytes of the arena
-that are free while the layer's group runs, so that nothing else moves. Only int8 convolutions and dense layers can read
-their weights there.
+Many iterations of a layer each read its weights from flash. A copy is placed in bytes of the arena that are free while
+the layer's group runs, so that nothing else moves. Only int8 convolutions and dense layers can read their weights from
+the arena.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tflm_memopt.plan.plan import Buffer, Plan, Role
 
 ALIGN = 16
 Pays = Callable[["Layer", int], bool]
-"""Function that returns whether a copy saves time, given the bytes of constants of the group that stay in flash."""
+"""Function that returns whether a copy saves time, given the bytes of constants of its group that stay in flash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,13 @@ class Layer:
     tensor: int
     """Output of the operator."""
     nbytes: int
-    """Bytes of the weights."""
     times: int
-    """Number of iterations that read all weights."""
+    """Number of the operator's iterations that read all of its weights."""
 
 
 def with_copies(conversion: Conversion, chosen: Converted, most: int, waits: FlashWaits | None) -> Converted:
-    """Return a plan with copies of the weights for which they save time on a chip with these waits. If `waits` is None,
-    all weights that are read more than once are copied. most: limit of the arena in bytes.
+    """Return a plan with copies of the weights for which a copy saves time on a chip with these waits. If `waits` is
+    None, all weights that are read more than once are copied. most: limit of the arena in bytes.
     """
     if conversion.options.ops == BUILTIN:
         return chosen
@@ -53,8 +52,8 @@ def _always(layer: Layer, _: int) -> bool:
 
 
 def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
-    """Return the plan with copies of weights below `head`, or None if there are none. The plan has no shares of two
-    cores.
+    """Return the plan with copies of weights below `head`, or None if there are none. The plan must have no shares of
+    two cores.
     """
     copies = [copy for group in planned.groups.values() for copy in _copies(group, head, pays)]
     if not copies:
@@ -70,8 +69,9 @@ def copying(planned: Planned, head: int, pays: Pays = _always) -> Plan | None:
 
 
 def _faster(waits: FlashWaits) -> Pays:
-    """Return the test for a chip. Weights that stay in a cache are not copied. A cache that the constants of a group do
-    not fit into keeps nothing from one iteration to the next, since it replaces the least recently used line.
+    """Return the function that decides about copies for a chip. Weights that stay in a cache are not copied. A cache
+    that is smaller than the constants of a group keeps nothing from one iteration to the next, since it replaces the
+    least recently used line.
     """
 
     def pays(layer: Layer, in_flash: int) -> bool:
@@ -81,7 +81,7 @@ def _faster(waits: FlashWaits) -> Pays:
 
 
 def _copies(group: PlannedGroup, head: int, pays: Pays) -> Iterator[tuple[Buffer, int]]:
-    """Yield the copies of a group's weights and their places below `head`: most often read first, then the largest."""
+    """Yield the copies of a group's weights and their places below `head`: those read most often, then the largest."""
     plan, number = group.plan, group.number
     taken = [(plan.offsets[i], plan.offsets[i] + plan.buffers[i].nbytes) for i in plan.alive[number]]
     layers, in_flash = _layers(group)
@@ -108,7 +108,7 @@ def _layers(group: PlannedGroup) -> tuple[list[Layer], int]:
 
 
 def _free(taken: Sequence[tuple[int, int]], nbytes: int, head: int) -> int | None:
-    """Return the place of `nbytes` bytes in the smallest gap between the taken ones, or None.
+    """Return where `nbytes` bytes fit in the smallest gap between taken ranges, or None.
 
     >>> _free([(0, 10), (40, 64), (96, 100)], 20, 200), _free([(0, 10)], 20, 30)
     (16, None)
