@@ -1,1 +1,1 @@
-"""Analyses of a graph: arena, cost, support. They never change the graph."""
+"""Analyses of a graph: arena, cost, support."""

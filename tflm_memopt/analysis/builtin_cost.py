@@ -1,7 +1,7 @@
 """Estimate the instructions of operators that TFLM's own kernels run, with CMSIS-NN where it has a kernel.
 
-For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py). They are
-fitted to counts of single operators (benchmarks/builtin_costs.py).
+For each kernel, builtin_costs.json has the instructions per unit of each kind of work (builtin_work.py). These costs
+are fitted to counts of single operators (benchmarks/builtin_costs.py).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import VIEW, Graph, Op
 
 Counts = Mapping[str, float]
-"""Instructions by type of operator. The type "" stands for the interpreter."""
+"""Instructions by type of operator. The type "" stands for the interpreter itself."""
 ONCE = ("CALL_ONCE",)
 """Operators whose subgraph runs only in the first inference."""
 FREE = (VIEW, *ONCE)
 """Operators that cost nothing: those that are not in the model's file, and those of the first inference."""
 OTHERS = 0.02
-"""Largest share of an estimate that operators without counted instructions may have. Each counts as the slowest
-operator of its size.
+"""Largest fraction of an estimate that operators without counted instructions may have. Each operator without counted
+instructions counts as the slowest operator of its size.
 """
 SAME_LOOPS = {"SPLIT_V": "SPLIT", "UNPACK": "SPLIT"}
-"""Operators that have the costs of another one: split_v.cc and unpack.cc copy runs of values like split.cc."""
+"""Operators that have the costs of another operator: split_v.cc and unpack.cc copy runs of values like split.cc."""
 WITHOUT_DSP = ("cortex-m0", "cortex-m3")
 """Cores without the DSP extension."""
 
@@ -39,7 +39,7 @@ class Builtins:
     invoke: float
     """Instructions of an Invoke() without operators."""
     operator: float
-    """Instructions around each operator."""
+    """Instructions of the interpreter around each operator."""
     kernels: Mapping[str, Mapping[str, float]]
     """Instructions per unit of each kind of work, by kernel."""
     high: float
@@ -49,7 +49,7 @@ class Builtins:
     """Whether the core has the DSP extension."""
 
     def instructions(self, graph: Graph, op: Op) -> float | None:
-        """Return the instructions of one operator without those around it, or None if its kernel was not counted."""
+        """Return the instructions of one operator without the interpreter's, or None if its kernel was not counted."""
         work = kernel_work(graph, op, dsp=self.dsp)
         name, _, rest = work.kernel.partition(" ")
         costs = self.kernels.get(work.kernel) or self.kernels.get(f"{SAME_LOOPS.get(name, name)} {rest}")
@@ -62,13 +62,13 @@ class Builtins:
 
 
 def instructions(graph: Graph, core: str) -> int | None:
-    """Estimate the instructions of one inference of a whole model on a core. Return None if too little is known."""
+    """Estimate the instructions of one inference of a whole model on a core, or None if too little is known."""
     counts = of_model(graph, core)
     return None if counts is None else round(sum(counts.values()))
 
 
 def of_model(graph: Graph, core: str) -> Counts | None:
-    """Estimate a whole model's instructions on a core, by type of operator. Return None if too little is known."""
+    """Estimate a whole model's instructions on a core by type of operator, or None if too little is known."""
     found = builtins(core)
     if found is None or any(called(op) for op in graph.ops if op.type not in ONCE):
         return None

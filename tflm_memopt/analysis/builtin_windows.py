@@ -15,7 +15,7 @@ from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
 
 Amounts = Mapping[str, float]
 Found = tuple[str, Amounts]
-"""The variant of an operator's kernel, and its amounts of work, without the call."""
+"""The variant of an operator's kernel, and its amounts of work, without that of the call."""
 
 
 def dtype_of(node: Node, name: str) -> str:
@@ -27,7 +27,7 @@ def scales_of(tensor: Tensor | None) -> tuple[float, ...]:
 
 
 def _inside(size: int, out: int, kernel: int, stride: int, dilation: int, pad: int) -> NDArray[np.int64]:
-    """Return how many taps of each window are inside the input, along one axis."""
+    """Return how many taps of each window are inside the input along one axis."""
     first = np.arange(out) * stride - pad
     taps = first[:, None] + np.arange(kernel)[None, :] * dilation
     found: NDArray[np.int64] = ((taps >= 0) & (taps < size)).sum(axis=1)
@@ -50,7 +50,7 @@ def _taps(w: ConvShape) -> _Taps:
 def _product(pixels: int, channels: int, depth: int) -> Amounts:
     """Return the work of a matrix product in groups of two pixels and two channels, with four values at once.
 
-    The remaining pixels and channels are computed one by one.
+    The remaining pixels and channels are computed one at a time.
     """
     pairs, twos = channels // 2, pixels // 2
     blocks, alone = pairs * twos, pairs * (pixels % 2)
@@ -96,7 +96,7 @@ def _by_sixteen(product: Amounts, w: ConvShape, pixels: int, depth: int) -> Amou
 
 
 def depthwise(node: Node, *, dsp: bool = True) -> Found:
-    """Return the work of arm_depthwise_conv_wrapper_s8.c. Windows are gathered only with the DSP extension."""
+    """Return the work of arm_depthwise_conv_wrapper_s8.c, which gathers windows only with the DSP extension."""
     w, dtype = conv_shape(node), dtype_of(node, "i0")
     taps, pixels, c = _taps(w), w.batches * w.out_h * w.out_w, w.out_channels
     all_taps = w.kernel_h * w.kernel_w
@@ -123,8 +123,8 @@ def depthwise(node: Node, *, dsp: bool = True) -> Found:
 
 
 def dense(node: Node, *, dsp: bool = True) -> Found:
-    """Return the work of arm_nn_vec_mat_mult_t_s8.c: two outputs and four values at once, and the remaining ones
-    singly. Without the DSP extension, three outputs are computed at once.
+    """Return the work of arm_nn_vec_mat_mult_t_s8.c: two outputs and four values at once, and all others singly.
+    Without the DSP extension, arm_nn_vec_mat_mult_t_s8.c computes three outputs at once.
     """
     units = max(1, node.dim("i1", 0))
     depth, batches = node.elements("i1") // units, node.elements("o0") // units
@@ -165,7 +165,7 @@ def pool(node: Node) -> Found:
 
 
 def transpose_conv(node: Node) -> Found:
-    """Return the work of arm_transpose_conv_wrapper_s8.c. With many channels it convolves an input with gaps."""
+    """Return the work of arm_transpose_conv_wrapper_s8.c, which convolves an input with gaps for many channels."""
     filters, inputs, out = node.tensor("i1"), node.tensor("i2"), node.outputs[0]
     if filters is None or inputs is None:
         return "", {"written": node.elements("o0")}

@@ -1,7 +1,7 @@
 """Finds the TFLM kernel that runs an operator, and how often its loops run.
 
-If TFLM has a wrapper for a kernel of CMSIS-NN (tensorflow/lite/micro/kernels/cmsis_nn), this is the kernel
-(Source/*/arm_*.c), with or without the DSP extension. Otherwise it is TFLM's reference kernel.
+If TFLM has a wrapper for a kernel of CMSIS-NN (tensorflow/lite/micro/kernels/cmsis_nn), the operator runs this kernel
+(Source/*/arm_*.c), with or without the DSP extension. Any other operator runs TFLM's reference kernel.
 benchmarks/builtin_costs.py fits the instructions per unit of each amount (builtin_costs.json).
 """
 
@@ -44,7 +44,7 @@ CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 def _computed(node: Node) -> str:
-    """Return the type of the values that are computed. Indices, shapes and handles do not count."""
+    """Return the type of the values that are computed, without indices, shapes and handles."""
     inputs = [t.dtype.lower() for t in _activations(node)]
     return next((dtype for dtype in inputs if dtype != "int32"), dtype_of(node, "i0"))
 
@@ -57,13 +57,13 @@ def _activations(node: Node) -> list[Tensor]:
 
 
 def _elements(node: Node) -> Found:
-    """Count every value that is read or written."""
+    """Count all values that an operator reads or writes."""
     read = sum(t.elements for t in _activations(node))
     return "", {"read": read, "written": sum(t.elements for t in node.outputs)}
 
 
 def _binary(node: Node) -> Found:
-    """Count operands of one shape in CMSIS-NN, four values at once. Reference kernels broadcast, index by index."""
+    """Count operands of one shape in CMSIS-NN, four values at once; reference kernels compute all indices."""
     n = node.elements("o0")
     if node.elements("i0") != node.elements("i1"):
         return "broadcast", {"written": n}
@@ -76,7 +76,7 @@ def _copied(node: Node) -> Found:
 
 
 def _concatenation(node: Node) -> Found:
-    """Count a memcpy() for each operand and outer index. Operands with short runs take longest."""
+    """Count a memcpy() for each operand and outer index. Operands with short runs take the most time."""
     axis = int(node.options.get("axis", 0)) % max(1, node.rank("o0"))
     shape = node.outputs[0].shape
     pieces = math.prod(shape[:axis]) * len(node.inputs)
@@ -99,14 +99,14 @@ def _pad(node: Node) -> Found:
 
 
 def _slice(node: Node) -> Found:
-    """Count the values, or runs of the last axis."""
+    """Count the values of an operator, or the runs along the last axis."""
     out = node.outputs[0]
     rows = out.elements // max(1, out.shape[-1] if out.shape else 1)
     return "", {"rows": rows, "written": out.elements}
 
 
 def _reduced(node: Node) -> Found:
-    """Count a loop over indices of any rank. Some axes have separate loops."""
+    """Count a loop over indices of any rank. Some axes have loops of their own."""
     axes = node.inputs[1].data if len(node.inputs) > 1 and node.inputs[1] is not None else None
     rank = node.rank("i0")
     chosen = sorted({int(a) % max(1, rank) for a in np.asarray(axes).ravel()}) if axes is not None else []
@@ -125,7 +125,7 @@ def _resized(node: Node) -> Found:
 
 
 def _softmax(node: Node) -> Found:
-    """Count the exponentials. Values far below the largest of their row have none (softmax_common.cc)."""
+    """Count the exponentials of SOFTMAX, which it skips far below the largest value of a row (softmax_common.cc)."""
     shape, n = node.outputs[0].shape, node.elements("o0")
     scale = _scale(node.inputs[0]) * float(node.options.get("beta", 1.0))
     near = min(1.0, _radius(scale, 5) / 256)
@@ -133,7 +133,8 @@ def _softmax(node: Node) -> Found:
 
 
 def _sigmoid(node: Node) -> Found:
-    """Count the exponentials. Values far from zero have none (logistic_common.cc, tanh.cc).
+    """Count the exponentials of LOGISTIC and TANH, which they skip for values far from zero (logistic_common.cc,
+    tanh.cc).
 
     All int8 values are assumed to be equally likely.
     """
@@ -157,7 +158,7 @@ def _scale(tensor: Tensor | None) -> float:
 
 
 def _blocks(node: Node) -> Found:
-    """Count the pixels, whose values are moved one by one."""
+    """Count the pixels of an operator that moves values one at a time."""
     out = node.outputs[0]
     pixels = max(node.elements(name) // max(1, node.dim(name, 3)) for name in ("i0", "o0"))
     return "", {"pixels": pixels, "written": out.elements}
@@ -167,7 +168,7 @@ def _blocks(node: Node) -> Found:
 
 
 def _lstm(node: Node) -> Found:
-    """Count arm_nn_lstm_step_s8.c: four gates with two products each, then the cells."""
+    """Count arm_nn_lstm_step_s8.c, which computes two products for each of four gates, then the cells."""
     shape, units = (node.inputs[0].shape if node.inputs[0] is not None else (1, 1, 1)), node.dim("o0", 2)
     steps = math.prod(shape[:-1])
     products = steps * 4 * units
@@ -178,7 +179,7 @@ def _lstm(node: Node) -> Found:
 
 
 def _svdf(node: Node) -> Found:
-    """Count arm_svdf_s8.c: a dense layer, then sums along time."""
+    """Count arm_svdf_s8.c, which computes a dense layer, then sums along time."""
     filters, inputs = node.dim("i1", 0), node.dim("i1", 1)
     memory, units = node.dim("i2", 1), node.dim("o0", 1)
     return "", {
@@ -188,7 +189,7 @@ def _svdf(node: Node) -> Found:
 
 
 def _matrices(node: Node) -> Found:
-    """Count arm_batch_matmul_s8.c. A right operand that is not transposed is transposed first."""
+    """Count arm_batch_matmul_s8.c. BATCH_MATMUL first transposes a right operand that is not transposed."""
     left, right, out = node.inputs[0], node.inputs[1], node.outputs[0]
     if left is None or right is None:
         return _elements(node)
@@ -203,7 +204,7 @@ def _matrices(node: Node) -> Found:
 
 
 def _variable(node: Node) -> Found:
-    """Count a copy of all bytes."""
+    """Count one copy of all bytes."""
     return "", {"bytes": sum(t.nbytes for t in (*node.outputs, *_activations(node)) if t.dtype != "RESOURCE")}
 
 
@@ -230,7 +231,7 @@ OWN: Mapping[str, Callable[[Node], Found]] = {
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), windows.pool),
     "TRANSPOSE_CONV": windows.transpose_conv,
 }
-"""Functions by type of operator. Operators of other types work element by element."""
+"""Functions that count an operator's work by its type; other types work element by element."""
 WITHOUT_DSP: Mapping[str, Callable[[Node], Found]] = {
     "DEPTHWISE_CONV_2D": partial(windows.depthwise, dsp=False),
     "FULLY_CONNECTED": partial(windows.dense, dsp=False),

@@ -1,8 +1,8 @@
 """Estimate the instructions of a plan on a core from the work of its operators.
 
 Multiply-accumulates alone mislead (msf-CNN, section 8.3): a plan also pays for every byte that it reads and writes, for
-weights that it fetches again, for each pixel, and for each iteration. costs.json has the cost of each of these for each
-kernel, fitted to counted instructions (benchmarks/costs.py).
+weights that it fetches again, for each pixel, and for each iteration. costs.json has these costs for each kernel,
+fitted to counted instructions (benchmarks/costs.py).
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ LIKE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work of one operator of a plan in one inference."""
+    """The work of one operator of a plan in one inference."""
 
     kernel: str
-    """Name of the kernel and of its way of computing, such as "CONV tiles" or "DSP_CONV rows"."""
+    """Name of the kernel and of the way in which it computes, such as "CONV tiles" or "DSP_CONV rows"."""
     macs: float = 0
     """Multiply-accumulates of the kernel, including those for the padding of packed windows."""
     weights: float = 0
-    """Bytes of weights that are read. Packed convolutions read them once for a few pixels, and the DSP extension
-    multiplies the weights of four channels at once.
+    """Bytes of weights that the kernel reads. A packed convolution reads weights once for a few pixels, and the DSP
+    extension multiplies the weights of four channels at once.
     """
     read: float = 0
-    """Bytes under the operator's windows. A byte counts as often as it is read."""
+    """Bytes under the operator's windows. A byte under several windows counts for each window."""
     written: float = 0
-    """Bytes of the output, or number of sums that are changed."""
+    """Bytes of the output, or number of sums that change."""
     pixels: float = 0
     """Number of output pixels or, if the operator adds up its input, of input pixels."""
     taps: float = 0
     """Number of pixels under the operator's windows."""
     iterations: float = 0
     rows: float = 0
-    """Number of row look-ups in all windows or, if the operator adds up its input, of outputs."""
+    """Number of rows that are looked up, in all windows or, if the operator adds up its input, of outputs."""
     loops: float = 0
-    """Number of inner loops that begin (plan/iteration/work_packed.py)."""
+    """Number of inner loops that a kernel begins (plan/iteration/work_packed.py)."""
     pieces: float = 0
     """Number of pieces that the kernel processes singly or gathers itself."""
     odd: float = 0
-    """Number of times that remaining channels are computed separately."""
+    """Number of times that a kernel computes remaining channels separately."""
     clamped: float = 0
     """Bytes of results that are clamped."""
     quads: float = 0
-    """Number of times that four values are processed or gathered at once."""
+    """Number of times that a kernel processes or gathers four values at once."""
     singles: float = 0
-    """Number of values that are processed or gathered singly."""
+    """Number of values that a kernel processes or gathers singly."""
     runs: float = 0
     """Number of runs of bytes, shared by windows or channels or moved by COPY, plus the number of lists of taps."""
     swept: float = 0
     """Number of pieces into which the runs are cut, plus the number of taps in the lists."""
     gathers: float = 0
-    """Number of window rows that are gathered singly; for a pool, of taps of channels that are processed singly."""
+    """Number of window rows that are gathered singly or, for a pool, of taps of channels that are processed singly."""
     batches: float = 0
     """Number of times that a kernel runs through its weights."""
     listed: float = 0
@@ -73,17 +73,17 @@ class Work:
     kept: float = 0
     """Number of iterations whose row is stored in a state."""
     copied: float = 0
-    """Bytes of weights that are copied to the arena before the first iteration. They have no cost in instructions."""
+    """Bytes of weights that are copied to the arena before the first iteration, which cost no instructions."""
     spared: float = 0
-    """Bytes of weights that are read in the arena instead of in flash. They have no cost in instructions."""
+    """Bytes of weights that are read from the arena instead of from flash, which cost no instructions."""
 
 
 AMOUNTS = tuple(f.name for f in fields(Work))[1:-2]
 Cost = Literal["macs", "instructions", "time"]
-"""Names of the costs by which plans are compared, besides bytes of the arena."""
+"""Names of the costs by which plans are compared, in addition to bytes of the arena."""
 COSTS: tuple[Cost, ...] = get_args(Cost)
 Costs = Mapping[str, Mapping[str, float]]
-"""Instructions per unit of each amount that costs any, by kernel."""
+"""By kernel, the instructions per unit of each kind of work that costs any."""
 
 MESSAGES: Mapping[str, tuple[float, float]] = {
     "cortex-m0": (1000, 19.9),
@@ -91,9 +91,8 @@ MESSAGES: Mapping[str, tuple[float, float]] = {
     "rv32-v": (850, 24.1),
     "": (530, 11.6),
 }
-"""Instructions of a message between devices, and of each byte of its row, by core. The key "" is for all other cores.
-
-tests/cores/test_link.py counted them, without the transport of the message.
+"""Instructions of a message between devices, and of each byte of its row, by core. The key "" is for all cores without
+a key. tests/cores/test_link.py counted these instructions, without the transport of the message.
 """
 
 
@@ -108,8 +107,9 @@ class Table:
     """Digest of the C library's code that was counted (benchmarks/costs.py), empty for an older library."""
     kernels: Costs
     plans: int
-    """Number of plans that were not used for the fit. The errors of their estimates follow: the median, and the largest
-    overestimate and underestimate, as fractions of the counted instructions.
+    """Number of plans that were counted, but not used for the fit. The next three fields are errors of the estimates
+    for these plans: the median, and the largest overestimate and underestimate, as fractions of the counted
+    instructions.
     """
     median: float
     high: float
@@ -125,15 +125,15 @@ class Table:
         return round(sum(estimate(self.kernels, one) for one in work))
 
     def known(self, work: Collection[Work]) -> int | None:
-        """Return instructions(), or None if a kernel was never counted on this core, for example a float32 kernel."""
+        """Return instructions(), or None if a kernel was never counted on this core, as may be with float32 kernels."""
         return self.instructions(work) if counted(self.kernels, work) else None
 
 
 def estimate(kernels: Costs, work: Work) -> float:
-    """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest one."""
+    """Return the instructions of one operator. A kernel that was never measured costs as much as the slowest kernel."""
     name, *ways = work.kernel.split()
     alike = [work.kernel] if work.kernel in kernels else [k for k in sorted(kernels) if k.split()[0] == name]
-    if len(alike) > 1:  # an unmeasured way of computing costs as much as the measured one with the most words in common
+    if len(alike) > 1:  # an unmeasured way of computing costs as much as the measured way with the most words in common
         alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
     return max(float(sum(cost * getattr(work, n) for n, cost in kernels[each].items())) for each in alike or kernels)
 
@@ -153,7 +153,7 @@ def measured(name: str) -> dict[str, Any]:
 
 @cache
 def tables() -> Mapping[str, Table]:
-    """Return the tables by core."""
+    """Return the cost tables by core."""
     found = {}
     for core, values in measured("costs.json")["cores"].items():
         kernels = by_kernel(values["kernels"])
@@ -170,7 +170,7 @@ def by_kernel(nested: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
 
 
 def _own(measured: Costs) -> Costs:
-    """Return costs for the user's own kernels: those of softmax, which also works pixel by pixel."""
+    """Return costs for the user's own kernels, which are those of SOFTMAX, because it also works pixel by pixel."""
     softmax = {kernel: each for kernel, each in measured.items() if kernel.split()[0] == "SOFTMAX"}
     return {kernel.replace("SOFTMAX", "OWN"): each for kernel, each in softmax.items()}
 
@@ -188,8 +188,9 @@ def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
 
 
 def table(target: str, core: str | None = None) -> Table:
-    """Return the cost table for a core that runs this target's programs. The default is the target's own core or, for
-    generic programs, the slowest one. Raises UsageError for a core that is unknown or cannot run these programs.
+    """Return the cost table for a core that runs this target's programs. The default core is the target's own or, for
+    generic programs, the slowest core. Raises UsageError for a core that is unknown or cannot run programs of this
+    target.
     """
     known = tables()
     if core is None:

@@ -1,4 +1,4 @@
-"""Determines the kind of a model and recommends what to do: the first line of every report."""
+"""Determines the kind of a model and recommends what to do, for the first line of every report."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ POST_PROCESSING = "TFLite_Detection_PostProcess"
 EDGE_TPU = "edgetpu-custom-op"
 """Custom operator that edgetpu_compiler makes for Google's Edge TPU."""
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
-"""Types in which operators compute. Other types are used for indices, shapes and conditions."""
+"""Types in which operators compute. Values of other types are indices, shapes and conditions."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The kind of a model and what to do about it."""
+    """The kind of a model, and advice what to do about it."""
 
     kind: str
-    """Identifier of the kind, which is a section of docs/models.md. It is stable."""
+    """Identifier of the kind, which is the name of a section of docs/models.md and does not change."""
     what: str
     advice: str
-    """Advice as a sentence, or ""."""
 
     def __str__(self) -> str:
         return f"{self.what}: {self.advice}" if self.advice else self.what
@@ -43,7 +42,8 @@ class Diagnosis:
 def diagnose(model: Model, *, whole: bool = False, int8_interface: bool = False) -> Diagnosis:
     """Return the diagnosis of a model.
 
-    whole: whether no part of it can be converted. int8_interface: whether it already gets an int8 interface.
+    whole: whether no part of the model can be converted. int8_interface: whether the model already gets an int8
+    interface.
     """
     graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
@@ -120,7 +120,7 @@ def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
 
 
 def _activations(graph: Graph, op: Op) -> Iterator[Tensor]:
-    """Return the inputs and outputs of an operator, without constants."""
+    """Return the inputs and outputs of an operator that are not constants."""
     tensors = (graph.tensors[t] for t in (*op.inputs, *op.outputs) if t in graph.tensors)
     return (t for t in tensors if not t.constant and t.dtype in COMPUTED)
 
@@ -130,7 +130,7 @@ def _in_float(graph: Graph, op: Op) -> bool:
 
 
 def _stored(graph: Graph, op: Op) -> Iterator[str]:
-    """Yield the types of an operator's weights. For DEQUANTIZE of a constant, this is the stored type."""
+    """Yield the types of an operator's weights. The type of a constant that a DEQUANTIZE reads is its stored type."""
     places = (0,) if op.type == "DEQUANTIZE" else WEIGHTS.get(op.type, (0, ()))[1]
     given = (graph.tensors.get(op.inputs[i]) for i in places if i < len(op.inputs))
     return (t.dtype for t in given if t is not None and t.constant)

@@ -1,9 +1,10 @@
-"""Estimate the cycles of a model on Espressif's chips from published cycles of ESP-NN's kernels and counted C code.
+"""Estimate the cycles of a model on Espressif's chips from published cycles of ESP-NN's kernels and from counted C
+code.
 
-These estimates were not compared with a model that runs on a chip. esp.json has the published figures with their
-sources, and a range of costs for each kernel that contains the figures. A kernel in plain C costs its counted
-instructions on RV32 times the chip's range of cycles per instruction. This also applies to Xtensa, whose compiler for
-these chips is not available. The upper bounds include reading weights from flash that the cache cannot hold.
+These estimates were not compared with measurements on a chip. esp.json has the published figures with their sources,
+and for each kernel a range of costs that contains the figures. A kernel in plain C costs its counted instructions on
+RV32 times the chip's range of cycles per instruction. The same range applies to Xtensa, whose compiler for these chips
+is not available. The upper bounds include reads of weights from flash that do not fit the cache.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tflm_memopt.tflm.builtin_memory import Node, conv_shape, node_of
 Span = tuple[float, float]
 """Lower and upper bound."""
 Costs = Mapping[str, Span]
-"""Cost of each unit of work. A unit is an amount of costs.Work, or `values`, which counts values read under windows."""
+"""Cost of each unit of a kernel's work: an amount of costs.Work, or `values` read under windows."""
 
 COUNTED = "rv32"
 """Core of analysis/costs.json whose instructions are used for all chips."""
@@ -30,8 +31,8 @@ TFLM = "cortex-m4"
 TFLM_FACTOR = 2.0
 """Largest ratio of the instructions of a reference kernel on RV32 or Xtensa to those on a Cortex-M4."""
 AT_ONCE: Mapping[str, int] = {"S3": 8, "P4": 16}
-"""Number of pixels for which ESP-NN's vector kernels for 1x1 convolutions read the weights once. All other kernels read
-them for each pixel.
+"""Number of pixels for which ESP-NN's vector kernels for 1x1 convolutions read the weights once. All other kernels of
+ESP-NN read the weights for each pixel.
 """
 SHARE = 4
 """Weights of an operator below 1 / SHARE of the cache stay in the cache while a group runs."""
@@ -39,7 +40,7 @@ SHARE = 4
 
 @dataclass(frozen=True, slots=True)
 class EspChip:
-    """Costs on a chip."""
+    """The costs of operators on a chip."""
 
     name: str
     library: str
@@ -47,7 +48,7 @@ class EspChip:
     cycles_per_instruction: Span
     """Cycles for each instruction that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
-    """Costs of ESP-NN's kernels by operator: cycles for vector kernels, otherwise instructions."""
+    """Costs of ESP-NN's kernels by operator, in cycles for vector kernels and in instructions for others."""
     cache: int
     """Bytes of the cache for constants in flash."""
     flash_cycles_per_byte: float
@@ -86,13 +87,13 @@ class EspChip:
         return sum(span[0] for span in spans), sum(span[1] for span in spans) + sum(self._fetched(one) for one in work)
 
     def share(self, work: Iterable[Work]) -> float | None:
-        """Return the fraction of a plan's multiply-accumulates in ESP-NN's kernels, or None if there are none."""
+        """Return the fraction of a plan's multiply-accumulates that run in ESP-NN's kernels, or None if none do."""
         macs = [(one.macs, packed(one) is not None) for one in work]
         total = sum(n for n, _ in macs)
         return sum(n for n, inside in macs if inside) / total if total else None
 
     def _in_library(self, work: Work, kernel: str) -> Span:
-        """Return the cycles of an ESP-NN kernel for an operator of a plan, and of the library's code around it."""
+        """Return the cycles of an ESP-NN kernel for an operator of a plan, and those of the C code around it."""
         inside = self._library(kernel, {"macs": work.macs, "written": work.written})
         outside = _times(around(work), self.cycles_per_instruction)
         return inside[0] + outside[0], inside[1] + outside[1]
@@ -114,7 +115,7 @@ class EspChip:
 
     def _fetched(self, work: Work) -> float:
         """Return the maximum number of cycles for reading the weights of an operator of a plan from flash. Between two
-        iterations, other operators of the group replace these weights in the cache.
+        iterations of an operator, other operators of the group replace the operator's weights in the cache.
         """
         nbytes = work.macs / work.pixels if work.pixels else 0.0
         if work.copied or nbytes <= self.cache / SHARE:
@@ -127,7 +128,7 @@ class EspChip:
 
 
 def _amounts(node: Node, kind: str) -> tuple[str, Mapping[str, float], int, int]:
-    """Return the kernel's name, its amounts of work, the bytes of its weights, and its number of output pixels."""
+    """Return the name of an ESP-NN kernel, its amounts of work, its bytes of weights, and its output pixels."""
     written = node.elements("o0")
     if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
         w, weights = conv_shape(node), node.elements("i1")
@@ -152,8 +153,8 @@ def packed(work: Work) -> str | None:
 def around(work: Work) -> Span:
     """Return the instructions on RV32 around ESP-NN's kernel for an operator of a plan.
 
-    Windows are gathered into scratch (`loops`) in words (`quads`) if the input has a multiple of four channels. If a
-    depthwise convolution makes whole rows, columns under several windows are gathered only once.
+    Windows are gathered into scratch in words (`quads`) if the input has a multiple of four channels, and by `loops`
+    otherwise. If a depthwise convolution makes whole rows, columns under several windows are gathered only once.
     """
     kernel = work.kernel.split()[0]
     costs = _spans(measured("esp.json")["around"][kernel])

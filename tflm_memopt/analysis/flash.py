@@ -1,7 +1,7 @@
 """Estimates the flash that a model adds to a firmware: its own bytes, this project's C library, and TFLM.
 
-flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one core. The model's bytes
-are exact. The other figures are estimates, which add up parts that were measured separately.
+flash.json has measurements (benchmarks/flash.py) of the library on each core and of TFLM on one core. The number of
+bytes of the model is exact. All other figures are estimates, which add up parts that were measured separately.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from tflm_memopt.analysis.costs import LIKE, measured
 from tflm_memopt.ops.packing import Family
 
 OTHERS = "rv32"
-"""Core whose sizes are used for unmeasured cores, because plain C takes most flash on it."""
+"""Core whose sizes are used for unmeasured cores, because plain C takes the most flash on this core."""
 MODULE_CODE = 256
 """Largest size of a C module's functions and tables, without its sample (tests/cores/test_module.py)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes of flash that inference needs on a core."""
+    """The bytes of flash that inference needs on a core."""
 
     core: str
-    """Core whose library was measured."""
+    """Core on which the library was measured."""
     model: int
-    """Bytes of the .tflite file or, for a C module, of its programs and constants."""
+    """Bytes of the .tflite file or, for a C module, of the module's programs and constants."""
     library: int
-    """Bytes of the C library's parts, and of the adapter for TFLM or the module's own code; 0 if not needed."""
+    """Bytes of the C library's parts and of the adapter for TFLM or the module's own code, or 0 if none is needed."""
     tflm: int
-    """Bytes of TFLM's interpreter and kernels; 0 for a C module."""
+    """Bytes of TFLM's interpreter and kernels, or 0 for a C module."""
 
     @property
     def total(self) -> int:
@@ -39,23 +39,23 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class Firmware:
-    """Parts of a firmware that a model needs, for any core."""
+    """The parts of a firmware that a model needs, for any core."""
 
     model: int
-    """Bytes of the .tflite file or, for a C module, of its programs and constants."""
+    """Bytes of the .tflite file or, for a C module, of the module's programs and constants."""
     operators: tuple[str, ...]
     """Operators that TFLM's kernels run, without duplicates."""
     parts: tuple[str, ...] = ()
-    """Parts of the C library by their names in flash.json: kernels, packings and parts of the executor."""
+    """Parts of the C library (kernels, packings and parts of the executor) by their names in flash.json."""
     rewritten: bool = False
     """Whether the model needs the C library."""
     packed: frozenset[Family] = frozenset()
-    """Core families that its programs are packed for. A board must support all of them."""
+    """Families of cores for which the programs are packed, all of which a board must support."""
     interpreter: bool = True
-    """Whether TFLM runs the model. Otherwise it is a C module."""
+    """Whether TFLM runs the model, which otherwise is a C module."""
 
     def on(self, core: str) -> Footprint:
-        """Return the footprint on a core of analysis/costs.py. Any other core counts as OTHERS."""
+        """Return the footprint on a core of analysis/costs.py, or on the core OTHERS for any other core."""
         return Footprint(core, self.model, self._library(core), tflm(self.operators) if self.interpreter else 0)
 
     def _library(self, core: str) -> int:
@@ -68,12 +68,12 @@ class Firmware:
 
 
 def tflm(operators: Iterable[str]) -> int:
-    """Return the bytes of TFLM's interpreter and kernels. Code that kernels share counts once."""
+    """Return the bytes of TFLM's interpreter and kernels. Code that several kernels share counts once."""
     return int(measured("flash.json")["tflm"]["interpreter"] + kernels(operators))
 
 
 def kernels(operators: Iterable[str]) -> int:
-    """Return the bytes of TFLM's kernels. A kernel that was not measured counts as the median of the others."""
+    """Return the bytes of TFLM's kernels, of which one that was not measured counts as the median."""
     tflm = measured("flash.json")["tflm"]
     known, shared, wanted = tflm["kernels"], int(tflm["shared"]), list(operators)
     middle = sorted(known.values())[len(known) // 2]
@@ -88,7 +88,7 @@ def source() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Library:
-    """Sizes of the C library on a core."""
+    """Sizes of the parts of the C library on a core."""
 
     base: int
     each: Mapping[str, int]

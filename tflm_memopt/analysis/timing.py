@@ -2,7 +2,7 @@
 
 The cycles of an instruction depend on its kind and on the wait states of the flash. cycles.json has the cycles per
 instruction for each kernel, from the model of benchmarks/cycles.py, with the known error of that model. esp.py has
-ranges for Espressif's chips. For other cores only instructions are known.
+ranges for Espressif's chips. For all other cores, only instructions are known.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class FlashTiming:
     line_bytes: int = 16
     """Bytes of a line, which is read and cached as a whole."""
     instruction_lines: int = 0
-    """Number of lines of an instruction cache. The least recently used line is replaced."""
+    """Number of lines of an instruction cache, which replaces the least recently used line."""
     data_lines: int = 0
     """Number of lines of a cache for constants."""
     prefetch: bool = False
-    """Whether the next line is read ahead."""
+    """Whether the flash reads the next line ahead."""
     unified_ways: int = 0
-    """Number of ways of one set-associative cache of `instruction_lines` lines for code and constants, or 0 if these
-    have separate caches.
+    """Number of ways of a set-associative cache of `instruction_lines` lines for both code and constants, or 0 if each
+    has its own cache.
     """
 
     @property
@@ -53,31 +53,31 @@ class FlashTiming:
 
 
 COPY_CYCLES = 1.0
-"""Cycles to copy a byte of weights from flash, without the flash's waits. A Cortex-M4 takes 0.5 instructions for it."""
+"""Cycles to copy a byte of weights from flash without its waits; a Cortex-M4 takes 0.5 instructions."""
 NO_WAIT = FlashTiming(0)
 """Timing of code and constants without wait states, as in tightly coupled memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlashWaits:
-    """Waits of constants that are read from flash."""
+    """Cycles for which a core waits when it reads constants from flash."""
 
     cached: int
     """Bytes of the cache for constants."""
     cycles_per_byte: float
-    """Cycles for each byte that is not in the cache."""
+    """Cycles for each byte that is not in the cache of constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCycles:
-    """Cycles to read and to write a byte of slow memory, in addition to those of fast memory."""
+    """Cycles to read and to write a byte of slow memory, beyond those for a byte of fast memory."""
 
     read: Span
     write: Span
 
     @staticmethod
     def of(read: Sequence[float], write: Sequence[float]) -> SlowCycles:
-        """Return the costs from pairs of the minimum and maximum."""
+        """Return the range of costs from pairs of the minimum and maximum."""
         return SlowCycles((read[0], read[1]), (write[0], write[1]))
 
     def times(self, factor: float) -> SlowCycles:
@@ -95,9 +95,9 @@ class Rates:
     """Cycles per instruction on a core with a flash, including the model's error."""
 
     kernels: Mapping[str, Span]
-    """Cycles per instruction by kernel. The key "" is for kernels that were not modelled."""
+    """Cycles per instruction by kernel. The key "" is for kernels without modelled cycles."""
     cmsis_nn: Mapping[str, Span]
-    """Cycles per instruction of TFLM with CMSIS-NN, by type of operator. The key "" is for all other types."""
+    """Cycles per instruction of TFLM with CMSIS-NN by type of operator; "" is for all other types."""
     without_waits: Mapping[str, Span]
     """Cycles per instruction by kernel if the flash has no wait states."""
 
@@ -108,17 +108,18 @@ class Rates:
         return low, high
 
     def of(self, kernel: str, *, waits: bool = True) -> Span:
-        """Return the cycles per instruction of a kernel. A variant that was not modelled counts as the plain kernel."""
+        """Return the cycles per instruction of a kernel, whose variants without a model count as the plain kernel."""
         kernels, (name, *_, way) = self.kernels if waits else self.without_waits, kernel.split()
         return kernels.get(kernel) or kernels.get(f"{name} {way}") or kernels[""]
 
 
 @cache
 def rates(core: str, flash: FlashTiming | None) -> Rates | None:
-    """Return the cycles per instruction of a core, or None if unknown.
+    """Return the cycles per instruction of a core, or None if they are unknown.
 
-    If the flash is not described, the range covers all described internal flashes, from the fastest to the slowest.
-    With a unified cache it begins without waits, because small models stay in the cache.
+    If the flash is not described, the range of cycles covers all described internal flashes, from the fastest to the
+    slowest. With a unified cache, the range begins with the cycles without waits, because small models stay in the
+    cache.
     """
     whole = measured("cycles.json")
     found = whole["cores"].get(core)
@@ -151,10 +152,10 @@ def timings(core: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Clock of a core, which converts instructions into milliseconds."""
+    """The clock of a core, which converts instructions into milliseconds."""
 
     core: str
-    """Name of the core as in costs.json or, for an unmeasured core, the manufacturer's name."""
+    """Name of the core as in costs.json or, for an unmeasured core, as its manufacturer names it."""
     mhz: float
     board: str = ""
     """Identifier of the board, or ""."""
@@ -179,7 +180,7 @@ class Clock:
 
     @property
     def per_instruction(self) -> Span | None:
-        """Cycles per instruction of our C kernels, or None if unknown."""
+        """Cycles per instruction of our C kernels, or None if they are unknown."""
         if self.esp is not None:
             return self.esp.cycles_per_instruction
         return self.rates.kernels[""] if self.rates else None
@@ -190,7 +191,7 @@ class Clock:
 
     @property
     def flash_waits(self) -> FlashWaits | None:
-        """Waits of constants in the board's flash, or None if it is not described."""
+        """Waits of constants in the board's flash, or None if the flash is not described."""
         if self.esp is not None:
             return FlashWaits(self.esp.cache, self.esp.flash_cycles_per_byte)
         if self.flash is None:
@@ -209,8 +210,8 @@ class Clock:
         return rates(self.core, self.flash)
 
     def cycles(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> Span | None:
-        """Return the range of cycles of a plan, including the error of estimates, or None if unknown. moved: bytes of
-        slow memory that the plan reads and writes.
+        """Return the range of cycles of a plan, including the error of estimates, or None if it is unknown. moved:
+        bytes of slow memory that the plan reads and writes.
         """
         inside = self._fast(work)
         if not any(moved) or inside is None:
@@ -231,7 +232,7 @@ class Clock:
         return _widened((least, most), table.high, table.low)
 
     def _of_kernel(self, work: Work, instructions: float) -> Span:
-        """Return the cycles of an operator. Copied weights save waits of the flash, at most all of them."""
+        """Return the cycles of an operator. Copied weights save waits of the flash, but not more than all of them."""
         waiting = self.rates
         if waiting is None:
             raise TypeError("no cycles are known")
@@ -252,7 +253,7 @@ class Clock:
         return _widened(self.rates.builtin(counts), *((costs.high, costs.low) if costs else (0, 0)))
 
     def milliseconds(self, cycles: Span | None) -> Span | None:
-        """Convert the lower and upper bound of cycles to milliseconds. None stays None."""
+        """Convert the lower and upper bound of cycles to milliseconds; None stays None."""
         return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
 
     def within(self, milliseconds: float) -> float:
@@ -283,7 +284,7 @@ class TimeLimit:
     milliseconds: float
     clock: Clock
     builtin: float = 0
-    """Cycles of builtin operators, in addition to the plan."""
+    """Cycles of builtin operators, which add to those of the plan."""
 
     @property
     def cycles(self) -> float:
@@ -296,7 +297,7 @@ class TimeLimit:
         return span[1] if span else math.inf
 
     def least(self, cycles: float) -> float:
-        """Return the smallest limit in milliseconds, rounded up, that a plan with these cycles keeps."""
+        """Return the smallest limit in milliseconds, rounded up, that a plan with this number of cycles keeps."""
         return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
@@ -305,7 +306,7 @@ class Inference:
     """Estimate of one inference."""
 
     instructions: int | None
-    """Estimated instructions, or None if unknown, as for vector kernels of ESP-NN."""
+    """Estimated instructions, or None if they are unknown, as those of ESP-NN's vector kernels are."""
     milliseconds: Span | None
     """Lower and upper bound of the milliseconds, or None if cycles or clock are unknown."""
 
@@ -318,22 +319,23 @@ class Time:
     board: str
     mhz: float | None
     cycles: Span | None
-    """Lower and upper bound of the modelled cycles per instruction, or None if unknown."""
+    """Lower and upper bound of the modelled cycles per instruction, or None if they are unknown."""
     original: Inference | None
-    """Estimate for the original under TFLM with the kernels of `library`, or None if unknown."""
+    """Estimate for the original under TFLM with the kernels of `library`, or None if the time is unknown."""
     rewritten: Inference | None
-    """Estimate for the rewritten model, or None if builtin operators remain that were not counted."""
+    """Estimate for the rewritten model, or None if it has builtin operators whose instructions were not counted."""
     library: str = "CMSIS-NN"
     """Library of the original's kernels: CMSIS-NN (builtin_cost.py) or ESP-NN (esp.py)."""
     share: float | None = None
-    """Share of the rewritten model's multiply-accumulates that ESP-NN's kernels compute, on Espressif's chips."""
+    """Fraction of the rewritten model's multiply-accumulates that ESP-NN's kernels compute on Espressif's chips."""
 
     @property
     def change(self) -> Span | None:
-        """Minimum and maximum of the relative change of the time. If times are unknown, it is the change of the
-        instructions, or None if both are unknown.
+        """Minimum and maximum of the relative change of the time. If times are unknown, it is the relative change of
+        the instructions, or None if both are unknown.
 
-        The cycle model's error is taken to be the same before and after, so equal ends of the two ranges are compared.
+        The relative error of the cycle model is assumed to be the same before and after, so equal ends of the two
+        ranges are compared.
         """
         before, after = self.original, self.rewritten
         if not (before and after):
@@ -353,8 +355,8 @@ def time_of(
     cycles: tuple[Span | None, Span | None],
     work: Iterable[Work] = (),
 ) -> Time:
-    """Return the times of both models. instructions, cycles: those of the original and of the rewritten model, None
-    where unknown. work: work of our operators.
+    """Return the times of both models. instructions, cycles: the figures of the original and of the rewritten model, or
+    None if unknown. work: work of our operators.
     """
     after, counted = cycles[1], instructions[1]
     per = clock.per_instruction if clock else None

@@ -30,7 +30,7 @@ alignas({ALIGNMENT}) extern const unsigned char {c}_model[{c}_model_len];
 
 
 def model_source(name: str, data: bytes) -> str:
-    """Return the text of NAME_model.cpp. The array is aligned because the model is read in place."""
+    """Return the text of NAME_model.cpp. TFLM reads the array in place, so it is aligned."""
     c = identifier(name)
     lines = "\n".join(byte_lines(data))
     return f"""\

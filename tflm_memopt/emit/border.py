@@ -17,15 +17,15 @@ SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A model's inputs and outputs in its own order. For a streamed or external input, this is the whole tensor."""
+    """A model's inputs and outputs in the model's order, with the whole tensor of a streamed or external input."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
 
 
 def border(rewritten: Model, original: Model | None = None) -> Border:
-    """Return a model's inputs and outputs. Without the original, the result has the rewritten model's tensors, where an
-    external input is missing and a streamed input has the rows of one push.
+    """Return a model's inputs and outputs. Without the original, the result consists of the rewritten model's tensors,
+    where an external input is missing and a streamed input has the rows of one push.
     """
     graph = rewritten.graph
     if original is not None:
@@ -56,10 +56,10 @@ class Image:
     """Element type in C."""
     lowest: int
     highest: int
-    """Minimum and maximum quantized value; both are 0 if the input takes real values."""
+    """Minimum and maximum quantized value, or 0 and 0 if the input takes real values."""
     black: float
     white: float
-    """Real values of brightness 0 and 255."""
+    """Real values for the brightness 0 and for the brightness 255."""
     why: str
     """Where the values `black` and `white` come from, as text for a comment."""
 

@@ -1,6 +1,6 @@
 """The files that `optimize` writes: the model, the plan, the report, and C++ or C sources; also the plans of `explore`.
 
-The functions return bytes and write no files.
+Functions of this module return bytes and write no files.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ Sampler = Callable[[], Sample] | None
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Data about a model other than its rewrite."""
+    """Data about a model that do not concern its rewrite."""
 
     sample: Sampler = None
     """Function that runs the model, for emitters that store the outputs of an example."""
     original: bytes | None = None
-    """The original model, which has the metadata and the scale of an external input."""
+    """The original model, from which come the metadata and the scale of an external input."""
     labels: tuple[str, ...] = ()
-    """Labels of output 0 that replace those in the original's metadata."""
+    """Labels of output 0, instead of those in the original's metadata."""
     library: str = ""
-    """Stem of the existing *_library.c that the model uses, or "" if one is written for the model."""
+    """Stem of the existing *_library.c that the model uses, or "" if the model gets one of its own."""
 
 
 Emitter = Callable[[str, Model, Optimized, Extras], Mapping[str, str]]
@@ -54,8 +54,8 @@ NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, 
 
 
 def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), extras: Extras = NO_EXTRAS) -> Files:
-    """Return all files of a model by name, the model itself first. kinds: names of EMITTERS. Raises UsageError for a
-    model that an emitter cannot write, and for labels that do not match the output.
+    """Return all files of a model by name, with the model itself first. kinds: names of EMITTERS. Raises UsageError for
+    a model that an emitter cannot write, and for labels that do not match the output.
     """
     if result.report.op_per == BUILTIN and MODULE in kinds:
         hint = f"--ops {PER_REGION}, or --emit cpp"
@@ -91,7 +91,7 @@ def _library(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 
 def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapping[str, str]:
-    """Return a C module, which runs without an interpreter, and its part of the library."""
+    """Return a C module, which runs without an interpreter, and the part of the library that it needs."""
     kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
     whole = module(stem, model, result.report.source, kept or result.report.why_unchanged, result.report.window)
     if extras.sample is None:
@@ -104,7 +104,7 @@ def c_module(stem: str, model: Model, result: Optimized, extras: Extras) -> Mapp
 
 
 MODULE = "c"
-"""Emitters without an interpreter."""
+"""Emitters of programs without an interpreter."""
 ONE_CORE = (MODULE, "stm32cube")
 """Emitters whose programs use one core only."""
 
@@ -124,7 +124,7 @@ def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitte
 
 
 def subject(stem: str, model: Model, result: Optimized, extras: Extras) -> Subject:
-    """Return the data that a model's program needs. Raises UsageError for labels that do not match the output."""
+    """Return the data that a program around the model needs. Raises UsageError for too few or too many labels."""
     if extras.sample is None or extras.original is None:
         raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")
     original = read(extras.original)

@@ -1,4 +1,4 @@
-"""Writes NAME_library.c, the part of the C library that a model needs. It needs no special flags (tmo/embed.h)."""
+"""Writes NAME_library.c, the part of the C library that a model needs, without special flags (tmo/embed.h)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _entry(region: CustomOperator, *, shared: bool) -> str:
 
 
 def library(name: str, regions: Collection[CustomOperator], *, shared: bool = False) -> Mapping[str, str]:
-    """Return NAME_library.c, by file name, or nothing without regions. shared: whether two cores run the regions."""
+    """Return NAME_library.c by name, or nothing for a model without regions. shared: whether two cores run them."""
     if not regions:
         return {}
     called = {_entry(region, shared=shared) for region in regions}
@@ -53,8 +53,8 @@ def library(name: str, regions: Collection[CustomOperator], *, shared: bool = Fa
 
 
 def source(name: str, needed: Needs, called: Collection[str], own: Mapping[int, OwnKernel]) -> str:
-    """Return the text of NAME_library.c for programs with these needs. called: entries besides `check`. own: the
-    user's kernels by identity.
+    """Return the text of NAME_library.c for these needs of programs. called: entries of the table besides `check`. own:
+    the user's kernels by identity.
     """
     table = symbol(name)
     points = ", ".join(f".{e} = {function}" for e, function in FUNCTIONS.items() if e == "check" or e in called)

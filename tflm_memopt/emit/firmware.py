@@ -1,4 +1,4 @@
-"""Flash that an original or rewritten model needs in a device (analysis/flash.py), and RAM of its C module."""
+"""Flash that an original or rewritten model needs on a device (analysis/flash.py), and RAM of its C module."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ STREAM = 8
 
 
 def firmware(data: bytes, *, interpreter: bool = True) -> Firmware:
-    """Return the flash and RAM that a .tflite file needs or, without an interpreter, its C module."""
+    """Return the flash and RAM that a .tflite file needs or, if TFLM does not run it, that its C module needs."""
     return firmware_of(read(data), len(data)) if interpreter else module_firmware(read(data))
 
 
 def together(each: Sequence[Firmware]) -> Firmware:
-    """Return the requirements of one firmware with all models. Operators and library parts that several models need
-    count once.
+    """Return the requirements of one firmware that contains all models. Operators and library parts that several models
+    need count once.
     """
     operators = dict.fromkeys(name for one in each for name in one.operators)
     parts = dict.fromkeys(name for one in each for name in one.parts)
@@ -42,7 +42,7 @@ def together(each: Sequence[Firmware]) -> Firmware:
 
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
-    """Return the requirements of a model with all its subgraphs. nbytes: size of its file."""
+    """Return the requirements of a model with all its subgraphs. nbytes: size of the model's file."""
     graphs = model.graphs
     mine = [(g, op) for g in graphs for op in g.ops if is_region(op)]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]
@@ -54,7 +54,7 @@ def firmware_of(model: Model, nbytes: int) -> Firmware:
 
 
 def is_module(model: Model) -> bool:
-    """Whether a C module can run the model: all of its operators are our regions."""
+    """Whether a C module can run the model, because all operators of the model are our regions."""
     return bool(model.graph.ops) and all(is_region(op) for op in model.graph.ops)
 
 
@@ -75,14 +75,14 @@ def module_arena(model: Model, abi: Abi) -> Arena:
 
 
 def modules_arena(together: Sequence[Module], abi: Abi) -> Arena:
-    """Static RAM of C modules in one arena: the arena, and the state of a run for each model with a streamed input."""
+    """Static RAM of C modules in one arena: the arena, and the state of a run for each streamed input."""
     streams = sum(any(region.input == InputPlace.STREAM for region in one.regions) for one in together)
     head, tail = together[0].arena, STREAM * streams
     return Arena(abi, head=head, tail=tail, total=head + tail, min=head + tail)
 
 
 def _of_programs(programs: Sequence[bytes]) -> tuple[tuple[str, ...], frozenset[Family]]:
-    """Return the names of the library parts that programs need, and the core families that they are packed for."""
+    """Return the names of the library parts that programs need, and the core families for which they are packed."""
     from tflm_memopt.emit.kernels import needs  # noqa: PLC0415 (slow to import, and original models need no part)
     from tflm_memopt.lower.program import HEADER  # noqa: PLC0415 (the same)
 

@@ -13,7 +13,7 @@ from tflm_memopt.ops.packing import Packing
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Library parts that some programs need. In the masks, bit n stands for value n of an enumeration."""
+    """The library parts that some programs need. Bit n of each mask stands for value n of an enumeration."""
 
     kinds: int = 0
     """Mask of TMO_OP_* for operators that are not packed."""
@@ -24,7 +24,7 @@ class Needs:
 
 
 def needs(programs: Iterable[bytes]) -> Needs:
-    """Return what these programs need together."""
+    """Return the library parts that these programs need together."""
     kinds = packings = parts = 0
     for program in programs:
         header = np.frombuffer(program, HEADER, 1)[0]

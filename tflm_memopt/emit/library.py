@@ -12,12 +12,12 @@ PLACES = (PACKAGE, PACKAGE.parent)
 """Folders that may contain custom_ops/ and arduino/: the installed package's folder, and the checkout."""
 FOLDERS = ("include", "src", "tflm")
 INCLUDED = ("include", "src")
-"""Folders with headers."""
+"""Folders with the library's headers."""
 SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
 
 
 def folder() -> Path:
-    """Return the folder of the sources. Raises RuntimeUnavailable if the package was installed without them."""
+    """Return the folder of the sources. Raises RuntimeUnavailable if the package was installed without the sources."""
     for place in PLACES:
         if (found := place / "custom_ops").is_dir():
             return found
@@ -45,7 +45,7 @@ def sources(*manifests: str) -> Mapping[str, str]:
 
 
 def arduino() -> Mapping[str, str]:
-    """Return the files of the Arduino library, by path. Arduino compiles all of src/, the only include folder."""
+    """Return the files of the Arduino library by path; Arduino compiles all of src/, the only include folder."""
     manifest = folder().parent / "arduino/library.properties"
     files = {manifest.name: manifest.read_text(encoding="utf-8")}
     for path, text in sources().items():

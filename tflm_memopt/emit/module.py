@@ -20,7 +20,7 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, regions
 
 @dataclass(frozen=True, slots=True)
 class InApp:
-    """A model's number and names in the application whose arena it uses."""
+    """The number and names of a model in the application whose arena it uses."""
 
     header: str
     """Name of the application's header without its suffix."""
@@ -43,7 +43,7 @@ class Module:
     name: str
     prefix: str
     regions: tuple[CustomOperator, ...]
-    """Regions in execution order, with their tensors in the order of their own subgraph."""
+    """The model's regions in execution order, with their tensors in the order of their own subgraph."""
     workspaces: tuple[int, ...]
     """Bytes of each region's workspace."""
     sizes: Mapping[TensorId, int]
@@ -53,15 +53,15 @@ class Module:
     at: Mapping[TensorId, int]
     """Arena offsets of the regions' inputs and outputs, and of the model's inputs and outputs."""
     ports: Ports
-    """The model's inputs and outputs in its own order. A streamed input has the rows of one push."""
+    """The model's inputs and outputs in its own order. The tensor of a streamed input has the rows of one push."""
     constants: Mapping[TensorId, bytes]
     """Outputs of the model that are constants outside the arena."""
     source: SourceReport | None
     """The streamed or external input, or None."""
     window: WindowReport | None
-    """The sliding window that the input belongs to, or None."""
+    """The sliding window to which the input belongs, or None."""
     shared: InApp | None = None
-    """The application whose arena is used, or None if the module has its own."""
+    """The application whose arena is used, or None if the module has its own arena."""
     slow: int = 0
     """Bytes of slow memory, which the application provides."""
 
@@ -77,7 +77,7 @@ class Module:
 
     @property
     def library(self) -> str:
-        """Return the name of the tmo_library in that file."""
+        """Return the name of the tmo_library in the *_library.c of the module."""
         return symbol(self.library_stem)
 
     @property
@@ -103,8 +103,8 @@ def module(
     name: str, model: Model, source: SourceReport | None = None, left: str = "", window: WindowReport | None = None
 ) -> Module:
     """Return the module of a rewritten model. Raises UsageError if the model has builtin operators. source: the
-    streamed or external input. window: the sliding window. left: the text for the error, which names the builtin
-    operators or says why all are builtin.
+    streamed or external input. window: the sliding window. left: text for the error, which names the builtin operators
+    or says why all operators are builtin.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):

@@ -1,4 +1,4 @@
-"""Writes NAME.h and NAME.c, the two files of a C module without interpreter and heap, with one static arena."""
+"""Writes NAME.h and NAME.c, a C module that needs no interpreter and no heap and has one static arena."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class _Region:
     n: str
     """Suffix of the C names that belong to the region."""
     places: list[str]
-    """C expressions for the elements of the region's io array, except an external input and slow memory."""
+    """C expressions for all elements of the region's io array except an external input and slow memory."""
     sizes: list[int]
     """Bytes of the buffer of each element of io."""
     check: str
@@ -115,7 +115,7 @@ def _run(m: Module, region: CustomOperator, n: str) -> str:
 
 
 def _until_wrong(calls: Sequence[str]) -> str:
-    """Return statements that make these calls in order, up to the first error, and return the last status."""
+    """Return statements that make these calls in order until one fails, and that return the last status."""
     *first, last = calls
     before = [
         f"{'  tmo_status status' if k == 0 else '  if (status == TMO_OK) status'} = {c};" for k, c in enumerate(first)
@@ -124,8 +124,8 @@ def _until_wrong(calls: Sequence[str]) -> str:
 
 
 def _whole_steps(m: Module, window: bytes) -> bytes:
-    """Return a stored window as the rows of whole steps; zeros are put before it if the first step begins before the
-    window.
+    """Return a stored window as the rows of whole steps, with zeros before the window if its rows do not fill the first
+    step.
     """
     (rows,) = m.ports.inputs
     return bytes(-len(window) % rows.nbytes) + window

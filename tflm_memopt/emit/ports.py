@@ -13,7 +13,7 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of the model: `type *function(void)` returns its address, `constant` is its size in bytes."""
+    """An input or output of the model: `type *function(void)` returns its address, and `constant` is its size."""
 
     function: str
     constant: str
@@ -21,7 +21,7 @@ class Port:
     nbytes: int
     tensor: TensorId
     conversion: str
-    """C function that converts between real and quantized values; "" if the tensor has no scale."""
+    """C function that converts between real and quantized values, or "" if the tensor has no scale."""
     about: str
     """Text for a comment: type, shape, scale and name."""
 
@@ -41,7 +41,7 @@ class Ports:
 
 
 def ports(prefix: str, graph: Graph) -> Ports:
-    """Return a model's ports. `prefix` begins their C names. Raises UsageError for ports without C type or bytes."""
+    """Return a model's ports, with C names that begin with `prefix`. Raises UsageError without C type or bytes."""
     sides = (("input", graph.inputs), ("output", graph.outputs))
     found = (_side(prefix, side, [graph.tensors[t] for t in tensors]) for side, tensors in sides)
     return Ports(*found)

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    r"""Return one line that is safe for a terminal: names come from files.
+    r"""Return one line that is safe for a terminal, because names come from files.
 
     >>> printable("a\nb")
     'a\\nb'

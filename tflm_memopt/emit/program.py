@@ -31,7 +31,7 @@ static void *slow_memory() { return slow_bytes; }
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """The platform-specific parts of a program."""
+    """Those parts of a program that depend on the platform."""
 
     includes: tuple[str, ...]
     clock: str
@@ -40,28 +40,28 @@ class Platform:
     """Statement that prints the string `line`."""
     entry: str
     first: str = ""
-    """Header to include first."""
+    """Header that the program includes first."""
     unit: str = "us"
     """Unit of the elapsed time."""
     cameras: bool = True
     counter: str = ""
-    """Body of a function that reads the core's cycle counter, or "" if there is no counter."""
+    """Body of a function that reads the core's cycle counter, or "" if the core has no counter."""
     team: str = ""
-    """Definition of second_core(), which returns the second core's tmo_team or NULL; "" for one core."""
+    """Definition of second_core(), which returns the second core's tmo_team or NULL, or "" for one core."""
     slow: str = STATIC_MEMORY
     """C definition of slow_memory(), which returns a 16-byte aligned buffer of BYTES bytes, or NULL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model and the data that its program needs."""
+    """A model and the data that a program around it needs."""
 
     name: str
     """Stem of the model's files."""
     report: Report
     border: Border
     sample: Sample
-    """The example that the program runs first, with the expected outputs."""
+    """The example on which the program runs first, with the expected outputs."""
     labels: tuple[str, ...] = ()
     """A label for each value of output 0."""
     pixels: tuple[float, float] | None = None
@@ -79,14 +79,14 @@ class Subject:
 
     @property
     def image(self) -> Image | None:
-        """Return the image input that a camera can fill with the library's functions, or None."""
+        """Return the image input that a camera can fill through the library's functions, or None."""
         own = self.builtin_only or self.report.window  # a camera's picture cannot fill a sliding window
         return None if own else image_of(self.border, self.pixels)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """C code that prints output 0: its highest value, by name and as a real number."""
+    """C code that prints the highest value of output 0, with its name and as a real number."""
 
     values: int
     type: str
@@ -112,7 +112,7 @@ def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:
 
 
 def labels_count(border: Border) -> int:
-    """Return the number of labels for output 0, or 0 without an output."""
+    """Return the number of labels for output 0, or 0 if the model has no output."""
     return border.outputs[0].elements if border.outputs else 0
 
 
@@ -134,7 +134,7 @@ def program(subject: Subject, platform: Platform) -> str:
 
 
 def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
-    """Return the code for one model: an inference, its self-test, and the printing of results. invoke: expression that
+    """Return the code for one model: an inference, a self-test, and the printing of results. invoke: expression that
     runs the interpreter and is true on success. prefix: printf format at the start of each printed line.
     """
     c, border = identifier(subject.name), subject.border
@@ -169,7 +169,7 @@ def camera(subject: Subject) -> Texts:
 
 
 def stored(subject: Subject) -> Texts:
-    """Return NAME_sample.h by name: an input, and the outputs that TFLM computes from it."""
+    """Return NAME_sample.h by name, with an input and the outputs that TFLM computes from it."""
     name, c = subject.name, identifier(subject.name)
     arrays = "\n".join(
         f"alignas({ALIGNMENT}) static const uint8_t {c}_{side}_{k}[{len(data)}] = {{\n{lines}\n}};\n"

@@ -1,7 +1,8 @@
 """Writes complete projects around a model, for Arduino, PlatformIO and ESP-IDF.
 
-The program first runs a self-test on a stored input, whose outputs must equal those of TFLM on a PC. Then it prints the
-model's results for camera pictures or for the stored input. Users add other sensors and actions.
+The program first runs a self-test on a stored input, whose outputs must equal those of TFLM on a PC. The program then
+prints the model's results for camera pictures or for the stored input. Users add other sensors and actions to the
+program.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tflm_memopt.results import Optimized
 from tflm_memopt.targets.boards import BoardFit, boards, runs
 
 LIBRARY = "tflm-memopt"
-"""Folder of the C library."""
+"""Folder of a project that holds the C library."""
 TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
 """TensorFlow Lite Micro in PlatformIO's registry, for every Arduino core."""
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
@@ -40,7 +41,7 @@ _DWT = """\
   return 0;
 #endif
 """
-"""C++ code that reads the cycle counter of the DWT, which Cortex-M3 and later cores have."""
+"""C++ code that reads the cycle counter of the DWT, which cores from Cortex-M3 on have."""
 
 _ON_FREERTOS = """\
 #ifdef CONFIG_FREERTOS_UNICORE
@@ -70,7 +71,7 @@ static tmo_team *second_core() {
 }
 #endif
 """
-"""C++ code for the second core of an ESP32: a task that waits for notifications."""
+"""C++ code for the second core of an ESP32, on which a task waits for notifications."""
 _ON_ARDUINO = f"""\
 #if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
 #include <tmo/spin.h>
@@ -86,7 +87,7 @@ void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico calls it repeatedly on
 static tmo_team *second_core() {{ return nullptr; }} /* one core runs the model */
 #endif
 """
-"""C++ code for the second core of an ESP32, RP2040 or RP2350, if it has no other task."""
+"""C++ code for the second core of an ESP32, RP2040 or RP2350, if this core has no other task."""
 _ESP_MEMORY = """\
 #include "esp_heap_caps.h"
 
@@ -155,7 +156,7 @@ phy_init, data, phy,     ,       0x1000,
 factory,  app,  factory, ,       {size}K,
 """
 _PROGRAM_BYTES = 512 << 10
-"""Bytes of flash reserved for a program without its models."""
+"""Bytes of flash reserved for a program, without its models."""
 _FLASH_MEGABYTES = (4, 8, 16, 32, 64, 128)
 _SDKCONFIG_SLOW = """\
 # PSRAM for the large tensors
@@ -197,19 +198,19 @@ class Project:
     library: bool
     """Whether the project needs the C library."""
     boards: Collection[str]
-    """Boards on which the project fits or, if it fits on none, boards that could run it with more memory."""
+    """Boards on which the project fits or, if there are none, boards that could run it with more memory."""
     board: str = ""
     """Requested board."""
     camera: Texts = field(default_factory=dict)
-    """Camera files, for platforms with cameras."""
+    """Camera files, for platforms that have cameras."""
     packed: frozenset[Family] = frozenset()
-    """Core families for which the programs are packed."""
+    """Families of cores for which the programs are packed."""
     about: About | None = None
-    """Contents of README.md, or None without one."""
+    """Contents of README.md, or None for no README.md."""
     slow: int = 0
     """Bytes of slow memory that the program needs."""
     models: int = 0
-    """Bytes of the models."""
+    """Bytes of all models of the project."""
 
 
 def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
@@ -320,7 +321,7 @@ project({identifier(project.name)})
 
 
 def _flash(models: int) -> tuple[str, Texts]:
-    """Return settings for the size of flash, and a table of partitions if ESP-IDF has none that is large enough.
+    """Return settings for the size of flash, and a table of partitions if none of ESP-IDF's is large enough.
 
     Raises UsageError if the models are larger than the largest flash.
     """
@@ -351,8 +352,8 @@ def below(folder: str, files: Texts) -> Texts:
 
 
 def suited(fits: Collection[BoardFit]) -> tuple[str, ...]:
-    """Return the ids of the boards on which a model fits or, if there are none, of boards with its core and enough slow
-    memory.
+    """Return the ids of the boards on which a model fits or, if there are none, of boards with the model's core and
+    enough slow memory.
     """
     fitting = tuple(one.board for one in fits if one.fits)
     return fitting or tuple(one.board for one in fits if one.runs and one.slow_left >= 0)

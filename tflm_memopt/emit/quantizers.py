@@ -13,13 +13,13 @@ C_TYPES: Mapping[str, str] = {
     "UINT32": "uint32_t", "INT64": "int64_t", "UINT64": "uint64_t", "FLOAT32": "float", "FLOAT64": "double",
     "FLOAT16": "uint16_t", "BOOL": "uint8_t",
 }  # fmt: skip
-"""C types by element type. C11 has no half-precision type, so FLOAT16 uses the raw bits."""
+"""C types by element type. C11 has no half-precision type, so FLOAT16 elements are raw bits."""
 LIMITS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Minimum and maximum by element type."""
+"""Minimum and maximum of each element type."""
 
 
 def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
-    """Yield NAME_quantize(), which converts a real value to an element of an input with a scale."""
+    """Yield NAME_quantize(), which converts a real value to an element of an input that has a scale."""
     if not (found := _scale(tensor)):
         return
     scale, zero = found
@@ -36,7 +36,7 @@ def quantizer(name: str, tensor: Tensor) -> Iterator[str]:
 
 
 def dequantizer(name: str, tensor: Tensor) -> Iterator[str]:
-    """Yield NAME_real(), for an output with a scale."""
+    """Yield NAME_real(), which converts an element of an output that has a scale."""
     if not (found := _scale(tensor)):
         return
     scale, zero = found

@@ -1,4 +1,4 @@
-"""Writes a project's README.md: the file to open, the commands to run, and where the sensor's values go."""
+"""Writes a project's README.md, which names the file to open, the commands to run, and where the sensor's values go."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class About:
     arena: str
     """Size of the arena in bytes, as text."""
     real: bool
-    """True if the stored inputs are the user's examples, False if they are random."""
+    """Whether the stored inputs are the user's examples instead of random values."""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     """Sentences about the inputs and outputs, with the functions that convert their values."""
@@ -43,8 +43,8 @@ def _port(name: str, tensor: Tensor, function: str, side: str) -> str:
 
 
 def readme(told: About | None, kind: str, steps: str, main: str, *, library: bool) -> Texts:
-    """Return README.md by name, or nothing if it would be empty. kind: kind of the project. steps: text about building
-    and running it. main: name of the program's file. library: whether the project contains the C library.
+    """Return README.md by name, or nothing if it would be empty. kind: kind of the project. steps: text about how to
+    build and run the project. main: name of the program's file. library: whether the project contains the C library.
     """
     if told is None:
         return {}

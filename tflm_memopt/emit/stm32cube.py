@@ -1,7 +1,7 @@
 """Writes a project for STM32CubeIDE: a managed build for the chip of a board, without a HAL.
 
-Program, start-up code, clock and output use only the bare core, so the user only adds TensorFlow Lite Micro's sources.
-CubeIDE reads chip, sources, include paths and flags from .cproject.
+Program, start-up code, clock and output use only the bare core, so the user need only add TensorFlow Lite Micro's
+sources. CubeIDE reads chip, sources, include paths and flags from .cproject.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ STACK = 4096
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A board's chip: its name in CubeIDE, and the settings of linker and compiler."""
+    """The chip of a board: its name in CubeIDE, and the settings of linker and compiler."""
 
     mcu: str
     fpu: str = ""
-    """Argument of -mfpu, or "" if the chip has no FPU."""
+    """Argument of the compiler option -mfpu, or "" if the chip has no FPU."""
     ram_origin: int = SRAM
     """Address of the largest contiguous RAM."""
 
@@ -71,7 +71,7 @@ CHIPS: Mapping[str, Chip] = {
     "nucleo_h743zi": Chip("STM32H743ZITx", M7_DOUBLE, AXI_SRAM),
     "nucleo_h7a3zi_q": Chip("STM32H7A3ZITxQ", M7_DOUBLE, AXI_SRAM),
 }
-"""Chips by board id. Chips with two cores that run programs are not listed."""
+"""Chips by board id. Chips with two programmable cores are not listed."""
 
 NATURES = (
     "com.st.stm32cube.ide.mcu.MCUProjectNature",
@@ -85,7 +85,7 @@ NATURES = (
     "org.eclipse.cdt.managedbuilder.core.ScannerConfigNature",
 )
 SOURCES = ("Core", LIBRARY, "tflm")
-"""Folders whose sources are compiled."""
+"""Folders of the project whose sources are compiled."""
 INCLUDES = (
     "Core",
     f"{LIBRARY}/include",
@@ -135,7 +135,7 @@ and define the symbol `CMSIS_NN` in Properties, C/C++ Build, Settings, for the C
 
 
 def stm32cube(project: Project) -> Texts:
-    """Return the project. Raises UsageError for an unknown chip, or one that cannot run the program."""
+    """Return the project. Raises UsageError for an unknown chip, or a chip that cannot run the program."""
     on, chip = _chip(project.board)
     if not runs(on, project.packed):
         raise UsageError(

@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 TEMPLATES = Environment(
     loader=PackageLoader("tflm_memopt", "emit"),
-    autoescape=False,  # C, not HTML
+    autoescape=False,  # the templates are C, not HTML
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

@@ -9,23 +9,23 @@ from tflm_memopt.model.flatbuffer import HEADER_BYTES, IDENTIFIER
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino", ".inc")
 MOST_SOURCE_BYTES = 1 << 26
-"""Limit of the size of a source file in bytes. A byte of the model takes about six characters."""
+"""Maximum size of a source file in bytes. A byte of the model takes about six characters in C."""
 HINT = "give the .tflite file, or C source with one model as xxd -i or `optimize` writes it"
 
 _NO_CODE = re.compile(
     rb"^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|//[^\n]*|/\*.*?(?:\*/|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""Matches directives, strings and comments. Unfinished strings and comments match, too, so that damaged files are also
-read in linear time.
+"""Matches preprocessor directives, strings and comments of C. Unfinished strings and comments match, too, so that
+damaged files are also read in linear time.
 """
 _BRACES = re.compile(rb"\{([^{};]*)(\}?)")
 _LONGEST = 20
-"""Longest number, in characters."""
+"""Length of the longest number, in characters."""
 
 
 def model_of(source: bytes) -> bytes:
-    r"""Return the model in C or C++ source: the only list of numbers that begins like a .tflite file.
+    r"""Return the model in C or C++ source, which is the only list of numbers that begins like a .tflite file.
 
     Raises ModelError if there is no such list or more than one, or if the list is damaged.
 
@@ -44,7 +44,7 @@ def model_of(source: bytes) -> bytes:
         items.pop()  # a comma may follow the last number
     try:
         return bytes(int(item, 0) for item in items)
-    except ValueError:  # an item is a negative or octal number, has a suffix, or is invalid
+    except ValueError:  # an item of the list is a negative or octal number, has a suffix, or is invalid
         values = [_byte(item) for item in items]
     if None in values:
         said = items[values.index(None)].strip()[:_LONGEST].decode("latin-1")

@@ -8,7 +8,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 
 MOST_RUNS = 1000
-"""Limit of the number of subgraph runs in one inference, without repetitions. TFLM plans each of these runs."""
+"""Maximum number of subgraph runs in one inference, without repetitions. TFLM plans memory for each of these runs."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
     "CALL_ONCE": ("initSubgraphIndex",),
@@ -26,7 +26,7 @@ def called(op: Op) -> tuple[int, ...]:
 
 
 def called_from_main(graphs: Sequence[Graph]) -> set[int]:
-    """Return the subgraphs that run when subgraph 0 runs, including itself."""
+    """Return the subgraphs that run when subgraph 0 runs, including subgraph 0."""
     found, waiting = {0}, [0]
     while waiting:
         new = {number for op in graphs[waiting.pop()].ops for number in called(op)} - found
@@ -36,7 +36,7 @@ def called_from_main(graphs: Sequence[Graph]) -> set[int]:
 
 
 def check(graphs: Sequence[Graph]) -> None:
-    """Raise ModelError if a subgraph calls itself, even indirectly, or too many run for TFLM."""
+    """Raise ModelError if a subgraph calls itself, even indirectly, or if too many subgraphs run for TFLM."""
     waiting = {number: [other for op in graph.ops for other in called(op)] for number, graph in enumerate(graphs)}
     runs: dict[int, int] = {}
     while waiting:

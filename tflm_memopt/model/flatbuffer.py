@@ -1,8 +1,8 @@
 """Checks the structure of a .tflite file before any code relies on its offsets.
 
 FlatBuffers' Python package follows any offset; only its C++ package has a verifier. This module checks that every
-table, vector and string that the reader follows is inside the file, and that their number is bounded. Operator options
-are only checked as tables, since the reader catches the object API's exceptions for wrong vectors in them.
+table, vector and string that the reader follows is inside the file, and that their number is bounded. Options of
+operators are only checked as tables, since the reader catches the object API's exceptions for wrong vectors in them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ START = formats.START
 """Number of bytes that check_start() needs."""
 HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
-"""Limit of the size of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
+"""Maximum size of a flatbuffer in bytes (FLATBUFFERS_MAX_BUFFER_SIZE)."""
 MAX_TABLES = 1_000_000
-"""Limit of the number of tables, as in flatbuffers::Verifier. A small file can refer to one table very often."""
+"""Maximum number of tables, as in flatbuffers::Verifier. A small file can refer to one table very often."""
 
 STRING = "string"
 TABLE = "table"
-"""A table whose fields are not checked, since it is a union."""
+"""A union, whose table has no checked fields."""
 
 Schema = Mapping[str, Mapping[int, str]]
 SCHEMA: Schema = {
@@ -84,7 +84,7 @@ def check_start(data: bytes) -> None:
 
 
 class _Walk:
-    """Follows offsets from the root and counts the tables."""
+    """Follows offsets from the root of the file and counts the tables."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.tables = data, 0

@@ -9,7 +9,7 @@ from tflm_memopt.errors import ModelError
 
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 START = 256
-"""Number of bytes that are enough to identify a file's format."""
+"""Number of first bytes that suffice to identify a file's format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ SAVED_MODEL = OtherFormat(
 NUMPY = OtherFormat("a NumPy array", "give a .tflite file; arrays belong to --inputs, --calibrate or --test")
 ZIP = OtherFormat("a zip archive", "unpack it and give the .tflite file")
 BY_SUFFIX = {".pt": PYTORCH, ".pth": PYTORCH, ".pt2": PYTORCH, ".onnx": ONNX}
-"""Formats of files whose content does not identify them."""
+"""Formats of files that cannot be identified by their content."""
 WEB_PAGE = OtherFormat("a web page", "download the file itself; on GitHub use Raw or Download")
 
 
@@ -63,7 +63,7 @@ def _first_in_zip(start: bytes) -> bytes:
 
 
 def _is_torch(start: bytes) -> bool:
-    """Return whether the file is PyTorch's: a zip that starts with NAME/data.pkl, or an older pickle."""
+    """Return whether the file is one of PyTorch: a zip that starts with NAME/data.pkl, or an older pickle."""
     return b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19" in start[:32] or _first_in_zip(start).endswith(b".pkl")
 
 
@@ -73,6 +73,6 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], OtherFormat], ...] = (
     (lambda start: _first_in_zip(start) in (b"metadata.json", b"config.json"), KERAS),
     (lambda start: start.startswith(b"\x93NUMPY") or _first_in_zip(start).endswith(b".npy"), NUMPY),
     (lambda start: bool(_first_in_zip(start)), ZIP),
-    (lambda start: start.startswith(b"\x08\x01\x12"), SAVED_MODEL),  # schema version 1, then a MetaGraphDef
+    (lambda start: start.startswith(b"\x08\x01\x12"), SAVED_MODEL),  # schema version 1, followed by a MetaGraphDef
     (lambda start: start.lstrip().lower().startswith((b"<!doctype html", b"<html")), WEB_PAGE),
 )

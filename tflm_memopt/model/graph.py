@@ -15,23 +15,23 @@ TensorId = int
 ABSENT: TensorId = -1
 """Operand number of a missing optional input, such as a bias."""
 VIEW = "VIEW"
-"""Op.type of an operator that only changes a tensor's shape. `sources` has the model's operator."""
+"""Op.type of an operator that only changes a tensor's shape. The field `sources` has the model's operator."""
 KEEP = "KEEP"
-"""Op.type of an operator that keeps its operand as a state for the next inference. The operator's output is only a
+"""Op.type of an operator that keeps its operand as a state for the next inference. The output of a KEEP is only a
 token.
 """
 STATE = "state"
 """Option of a KEEP: the tensor through which the state is read."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. Both parts have the operands of the
-SVDF.
+"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. Both parts of an SVDF have the
+operands of the SVDF.
 """
 OPERANDS = "operands"
-"""Option of a VIEW: the constants with its shape, which are needed if the operator stays builtin."""
+"""Option of a VIEW: the constants with the new shape, which are needed if the operator stays builtin."""
 VIEW_OF = "view_of"
 """Option of a VIEW: the type of the model's operator."""
 INTERNAL: Mapping[str, str] = {VIEW: "RESHAPE", KEEP: "state", FEATURES: "SVDF", TIME: "SVDF"}
-"""Names, in messages and reports, of types that no model has."""
+"""Names of operator types that no model has, for messages and reports."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,
@@ -44,10 +44,8 @@ LONGEST_NAME = 40
 
 
 def short_name(name: str) -> str:
-    """Return a short tensor name for messages.
-
-    Converters join the names of all fused operators, each with its scopes. The last two parts of the first operator's
-    name identify the layer.
+    """Converters join the names of all fused operators, each of which includes scopes. The last two parts of the first
+    operator's name identify the layer.
 
     >>> short_name("sequential_1/re_lu_1/Relu;sequential_1/batch_normalization_1/FusedBatchNormV3")
     're_lu_1/Relu'
@@ -61,7 +59,7 @@ def short_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """Quantization of a tensor: real = scale * (q - zero_point), one entry per tensor, or per channel along `axis`."""
+    """Quantization of a tensor: real = scale * (q - zero_point), with one scale, or one per channel along `axis`."""
 
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
@@ -70,7 +68,7 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor. `id` is its index in the model's tensor list. Canonicalisation adds tensors with later ids."""
+    """One tensor. Its `id` is the index in the model's tensor list, or later if canonicalisation added it."""
 
     id: TensorId
     name: str
@@ -79,7 +77,7 @@ class Tensor:
     """Name of the type in the schema: INT8, FLOAT32, ..."""
     quantization: Quantization | None = None
     data: NDArray[Any] | None = field(default=None, compare=False)
-    """Values of a constant in `shape`, or None for an activation."""
+    """Values of a constant, in its `shape`, or None for an activation."""
     variable: bool = False
     dynamic: bool = False
     """Whether a dimension is unknown until run time."""
@@ -113,11 +111,11 @@ class Op:
     outputs: tuple[TensorId, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[int, ...] = ()
-    """Op.index of the model's operators that this one replaces; empty means (index,)."""
+    """Op.index of the model's operators that this operator replaces; empty means (index,)."""
 
     @property
     def kind(self) -> str:
-        """Return the type as messages and reports name it."""
+        """Return the type of an operator as messages and reports name it."""
         return str(self.options.get(VIEW_OF) or INTERNAL.get(self.type, self.type))
 
     @property
@@ -136,7 +134,7 @@ class StateTensor:
 
     tensor: TensorId
     fill: int
-    """Value of all bytes before the first inference and after a reset."""
+    """Value of all bytes of the state before the first inference and after a reset."""
 
 
 @dataclass(frozen=True)
@@ -181,12 +179,12 @@ def zeros_like(tensor: Tensor) -> NDArray[Any]:
 
 
 def renamed(tensors: Iterable[TensorId], names: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
-    """Return the tensors, or what `names` has in place of them."""
+    """Return the tensors, each replaced by the tensor that `names` has for it, if any."""
     return tuple(names.get(t, t) for t in tensors)
 
 
 def without_dead(graph: Graph, stays: Callable[[Op], bool] = lambda _: False) -> Graph:
-    """Return the graph without operators on which no output depends, unless `stays` is true for them."""
+    """Return the graph without operators on which no output depends, except those for which `stays` is true."""
     wanted, ops = set(graph.outputs), []
     for op in reversed(graph.ops):
         if stays(op) or wanted.intersection(op.outputs):

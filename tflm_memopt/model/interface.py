@@ -1,8 +1,7 @@
 """A model's interface: names, shapes, types and scales of its inputs and outputs, and the changes that a rewrite made.
 
 A rewrite that changes the interface deliberately (`--int8-io`) records the changes in the rewritten model's metadata,
-so that a caller can convert values and `verify` can compare. The changes are in the JSON of the metadata entry
-"tflm-memopt", under the key "interface".
+so that a caller can convert values and `verify` can compare.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ METADATA = "tflm-memopt"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Format of an input or output. real = scale * (q - zero_point); without a scale, the value itself."""
+    """Format of an input or output. real = scale * (q - zero_point); without a scale, the value itself is real."""
 
     dtype: str
     scale: float | None = None
@@ -40,7 +39,6 @@ class Change:
 
     index: int
     name: str
-    """The tensor's name in the original model."""
     before: Format
     after: Format
 
@@ -52,9 +50,9 @@ class Changes:
     inputs: tuple[Change, ...] = ()
     outputs: tuple[Change, ...] = ()
     input: str = ""
-    """Place of the only input if not in the arena: "stream:ROWS", "sliding:ROWS" or "external", as in `--input`."""
+    """Place of the only input unless it is the arena: "stream:ROWS", "sliding:ROWS" or "external", as in `--input`."""
     kernels: str = ""
-    """Kernels with which tensors may share bytes, for models of builtin operators: a value of `--kernels`, or ANY."""
+    """Kernels with which tensors of a model of builtin operators may share bytes: a value of `--kernels`, or ANY."""
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs or self.input or self.kernels)
@@ -84,7 +82,6 @@ def metadata(tree: Any, name: str) -> bytes | None:
 
 
 def record(changes: Changes) -> bytes:
-    """Return the data of the metadata entry METADATA."""
     said = {"input": changes.input, "kernels": changes.kernels}
     return json.dumps({"interface": changes.to_json()} | {key: what for key, what in said.items() if what}).encode()
 
@@ -120,7 +117,7 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
     old = original.tensors[original.inputs[0]]
     if not external:
         new = rewritten.tensors[rewritten.inputs[0]]
-        slides = changes.input.startswith("sliding")  # for a sliding window, the pushed rows need not divide the window
+        slides = changes.input.startswith("sliding")  # the pushed rows of a sliding window need not divide the window
         if not new.elements or (old.elements % new.elements and not slides):
             raise _differs(f"shape {list(old.shape)}", f"pushes of {list(new.shape)}", where)
         return replace(rewritten, tensors={**rewritten.tensors, new.id: replace(new, shape=old.shape)})

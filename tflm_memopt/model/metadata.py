@@ -1,7 +1,7 @@
 """Reads the parts of a model's TFLite metadata that a program can use: labels, and the normalisation of pixels.
 
-The metadata entry TFLITE_METADATA is itself a flatbuffer (metadata_schema.fbs of tflite-support). The files that it
-names, such as labels, are in a ZIP archive after the model's bytes.
+The metadata entry TFLITE_METADATA is itself a flatbuffer (metadata_schema.fbs of tflite-support). The files that the
+metadata name, such as labels, are in a ZIP archive after the model's bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AXIS_LABELS = 2
 NORMALIZATION = 1
 """ProcessUnitOptions of a normalisation, which is value = (pixel - mean) / std."""
 MOST_FILE_BYTES = 1 << 20
-"""Limit of the size of a file with labels in bytes. A larger file is ignored."""
+"""Maximum size of a file with labels in bytes; a larger file is ignored."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,
@@ -46,7 +46,7 @@ class Metadata:
 
 
 def read_metadata(model: Model, data: bytes) -> Metadata:
-    """Return the usable metadata of a model. data: the whole file that `model` was read from."""
+    """Return the usable metadata of a model. data: the whole file from which `model` was read."""
     packed = metadata(model.tree, ENTRY)
     if not packed or packed[4:8] != IDENTIFIER:
         return Metadata()
@@ -91,7 +91,7 @@ def _pixels(subgraph: Table) -> tuple[float, float] | None:
 
 
 def _field(table: Table, slot: int) -> int:
-    """Return the offset of a field from the table's start, or 0 if it is absent."""
+    """Return the offset of a flatbuffer field from its table's start, or 0 if it is absent."""
     return int(cast(Any, table).Offset(4 + 2 * slot))
 
 

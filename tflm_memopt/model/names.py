@@ -8,8 +8,8 @@ OURS = frozenset((REGION, CONV, DENSE, GROUP))
 """Custom operators that custom_ops/tflm implements."""
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Name of the metadata entry with the memory plan (tensorflow/lite/micro/micro_allocation_info.cc). The entry has the
-int32 numbers version, subgraphs and tensors, followed by the offsets.
+"""Name of the metadata entry with the memory plan (tensorflow/lite/micro/micro_allocation_info.cc). The memory plan's
+entry has the int32 numbers version, subgraphs and tensors, followed by the offsets.
 """
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1

@@ -23,13 +23,13 @@ CUSTOM = "CUSTOM"
 """Op.type of a custom operator; its options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
-"""Types with several values per byte in the file. INT4 constants are unpacked to int8; the other types stay packed."""
+"""Types that have several values per byte in the file; of their constants, only INT4 is unpacked, to int8."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""Limit of the size of a tensor in bytes. A larger tensor is damaged or not meant for a microcontroller."""
+"""Maximum size of a tensor in bytes. A larger tensor is damaged or not meant for a microcontroller."""
 
 MOST_READ = 8
-"""Number of models in the cache: a conversion and its emitters read the same bytes several times."""
+"""Number of cached models, since a conversion and its emitters read the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 """Exceptions that the object API raises for damaged operator options."""
@@ -47,7 +47,7 @@ _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as read from a file. Edit only a copy (writer.edit()) of `tree`, a schema ModelT."""
+    """A model as read from a file. Edit only a copy (writer.edit()) of its `tree`, a schema ModelT."""
 
     tree: Any
     graph: Graph
@@ -71,7 +71,7 @@ class Model:
 
 @functools.lru_cache(maxsize=MOST_READ)
 def read(data: bytes) -> Model:
-    """Return the model in `data`, the bytes of a .tflite file. The last results are cached.
+    """Return the model in `data`, the bytes of a .tflite file. The last models that were read are cached.
 
     Raises ModelError, and nothing else, for bytes that are not a valid model: a wrong identifier, truncation, an index
     out of range, a shape that contradicts its buffer, another schema version.
@@ -88,7 +88,7 @@ def read(data: bytes) -> Model:
 
 
 def _graph(tree: Any, number: int) -> Graph:
-    """Return subgraph `number` of a schema ModelT as plain data. Raises ModelError if it is inconsistent."""
+    """Return subgraph `number` of a schema ModelT as plain data. Raises ModelError if the subgraph is inconsistent."""
     subgraph = tree.subgraphs[number]
     prefix = f"subgraph {number}, " if number else ""
     tensors = {i: _tensor(tree, i, t, prefix) for i, t in enumerate(_items(subgraph.tensors))}
@@ -184,7 +184,7 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
 
 
 def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse: bool, where: str) -> NDArray[Any]:
-    """Return the values in `shape`, or the raw bytes for types that NumPy lacks."""
+    """Return the values of a constant in `shape`, or the raw bytes for types that NumPy lacks."""
     if sparse or dtype in ("STRING", "RESOURCE", "VARIANT"):
         return raw
     bits = SUB_BYTE_BITS.get(dtype, 8 * ITEM_BYTES.get(dtype, 0))
@@ -192,7 +192,7 @@ def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse
     if bits and expected != raw.size:
         what = f"shape {list(shape)} of {dtype} needs {expected:,} B, but its buffer has {raw.size:,} B"
         raise _damaged(what, where)
-    if dtype == "INT4":  # the low half first: UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc)
+    if dtype == "INT4":  # the low half is first: UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc)
         halves = np.stack([raw << 4, raw & 0xF0], axis=-1).reshape(-1)[: math.prod(shape)]
         return (halves.view(np.int8) >> 4).reshape(shape)
     if dtype not in ITEM_BYTES:
@@ -237,9 +237,9 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
 
 
 def _options(table: Any, kind: str) -> dict[str, Any]:
-    """Return all fields of an options table by schema name, with padding and fused activation by their names.
+    """Return all fields of an options table by schema name, with padding and fused activation as names.
 
-    The result is empty for a table that belongs to another operator, which TFLM's parsers ignore.
+    The result is empty for a table of another operator, which TFLM's parsers ignore.
     """
     owner = type(table).__name__.removesuffix("OptionsT").lower()
     foreign = owner != kind.replace("_", "").lower() and owner in _NAMES

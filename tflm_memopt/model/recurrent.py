@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tflm_memopt.model.graph import Graph
 
 _CURVES: Mapping[tuple[int, int], str] = {(3, 2): "LSTM", (2, 1): "GRU", (0, 1): "RNN"}
-"""Names of recurrent layers by their numbers of LOGISTIC and TANH operators in a step."""
+"""Names of recurrent layers, by the numbers of LOGISTIC and TANH operators in a step."""
 _PRODUCTS = ("FULLY_CONNECTED", "BATCH_MATMUL", "CONV_2D")
 UNROLL = "build it with a fixed number of steps and unroll=True"
 HINTS: Mapping[str, str] = {

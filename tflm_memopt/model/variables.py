@@ -8,9 +8,9 @@ from tflm_memopt.model.graph import Graph, TensorId
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
 STATEFUL = (HANDLE, READ, ASSIGN, ONCE)
-"""Operators that depend on each other through variables, which no tensor shows."""
+"""Operators that depend on each other through variables, although no tensor shows it."""
 Variable = tuple[bytes, bytes]
-"""Container and name of a variable."""
+"""The container and the name of a variable."""
 
 
 def handles(graph: Graph) -> Mapping[TensorId, Variable]:
@@ -20,5 +20,5 @@ def handles(graph: Graph) -> Mapping[TensorId, Variable]:
 
 
 def variables(graphs: Iterable[Graph]) -> set[Variable]:
-    """Return the variables of which a subgraph has a handle."""
+    """Return the variables that subgraph operators use through handles."""
     return {variable for graph in graphs for variable in handles(graph).values()}

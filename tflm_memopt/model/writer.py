@@ -17,15 +17,16 @@ from tflm_memopt.model.graph import ABSENT
 from tflm_memopt.model.reader import Model, text
 
 ALIGNMENT = 16
-"""Alignment of Buffer.data in schema.fbs (force_align: 16). Python's object API ignores it."""
+"""Alignment of Buffer.data in schema.fbs (force_align: 16). Python's object API ignores this alignment."""
 
 PLACEHOLDER_FOR_GREATER = schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES
 
 
 def write(tree: Any) -> bytes:
-    """Return the bytes of a schema ModelT. The start of every non-empty buffer is checked to be a multiple of 16 bytes.
+    """Return the bytes of a schema ModelT. The writer checks that the start of every non-empty buffer is a multiple of
+    16 bytes.
 
-    The result is lossless: reading it gives an equal tree. `tree` itself is not changed.
+    Writing is lossless: reading the bytes gives an equal tree. `tree` itself is not changed.
     """
     shallow = copy.copy(tree)
     shallow.buffers = [_AlignedBuffer(b) for b in tree.buffers or ()]
@@ -41,7 +42,7 @@ def check_alignment(data: bytes) -> None:
     """Raise ModelError unless every buffer of a .tflite file is at a multiple of 16 bytes, as kernels may assume."""
     model = schema.Model.GetRootAs(data, 0)
     for index in range(model.BuffersLength()):
-        table = model.Buffers(index)._tab  # the accessors return only the data
+        table = model.Buffers(index)._tab  # the accessors return only the data, not where they are
         field = table.Offset(4)  # Buffer.data is the first slot
         if field and table.VectorLen(field) and table.Vector(field) % ALIGNMENT:
             offset = table.Vector(field)
@@ -138,7 +139,7 @@ def add_tensor(
 
 
 def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None) -> int:
-    """Return the index of an operator code, added if missing. operator: schema name (CONV_2D, CUSTOM)."""
+    """Return the index of an operator code, which is added if missing. operator: schema name (CONV_2D, CUSTOM)."""
     code = getattr(schema.BuiltinOperator, operator)
     for index, known in enumerate(tree.operatorCodes):
         if _code(known) == code and text(known.customCode) == (custom_code or "") and known.version == 1:
@@ -170,7 +171,7 @@ def rename_tensor(tree: Any, tensor: int, name: str) -> None:
 
 
 def replace_interface(tree: Any, replaced: Mapping[int, int]) -> None:
-    """Replace inputs and outputs of the model, also in its signatures. replaced: new tensor for each old one."""
+    """Replace inputs and outputs of the model, also in its signatures. replaced: new tensor for each old tensor."""
     graph = tree.subgraphs[0]
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree):

@@ -1,7 +1,7 @@
 """Rewrites a graph to an equivalent one with fewer forms, so that more operators run row by row.
 
-Each rule is a row of RULES with match and rewrite. A refusal names the place and the reason, and the operators
-then stay unchanged. The bytes of the model's outputs never change.
+Each rule is a row of RULES with match and rewrite. A refusal names the place and the reason, and the matched operators
+stay unchanged. The bytes of the model's outputs never change.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ RULES: tuple[Rule, ...] = (
     moves.RULE,
 )
 SLIDING_RULES = tuple(columns.WITHIN if rule is columns.RULE else rule for rule in RULES)
-"""Rules for a sliding input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class Canonical:
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = (), *, sliding: bool = False) -> Canonical:
-    """Replace known integers by constants, then apply all rules in order. left_alone: indices to skip."""
+    """Replace known integers by constants, then apply all rules in order. left_alone: indices of operators to skip."""
     refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in SLIDING_RULES if sliding else RULES:

@@ -1,8 +1,8 @@
 """Splits operators that have their own variables into computation, and states that persist between inferences.
 
-Before the first inference and after a reset, TFLM sets an int8 variable to its zero point and others to 0
-(ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes a dense layer, a KEEP of the layer's output,
-and a filter along time that reads this output and the kept ones.
+Before the first inference and after a reset, TFLM sets an int8 variable to its zero point and variables of other types
+to 0 (ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes a dense layer, a KEEP of the layer's
+output, and a filter along time that reads this output and the kept outputs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tflm_memopt.ops.opset import refusal
 
 
 def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
-    """Return the graph with the variables of these operators as states, except for operators `left_alone`."""
+    """Return the graph with the variables of these operators as states, except operators `left_alone`."""
     for op in [op for op in graph.ops if op.type in VARIABLES and op.index not in left_alone]:
         found = replace(graph, states=(*graph.states, *_states(graph, op)))
         if refusal(OperatorContext(found, op)) is None:
@@ -26,7 +26,7 @@ def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
 
 
 def _states(graph: Graph, op: Op) -> tuple[StateTensor, ...]:
-    """Return the operator's variables as states, even if they are invalid."""
+    """Return the variables of an operator as states, even if they are invalid."""
     tensors = (graph.tensors.get(op.inputs[k]) for k in VARIABLES[op.type] if k < len(op.inputs))
     return tuple(StateTensor(t.id, _fill(t)) for t in tensors if t)
 
@@ -36,7 +36,7 @@ def _fill(variable: Tensor) -> int:
 
 
 def _in_parts(graph: Graph, op: Op) -> Graph:
-    """Split an SVDF into three operators. Its state has a row for each remembered step except the newest."""
+    """Split an SVDF into three operators. The state of an SVDF has a row for each remembered step except the newest."""
     size, state = svdf_sizes(OperatorContext(graph, op)), graph.tensors[op.inputs[4]]
     made, token, key = max(graph.tensors) + 1, max(graph.tensors) + 2, max(o.index for o in graph.ops) + 1
     step = (1, 1, size.rank, size.units)

@@ -1,7 +1,7 @@
 """`--int8-io`: replaces the model's inputs and outputs by the int8 tensors after QUANTIZE and before DEQUANTIZE.
 
-The caller then converts values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale. A uint8 interface
-becomes int8 by q = u - 128.
+After `--int8-io`, the caller converts values by q = round(x / scale) + zero_point and x = (q - zero_point) * scale. A
+uint8 interface becomes int8 by q = u - 128.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Int8Interface:
 
 @dataclass(frozen=True, slots=True)
 class _Border:
-    """An input or output with its conversion operator. `outer` is the model's tensor, and `inner` the int8 tensor."""
+    """An input or output with its conversion between the model's tensor `outer` and the int8 tensor `inner`."""
 
     index: int
     outer: Tensor
@@ -43,7 +43,7 @@ class _Border:
 
 
 def int8_io(graph: Graph) -> Int8Interface:
-    """Remove QUANTIZE at float32 or uint8 inputs, and DEQUANTIZE (or QUANTIZE to uint8) at such outputs.
+    """Remove QUANTIZE at float32 or uint8 inputs, and DEQUANTIZE (or QUANTIZE to uint8) at float32 or uint8 outputs.
 
     Operators keep their indices. The int8 tensors get the names of the tensors that they replace, which become unused.
     """
@@ -69,8 +69,8 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
 ) -> tuple[list[_Border], list[LeftAlone]]:
-    """Return the borders at these inputs or outputs. others: borders that were already found and whose tensors must not
-    be replaced again.
+    """Return the conversions at these inputs or outputs. others: conversions that were already found and whose tensors
+    must not be replaced again.
     """
     found: list[_Border] = []
     refusals = []
@@ -106,7 +106,7 @@ def _output_border(graph: Graph, index: int, outer: Tensor) -> _Border | str:
 
 
 def _first(graph: Graph, tensors: Sequence[TensorId]) -> Tensor | None:
-    """Return the first of an operator's tensors, or None for a damaged operator without tensors."""
+    """Return an operator's first tensor, or None for a damaged operator without tensors."""
     return graph.tensors.get(tensors[0]) if tensors else None
 
 

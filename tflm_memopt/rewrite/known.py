@@ -18,18 +18,18 @@ from tflm_memopt.ops.context import OperatorContext
 
 Values = NDArray[Any]
 Evaluate = Callable[[OperatorContext, Sequence[Values]], Values]
-"""Function that computes an operator from the values of all operands. It may raise NumPy's errors."""
+"""Function that computes an operator from the values of all operands. The function may raise NumPy's errors."""
 
 INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
 MOST = 1024
-"""Limit of the number of elements of an evaluated tensor. Shapes are short, and longer tensors belong to the model."""
+"""Maximum number of elements of an evaluated tensor, since shapes are short and longer tensors are data."""
 
 
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """Return the graph with known values as constants, and without the operators that only computed them.
 
-    Operators `left_alone`, and those that compute known values, keep their operands. A new constant gets a new tensor,
-    so that a builtin operator that reads it can be distinguished from operators that read the file's own constants.
+    Operators `left_alone`, and operators that compute known values, keep their operands. A new constant gets a new
+    tensor, so that builtin operators that read it differ from those that read the file's own constants.
     """
     values, makers = _evaluated(graph)
     if not makers:
@@ -55,7 +55,7 @@ def _evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]
 
 
 def _value(graph: Graph, op: Op, known: Mapping[TensorId, Values]) -> Values | None:
-    """Return the result of an operator, or None if it is unknown before run time."""
+    """Return the result of an operator, or None if the result is unknown before run time."""
     if op.type not in EVALUATED or len(op.outputs) != 1 or not op.inputs or ABSENT in op.inputs:
         return None
     target = graph.tensors[op.outputs[0]]
@@ -137,4 +137,4 @@ EVALUATED: Mapping[str, Evaluate] = {
     "MAXIMUM": _plain(np.maximum),
     "MINIMUM": _plain(np.minimum),
 }
-"""Functions by TFLite's operator name, for integer operators of TFLM, which lacks GATHER, REDUCE_PROD and DIV."""
+"""Functions by TFLite's operator name, for the integer operators of TFLM, which lacks GATHER, REDUCE_PROD and DIV."""

@@ -13,14 +13,14 @@ from tflm_memopt.model.reader import Model
 from tflm_memopt.model.writer import drop_unused, edit, write
 
 NEAREST = 3
-"""Number of possible cuts that an error suggests if a cut is impossible."""
+"""Number of possible cuts that an error message suggests if a cut is impossible."""
 
 
 def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
     """Return the models of a pipeline: the first has the operators before starts[0], the last those from starts[-1] on.
 
-    Each has one input and one output per cut. Raises UsageError if the models would feed each other in a cycle, if
-    several tensors cross a cut, and for a model of several subgraphs.
+    Each model has one input and one output per cut. Raises UsageError if the models would feed each other in a cycle,
+    if several tensors cross a cut, and for a model of several subgraphs.
     """
     graph = model.graph
     last = len(graph.ops) - 1
@@ -44,7 +44,7 @@ def partitions(model: Model, starts: Sequence[int]) -> list[bytes]:
 
 
 def message(graph: Graph, start: int) -> list[TensorId]:
-    """Return the tensors from before operator `start` that it or later operators read, or that are outputs."""
+    """Return the tensors from before operator `start` that later operators read, or that are outputs."""
     made = {*graph.inputs, *(t for op in graph.ops[:start] for t in op.outputs)}
     read = {*graph.outputs, *(t for op in graph.ops[start:] for t in op.inputs)}
     return sorted(made & read)
@@ -68,7 +68,7 @@ def _border(graph: Graph, start: int) -> TensorId:
 
 
 def _part(model: Model, ops: tuple[int, int], inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> bytes:
-    """Return the model of some operators. It has no signatures, since these would name missing inputs and outputs."""
+    """Return the model of some operators, without signatures, since these would name missing inputs and outputs."""
     tree = edit(model)
     graph = tree.subgraphs[0]
     graph.operators = graph.operators[slice(*ops)]

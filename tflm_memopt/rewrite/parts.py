@@ -11,7 +11,7 @@ import numpy as np
 from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
 
 Range = tuple[int, int]
-"""Elements [first, end) along an axis."""
+"""The elements [first, end) along an axis."""
 MOST_JOINED = 10
 """Maximum number of inputs of CONCATENATION in TFLM (kMaxInputNum, concatenation.cc)."""
 PART = "part"
@@ -28,7 +28,7 @@ def data_of(graph: Graph, tensor: TensorId) -> Any:
 
 @dataclass
 class Parts:
-    """The operators and tensors created so far."""
+    """The operators and tensors that have been created so far."""
 
     graph: Graph
     tensors: dict[TensorId, Tensor] = field(init=False)
@@ -40,7 +40,7 @@ class Parts:
         self._last = max(self.tensors, default=-1)
 
     def slice_of(self, x: TensorId, axis: int, first: int, end: int) -> TensorId:
-        """Return elements [first, end) of a tensor along an axis, or the tensor itself if these are all elements."""
+        """Return elements [first, end) of a tensor along an axis, or the tensor itself if it has no other elements."""
         return self.cut_of(x, {axis: (first, end)})
 
     def cut_of(self, x: TensorId, ranges: Mapping[int, Range]) -> TensorId:
@@ -60,7 +60,7 @@ class Parts:
         return self.add("PAD", [x, margins], self.like(whole, (1, h + sum(down), w + sum(across), c)), {})
 
     def joined(self, pieces: Sequence[TensorId], axis: int, output: TensorId) -> TensorId:
-        """Concatenate pieces. If one operator cannot take all of them, several are concatenated first."""
+        """Concatenate pieces. If one CONCATENATION cannot take all pieces, several are concatenated first."""
         while len(pieces) > MOST_JOINED:
             count = -(-len(pieces) // -(-len(pieces) // MOST_JOINED))
             pieces = [
@@ -76,7 +76,7 @@ class Parts:
         return self.like(whole, (*whole.shape[:axis], size, *whole.shape[axis + 1 :]))
 
     def channels_of(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
-        """Return the part of a filter or bias for output channels along `axis`. int4 weights become int8."""
+        """Return the part of a filter or bias for output channels, which are along `axis`. int4 weights become int8."""
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]
@@ -108,7 +108,7 @@ class Parts:
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
     ) -> TensorId:
-        """Add an operator. of: the original operator of which it computes a part."""
+        """Add an operator. of: the original operator of which the new operator computes a part."""
         marked = {**options, PART: True}
         self.new.append(Op(self.next, kind, tuple(inputs), (output,), marked, of.stands_for if of else ()))
         self.next += 1

@@ -1,8 +1,9 @@
 """Turns resource variables into tensors that persist between inferences.
 
 A variable that each inference reads before assigning it once is a state: READ_VARIABLE's output becomes a tensor
-without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. Its handles are removed. If the subgraph
-of a CALL_ONCE only fills it with its initial value, this subgraph is removed, too. Other variables stay builtin.
+without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. The handles of such a variable are
+removed. If the subgraph of a CALL_ONCE only fills such a variable with its initial value, this subgraph is removed,
+too. All other variables stay builtin.
 
 Before anything is assigned to a variable, and after a reset, TFLM fills it bytewise with the zero point of the tensor
 that the first subgraph assigns to it (micro_resource_variable.cc).
@@ -26,9 +27,9 @@ class _Uses:
 
     ops: list[Op] = field(default_factory=list)
     assigned: list[Tensor] = field(default_factory=list)
-    """Tensors that other subgraphs assign."""
+    """Tensors that other subgraphs assign to the variable."""
     elsewhere: bool = False
-    """Whether other subgraphs use the variable in other ways, or the first one passes on its handle."""
+    """Whether other subgraphs use the variable in other ways, or the first subgraph passes on its handle."""
 
 
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
@@ -58,7 +59,7 @@ def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping
 
 
 def reads_unassigned(graph: Graph) -> bool:
-    """Return whether the graph reads a variable that no subgraph assigns. It has no bytes, so TFLM copies nothing."""
+    """Return whether the graph reads a variable that no subgraph assigns, of which TFLM copies no bytes."""
     return any(
         any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
         for use in _uses(graph).values()
@@ -107,7 +108,7 @@ def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
 
 
 def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | str:
-    """Return the operator that assigns a variable if the variable is a state, or otherwise the reason why it is not."""
+    """Return the operator that assigns a variable if the variable is a state, or the reason why it is not a state."""
     assigns = [op for op in use.ops if op.type == ASSIGN]
     if use.elsewhere:
         return "another subgraph does more than assign it, or its handle is passed on"
@@ -140,7 +141,7 @@ def _fill(value: Tensor) -> int:
 
 
 def _setup(graph: Graph) -> dict[int, set[Variable]]:
-    """Return the variables that each CALL_ONCE fills if it does nothing else, by operator index."""
+    """By operator index, return the variables that each CALL_ONCE fills, if it does nothing else."""
     return {op.index: set(_filled(graph, op.index)) for op in graph.ops if op.type == ONCE and _only_fills(graph, op)}
 
 

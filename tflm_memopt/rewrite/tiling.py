@@ -1,8 +1,9 @@
 """Tiles chains of builtin operators. The parts, which run one after the other, are tiles of rows and columns, or groups
-of channels. Tiles are fused tiling of feature maps (FFMT): each recomputes the pixels that its windows share with
-previous tiles. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. Fan-in is not
-used, since it would add rounded partial sums, which changes int8 results. No output byte changes: a convolution with
-padding equals one without padding on a map that PAD enlarged, since PAD fills in the zero point.
+of channels. Tiles are fused tiling of feature maps (FFMT), where each tile recomputes the pixels that its windows share
+with previous tiles. Channel groups are the fan-out of fused depthwise tiling (FDT), which recomputes nothing. Fan-in is
+not used, since it would add rounded partial sums, which changes int8 results. No byte of an output changes: a
+convolution with padding equals a convolution without padding on a map that PAD enlarged, since PAD fills in the zero
+point.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all support."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
 FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
-"""Operators with separate constants for each output channel: for each constant operand, the axis of the channels."""
+"""Operators with constants per output channel: the axis of the channels for each constant operand."""
 CHANNELWISE: Mapping[str, Mapping[int, int]] = {
     "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
 }  # fmt: skip
-"""Operators whose output channels each read one input channel: for each constant operand, the axis of the channels."""
+"""Operators whose output channels read one input channel: the channels' axis for each constant operand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A chain of operators that runs once for each part of its last output. A part is a tile or a channel group."""
+    """A chain of operators that runs once for each tile or channel group of its last output."""
 
     ops: tuple[int, ...]
-    """Op.index of the operators. Each is the only reader of the one before."""
+    """Op.index of the chain's operators, of which each is the only reader of the output before it."""
     rows: int = 1
     """Number of tiles along the height."""
     columns: int = 1
     """Number of tiles along the width."""
     channels: int = 1
-    """Number of channel groups. If there is more than one, there are no tiles."""
+    """Number of channel groups; if there are several, there are no tiles."""
     padded: bool = False
     """Whether the first operator's padding is added once to the whole input instead of to each tile."""
 
@@ -66,7 +67,7 @@ class Along:
     dilation: int = 1
     before: int = 0
     after: int = 0
-    """Number of padding elements after the end."""
+    """Number of padding elements after the end of the axis."""
 
     def reads(self, first: int, end: int) -> tuple[int, int]:
         """Return the range that outputs [first, end) read, including padding before 0 and after the end."""
@@ -151,23 +152,22 @@ def can_tile(graph: Graph, op: Op) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _ChainInput:
-    """The input of a chain of tiles."""
+    """The input of a chain that runs in tiles."""
 
     tensor: TensorId
     padded: bool = False
-    """Whether the input contains the first operator's padding."""
+    """Whether this input contains the first operator's padding."""
     top: int = 0
-    """Number of rows of padding at the top."""
     left: int = 0
 
 
 def _ranges(size: int, parts: int) -> Iterator[Range]:
-    """Yield even parts of `size` elements."""
+    """Yield ranges that divide `size` elements evenly."""
     return pairwise(size * n // parts for n in range(parts + 1))
 
 
 def filter_axis(tensor: Tensor, op: Op) -> int:
-    """Return the axis of the output channels of a filter or a bias."""
+    """Return along which axis a filter or a bias has its output channels."""
     return 3 if op.type == "DEPTHWISE_CONV_2D" and len(tensor.shape) == 4 else 0
 
 
@@ -175,7 +175,7 @@ class Tiles(Parts):
     """Builder of a graph whose feature maps are computed in tiles."""
 
     def tile(self, op: Op, x: TensorId, rows: Range, columns: Range | None = None, *, padded: bool = False) -> TensorId:
-        """Return these rows and columns, by default all columns, of an operator's output.
+        """Return these rows and columns of an operator's output, with all columns by default.
 
         padded: whether the input already contains the padding.
         """
@@ -221,7 +221,7 @@ class _Tiler(Tiles):
     # --- tiles
 
     def _tiles(self, output: TensorId) -> None:
-        """Compute the output tile by tile. Join the tiles of each stripe, then the stripes."""
+        """Compute the output tile by tile. Join the tiles of each stripe, and then the stripes."""
         whole, tiling = self.tensors[output], self.tiling
         source = self._padded_source()
         stripes = []
@@ -253,7 +253,7 @@ class _Tiler(Tiles):
         return x
 
     def _padded_source(self) -> _ChainInput:
-        """Return the chain's input. For stripes it includes the padding, since slices of whole rows need no copy."""
+        """Return the chain's input, for stripes with the padding, since slices of whole rows need no copy."""
         first = self.chain[0]
         down, across = along(self.graph, first)
         margins = (down.before, down.after), (across.before, across.after)

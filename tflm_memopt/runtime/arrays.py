@@ -1,4 +1,4 @@
-"""Reads the user's arrays from .npy files. For other files, the error names the format and how to convert it."""
+"""Reads the user's arrays from .npy files; for other files, the error says how to convert them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tflm_memopt.files import start_of
 Array = NDArray[Any]
 
 START = 512
-"""Number of bytes that are enough to recognise a file's format."""
+"""Number of first bytes that suffice to recognise a file's format."""
 IMAGES = "numpy.save('X.npy', numpy.stack([numpy.asarray(PIL.Image.open(f)) for f in FILES])), scaled as for training"
 FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89PNG", "an image", IMAGES),
@@ -28,7 +28,7 @@ FORMATS: Sequence[tuple[bytes, str, str]] = (
     (b"\x89HDF", "an HDF5 file", "numpy.save('X.npy', h5py.File('FILE')['NAME'][:])"),
     (b"\x80", "a pickle", "numpy.save('X.npy', numpy.array(pickle.load(open('FILE', 'rb'))))"),
 )
-"""For each format, the first bytes of the file, its name, and how to make an array of it."""
+"""For each format, the first bytes of a file, the name, and how to make an array of such a file."""
 SAVE = "numpy.save('X.npy', X): numbers, examples stacked along the first axis"
 TEXT = "numpy.save('X.npy', numpy.loadtxt('FILE', delimiter=','))"
 
@@ -76,7 +76,7 @@ def _of_numbers(path: Path, array: Array) -> Array:
 
 
 def _found(start: bytes) -> tuple[str, str]:
-    """Return the format of a file with these first bytes, and how to make an array of it."""
+    """Return the format of a file with these first bytes, and how to make an array of the file."""
     if not start:
         return "an empty file", SAVE
     if start[4:8] == b"TFL3":
@@ -87,9 +87,8 @@ def _found(start: bytes) -> tuple[str, str]:
     try:
         text = start.decode("utf-8")
     except UnicodeDecodeError as error:
-        text = (
-            start[: error.start].decode("utf-8") if error.start > START - 4 else "\0"
-        )  # a character may be cut off at the end
+        # a character may be cut off at the end of the bytes
+        text = start[: error.start].decode("utf-8") if error.start > START - 4 else "\0"
     is_text = all(c.isprintable() or c.isspace() for c in text)
     return ("a text file", TEXT) if is_text else ("a file of an unknown format", SAVE)
 

@@ -38,14 +38,14 @@ STANDARD = ("-std=c11", "-O1")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 SECONDS = 600
-"""Timeout of all runs of a module, in seconds."""
+"""Timeout of all runs of a C module together, in seconds."""
 SELFTEST = re.compile(r"^int32_t (\w+)_selftest\(void\);$", re.MULTILINE)
 """Pattern that finds the prefix of a module's names in its header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Files of a module on disk."""
+    """The files of a C module on disk."""
 
     header: Path
     source: Path
@@ -53,19 +53,19 @@ class Sources:
 
     @property
     def library(self) -> Path:
-        """Source file with the part of the C library that the module needs."""
+        """Source file with the part of the C library that the C module needs."""
         return self.source.with_name(file_name(self.source.stem))
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """Result of running a module."""
+    """The result of running a C module."""
 
     outputs: tuple[Array, ...]
-    """Outputs of every run, stacked by output; empty after a failure."""
+    """Outputs of every run, stacked by output, or empty after a failure."""
     sanitized: bool
     selftest: int
-    """Number of bytes that differ in its self-test."""
+    """Number of bytes that differ in the C module's self-test."""
     failure: str
     """Reason of a failure, or "" if every run ended."""
 
@@ -88,7 +88,7 @@ class Toolchain:
 
 
 def find(place: Path) -> Sources:
-    """Return the module in `place`, which is a folder or NAME.c. Raises UsageError unless there is exactly one."""
+    """Return the C module in `place`, a folder or NAME.c. Raises UsageError unless there is exactly one."""
     wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
     found = [module for path in wanted if (module := _module(path))]
     if not found:
@@ -128,7 +128,7 @@ def toolchain(command: tuple[str, ...]) -> Toolchain:
 
 
 def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
-    """Return the outputs of all runs, or the failure.
+    """Return the outputs of all runs of a C module, or the failure.
 
     model: the rewritten model that the module must belong to. where: interface.Changes.input. runs: inputs of each run;
     whole frames for a streamed or external input, whole windows for a sliding one.
@@ -158,11 +158,11 @@ def run(module: Sources, model: Model, where: str, runs: Sequence[Run]) -> Ran:
 
 @dataclass(frozen=True, slots=True)
 class _ModuleSource:
-    """An input outside the arena."""
+    """An input outside the arena, as the harness reads it."""
 
     report: SourceReport
     shape: tuple[int, ...]
-    """Rows, pixels per row, and bytes per pixel. For a streamed input: number of pushes, and bytes per push."""
+    """Numbers of rows, pixels per row and bytes per pixel. For a streamed input: of pushes, and bytes per push."""
 
 
 def _source(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _ModuleSource | None:
@@ -201,7 +201,7 @@ def _fed(source: _ModuleSource | None, runs: Sequence[Sequence[Array]]) -> Itera
 
 
 def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
-    """Yield the parts of the input file for a model with state. new: windows.step_elements."""
+    """Yield the parts of the input file for a model that has a state. new: windows.step_elements."""
     slide = Slide(new)
     for run in runs:
         if run.reset:
@@ -215,7 +215,7 @@ def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
 
 
 def _execute(command: Sequence[str], folder: Path) -> tuple[int, str]:
-    """Return the result of the self-test, and the failure in one line."""
+    """Return the result of the self-test, and the failure as one line."""
     try:
         done = subprocess.run(
             command, cwd=folder, env=_environment(), capture_output=True, text=True, errors="replace", check=False,
@@ -235,7 +235,6 @@ def _environment() -> dict[str, str]:
 
 
 def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
-    """Return all runs of every output, as process.run_model() does."""
     tensors = [graph.tensors[t] for t in graph.outputs]
     whole = np.frombuffer(data, np.uint8).reshape(runs, -1)
     ends = np.cumsum([t.nbytes for t in tensors])

@@ -26,25 +26,25 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first difference of two models."""
+    """The first difference between the outputs of two models."""
 
     run: int
     label: str
-    """Source of the input in this run."""
+    """Source of the input in the run with the difference."""
     output: int
     name: str
     index: tuple[int, ...]
     original: int | float
     rewritten: int | float
     elements: int
-    """Number of elements that differ in this output and run."""
+    """Number of elements that differ in this output of this run."""
     ulps: int | None = None
-    """Largest difference of float32 values in this output and run, in units of the last place; None for other types."""
+    """Largest difference of float32 in this output and run, in units of the last place; None for other types."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A model and its inputs."""
+    """A model and the inputs of all its runs."""
 
     model: bytes
     graph: Graph
@@ -52,14 +52,14 @@ class Job:
     input: str = ""
     """Value of Changes.input for the model."""
     cores: int = 1
-    """Number of threads for a model made for two cores."""
+    """Number of threads that run a model made for two cores."""
 
     def stacks(self) -> list[Array]:
         """Return all runs of input 0, of input 1, and so on."""
         return [np.stack(values) for values in zip(*(run.values for run in self.fed), strict=True)]
 
     def resets(self) -> list[int]:
-        """Return the runs before which the interpreter is reset."""
+        """Return the numbers of the runs before which the interpreter is reset."""
         return [r for r, run in enumerate(self.fed) if run.reset]
 
 
@@ -86,7 +86,7 @@ def on_host(*jobs: Job) -> Iterable[Outcome]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One inference, with the inputs of both models."""
+    """One inference, with the inputs for both models."""
 
     original: Run
     rewritten: Run
@@ -103,7 +103,7 @@ def cases_of(
     steps: Steps = NO_STEPS,
     new: int = 0,
 ) -> list[Case]:
-    """Return `runs` random cases, then extreme ones, the user's, and a sequence. new: windows.step_elements."""
+    """Return `runs` random cases, then extreme cases, the user's, and a sequence. new: windows.step_elements."""
     inputs = inputs_of(before, after, changes)
     usual = of_rewritten(changes, stimuli(before, inputs, runs, seed)) + _of_files(before, after, changes, files)
     if not new:
@@ -118,7 +118,7 @@ def further_cases(
 ) -> tuple[list[Case], int]:
     """Return `count` more inferences after `done` random ones, and how many of them are from every_value.
 
-    Inferences from every_value come first, if `count` is large enough for a full round of them. The rest continue the
+    Inferences from every_value come first, if `count` is large enough for a full round of them. All others continue the
     random sequence.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
@@ -131,7 +131,7 @@ def further_cases(
 
 
 def _of_files(before: Graph, after: Graph, changes: Changes, files: Sequence[Array]) -> list[Case]:
-    """Return the inferences of the user's arrays, which have the formats of the original or of the rewritten model."""
+    """Return the inferences of the user's arrays, which have the original's or the rewritten model's formats."""
     old = [before.tensors[t] for t in before.inputs]
     if matches(old, files):
         to_new = each(changes.inputs, convert.forward)
@@ -154,14 +154,14 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
-    """Return the inputs in the rewritten model's formats."""
+    """Return the inputs of inferences in the rewritten model's formats."""
     changed = {change.index for change in changes.inputs}
     return [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
 
 
 def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
-    """Return the cases for runs of the rewritten model. The original model gets each input before the conversion that
-    the rewrite removed.
+    """Return the cases for runs of the rewritten model on these inputs. The original model gets each input before the
+    conversion that the rewrite removed.
     """
     to_old = each(changes.inputs, convert.preimage)
     return [Case(_mapped(to_old, run), run) for run in runs]
@@ -182,7 +182,7 @@ def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
 def first_difference(
     graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
 ) -> Difference | None:
-    """Return the first difference in the order of runs and outputs, or None. Floats are compared as bits."""
+    """Return the first difference of two models by run and output, or None. Floats are compared as bits."""
     back = each(changes.outputs, convert.backward)
     outputs = [
         (a, back[k](b) if k in back else b) for k, (a, b) in enumerate(zip(expected.outputs, got.outputs, strict=True))

@@ -1,7 +1,7 @@
 """Repeat TFLM's arithmetic of QUANTIZE and DEQUANTIZE at a model's interface, between float32, uint8 and int8.
 
-Two models can then be compared after a rewrite that removed these operators (`--int8-io`): see `preimage`. Tests
-compare each function with the wheel's own operators.
+With these functions, two models can be compared after a rewrite that removed these operators (`--int8-io`): see
+`preimage`. Tests compare each function with the wheel's own operators.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Int8 = NDArray[np.int8]
 
 
 def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
-    """Convert float32 to `form`: round(v / scale) + zero point, clamped. The division is in float32, and halves are
+    """Convert float32 to `form`: round(v / scale) + zero point, clamped. The division is in float32, with halves
     rounded away from zero (AffineQuantize, kernels/internal/reference/quantize.h).
     """
     scale, zero_point = _affine(form)
     ratio = values.astype(np.float32) / np.float32(scale)
-    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # adding a half is exact in float64
+    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # it is exact in float64 to add a half
     return _clamp(rounded + zero_point, form)
 
 
@@ -41,9 +41,9 @@ def dequantize(values: NDArray[Any], form: Format) -> NDArray[np.float32]:
 def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[Any]:
     """Convert `source` to `target`, both 8 bits wide (Requantize, kernels/internal/reference/requantize.h).
 
-    If the scales are equal, only the zero points differ, and the conversion is exact. Otherwise values are multiplied
-    by the ratio of the scales as in TFLM: a Q31 multiplier and a shift, rounded twice (MultiplyByQuantizedMultiplier,
-    without TFLITE_SINGLE_ROUNDING).
+    If the scales are equal, only the zero points differ, and the conversion is exact. If the scales differ, values are
+    multiplied by the ratio of the scales as in TFLM: a Q31 multiplier and a shift, rounded twice
+    (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING).
     """
     (scale, zero), (target_scale, target_zero) = _affine(source), _affine(target)
     multiplier, shift = quantize_multiplier(scale / target_scale)
@@ -53,8 +53,8 @@ def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[
 def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
     """Return the conversion of the rewritten model's int8 input to the original model's input.
 
-    TFLM's QUANTIZE of the result must give the int8 values back. All 256 values are checked with TFLM's arithmetic.
-    InterfaceError names the first value for which the check fails.
+    TFLM's QUANTIZE of the converted input must give the int8 values back. All 256 values are checked with TFLM's
+    arithmetic, and InterfaceError names the first value for which the check fails.
     """
     before, after = change.before, change.after
     where = f"input {change.index} '{short_name(change.name)}'"
@@ -82,14 +82,14 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
 
 
 def forward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return the conversion of the operator at an input, from `before` to `after`."""
+    """Return the conversion of the operator at an input, which converts from `before` to `after`."""
     if change.before.dtype == "FLOAT32":
         return lambda values: quantize(values, change.after)
     return lambda values: requantize(values, change.before, change.after)
 
 
 def backward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return the conversion of the operator at an output, from `after` to `before`."""
+    """Return the conversion of the operator at an output, which converts from `after` to `before`."""
     if change.before.dtype == "FLOAT32":
         return lambda values: dequantize(values, change.after)
     return lambda values: requantize(values, change.after, change.before)

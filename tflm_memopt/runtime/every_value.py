@@ -1,4 +1,4 @@
-"""Makes inputs in which each element takes every value. For int8 inputs of any size, this takes 256 inferences."""
+"""Makes inputs in which each element takes every value. For int8 inputs of any size, all values take 256 inferences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNS = 256
 WHOLE = ("INT8", "UINT8", "INT16", "UINT16")
 """Types whose bytes may have any value."""
 SIDES = 3
-"""Offsets of a float from the border of two quantized values: on the border, and next to it on both sides."""
+"""Offsets of a float from the border between two quantized values: on the border, and next to it on both sides."""
 
 
 def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
@@ -39,9 +39,10 @@ def every_value(graph: Graph, inputs: Sequence[Tensor], seed: int) -> list[Run]:
 
 
 def _levels(graph: Graph, tensor: Tensor, seed: int, number: int) -> Callable[[int, int], Array]:
-    """Return a function that gives an input in run r: the 256 values (0), or floats at the borders between them (1).
+    """Return a function that gives an input for run r of kind 0, the 256 values, or of kind 1, floats at the borders
+    between these values.
 
-    Each element has its own random start and odd step. With an odd step, all 256 values are reached.
+    Each element has its own random start and a random odd step, with which it reaches all 256 values.
     """
     random = np.random.default_rng([seed, number])
     low, high = limits(graph, tensor)

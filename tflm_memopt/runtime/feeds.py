@@ -18,14 +18,14 @@ from tflm_memopt.runtime.windows import Slide, step_elements
 
 Array = NDArray[Any]
 Feed = Callable[[Sequence[Array], int], int]
-"""Function that runs one inference on inputs, given its number, and returns TFLM's status; 0 means success."""
+"""Function that runs an inference on inputs, given its number, and returns TFLM's status; 0 means success."""
 
 ABORT = 15
-"""kTfLiteAbort in the pinned wheel: the operator waits for more rows."""
+"""Value of kTfLiteAbort in the pinned wheel, which means that the operator waits for more rows."""
 RESET_BEFORE = 2
 """Number of the inference before which half of an input is pushed and the interpreter is reset.
 
-This checks that the reset drops the half input, or the full window of a sliding input.
+The reset must drop the half input, or the full window of a sliding input.
 """
 BORDER = 3
 """Number of pixels around the input in frames that are larger than the input."""
@@ -57,7 +57,6 @@ def _whole(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
-    """Run a model that pauses until its inference ends."""
     status = _whole(interpreter, values)
     while status == ABORT:
         status = int(interpreter.invoke())
@@ -65,7 +64,7 @@ def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
 
 
 def _streamed(interpreter: Any, frame: Array, number: int) -> int:
-    """Push all parts of a frame. Returns the last status, or the first one that ends the inference too early."""
+    """Push all parts of a frame. Returns the last status, or the first status that ends the inference too early."""
     shape = interpreter.get_input_details(0)["shape"]
     pushes = np.ascontiguousarray(frame).reshape(-1, *shape)
     if number == RESET_BEFORE and len(pushes) > 1:
@@ -83,7 +82,7 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
 
 
 def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
-    """Push rows until the window is full. anew: start with an empty window. Return the last status."""
+    """Push rows until the window is full, and return the last status. anew: whether to start with an empty window."""
     if anew:
         slide.forget()
     shape = interpreter.get_input_details(0)["shape"]

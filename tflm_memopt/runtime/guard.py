@@ -30,9 +30,9 @@ writes do not depend on data.
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
     """Return the number of runs, and a description of the first error, or "".
 
-    If the whole model is one region, it runs on `inputs`, a list of values for each run. Otherwise each region runs on
-    random values. Writes outside an iteration's own row, sums or counters are found at once. Buffers that overwrite
-    each other are found by a comparison with a run in separate buffers.
+    If the whole model is one region, this region runs on `inputs`, a list of values for each run. If the model has
+    several regions, each region runs on random values. Writes outside the row, sums or counters of an iteration are
+    found at once. A comparison with a run in separate buffers finds buffers that overwrite each other.
     """
     done = 0
     for region in regions(model):
@@ -50,8 +50,8 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
 
 
 def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int, watched: State, plain: State) -> str:
-    """Run a region in the watched and in the plain executor, and compare the outputs. watched, plain: state of each,
-    which continues from run to run.
+    """Run a region in the watched and in the plain executor, and compare the outputs. watched, plain: state of the
+    region in each executor, which continues from run to run.
     """
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
     got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed, watched)
@@ -68,7 +68,7 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
 
 
 def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Array]]) -> Iterator[Sequence[Array]]:
-    """Yield the inputs of each run. A sliding window is given as a whole, and its steps are yielded."""
+    """Yield the inputs of each run. The inputs have a sliding window as a whole, and its steps are yielded."""
     elements = [graph.tensors[t].elements for t in region.inputs]
     for values in inputs:
         if region.input == InputPlace.ARENA and len(elements) == 1 and values[0].size > elements[0]:

@@ -42,7 +42,7 @@ class Status(enum.IntEnum):
 
     @property
     def text(self) -> str:
-        """The library's own message, with the error and its remedy."""
+        """The library's own message about a status, with the error and its remedy."""
         return str(_library().tmo_status_text(int(self)).decode())
 
 
@@ -64,11 +64,11 @@ class DeviceArena:
     workspace: int
     """Offset of the workspace, 16-byte aligned."""
     state: int | None = None
-    """Offset of the state, 16-byte aligned, or None without a state."""
+    """Offset of the state, 16-byte aligned, or None for a program without a state."""
 
 
 class ExecutedUnit(NamedTuple):
-    """An operator of the program, and the unit that it computed (tmo_unit). In a row group, `stripe` is the row's
+    """An operator of the program, and the unit that it has computed (tmo_unit). In a row group, `stripe` is the row's
     number.
     """
 
@@ -84,7 +84,7 @@ class _Unit(ctypes.Structure):
 
 
 class TmoSource(ctypes.Structure):
-    """tmo_source: an input outside the arena. The code that creates it must keep `data` alive."""
+    """tmo_source: an input outside the arena. The code that creates a tmo_source must keep its `data` alive."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -144,7 +144,7 @@ def check(
     slow: int | None = None,
 ) -> Status:
     """Return the result of tmo_check() for a program and buffer sizes. workspace, slow: sizes of the workspace and of
-    slow memory; by default those in the program.
+    slow memory; by default those that the program states.
     """
     image = _aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
@@ -162,7 +162,7 @@ def run(
     """Run one inference with separate buffers and return the outputs as flat int8 arrays.
 
     A streamed or external input is also given as a whole. state: the state after the previous inference, or
-    new_state(); it is updated. Raises ModelError when the program is refused.
+    new_state(), which the run updates. Raises ModelError if the executor refuses the program.
     """
     buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
@@ -189,7 +189,7 @@ def run_shared(
     program: bytes, arena: DeviceArena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], jitter: int = 0
 ) -> list[Bytes]:
     """Run one inference on two threads, with all buffers at their device addresses. jitter: seed of delays, or 0 for
-    none. Raises ModelError if the program is refused.
+    none. Raises ModelError if the executor refuses the program.
     """
     _accept(check(program, [i.nbytes for i in inputs], output_bytes))
     _accept(check_cores(program))
@@ -202,7 +202,7 @@ def run_shared(
 
 
 def iteration_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[ExecutedUnit]:
-    """Run one inference step by step, and return all iterations in execution order. Raises the errors of run()."""
+    """Run one inference step by step, and return all iterations in execution order. Raises the same errors as run()."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []
@@ -231,8 +231,8 @@ def run_guarded(
 ) -> list[Bytes]:
     """Run one inference with buffers at device addresses in an arena of noise, and check the writes of each iteration.
 
-    state: as in run(). Raises ModelError when the program is refused, PlanError when an iteration writes outside its
-    pixels, its sums or its group's counters.
+    state: as in run(). Raises ModelError if the executor refuses the program, and PlanError if an iteration writes
+    outside its pixels, its sums or its group's counters.
     """
     image, mode = _aligned(program), input_mode(program)
     source: Any = None
@@ -274,7 +274,7 @@ def run_guarded(
 
 
 def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
-    """Return the arena followed by slow memory, and the offset of slow memory."""
+    """Return an array of the arena followed by slow memory, and the offset of slow memory in it."""
     at = -(-arena.nbytes // ALIGNMENT) * ALIGNMENT
     return replace(arena, nbytes=at + slow), at
 
@@ -282,7 +282,7 @@ def _with_slow(arena: DeviceArena, slow: int) -> tuple[DeviceArena, int]:
 def _filled(
     arena: DeviceArena, inputs: Sequence[NDArray[Any]], mode: int, state: NDArray[np.uint8], seed: int
 ) -> NDArray[np.uint8]:
-    """Return the arena before a run: noise that contains the inputs and the state."""
+    """Return the arena before a run, in which everything but the inputs and the state is noise."""
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = _aligned(noise.tobytes())
     for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
@@ -320,8 +320,8 @@ def new_state(program: bytes) -> NDArray[np.uint8]:
 
 
 def input_mode(program: bytes) -> int:
-    """Return the place of the program's input 0, INPUT_*. A program that is too short counts as having its input in the
-    arena.
+    """Return the place of the program's input 0, as one of INPUT_*. A program that is too short counts as having its
+    input in the arena.
     """
     return int(np.frombuffer(program, HEADER, 1)[0]["input"]) if len(program) >= HEADER.itemsize else InputPlace.ARENA
 
@@ -346,9 +346,7 @@ def _source_view(program: bytes) -> Any:
 
 
 def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
-    """Return the sizes of inputs in the arena. The size of a streamed input is that of one push. An external input is
-    left out.
-    """
+    """Return the sizes of inputs in the arena. The size of a streamed input is that of one push."""
     sizes, mode = [i.nbytes for i in inputs], input_mode(program)
     if mode == InputPlace.STREAM:
         view = _source_view(program)
@@ -373,7 +371,7 @@ class _Buffers:
         self.inputs = [np.array(i, order="C") for i in inputs]  # copies, because a run may overwrite its inputs
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
-        """Parts of a streamed input, one for each push. Initially, the input's tensor holds the first part."""
+        """The parts of a streamed input, one for each push. Before the run, the input's tensor holds the first part."""
         if (mode := input_mode(program)) == InputPlace.STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
@@ -394,7 +392,7 @@ def _iteration(record: _RunState | _Report) -> ExecutedUnit:
 
 
 def _ended(status: int) -> Status:
-    """Return the final status of a run whose input is not streamed. If a sliding window is not full yet, this is OK."""
+    """Return the final status of a run without streamed input, which is OK if a sliding window is not full yet."""
     return Status.OK if status == WAIT else Status(status)
 
 
@@ -407,7 +405,7 @@ def _accept(status: Status) -> None:
 
 
 def _aligned(data: bytes) -> NDArray[np.uint8]:
-    """Return a writable copy at a 16-byte boundary."""
+    """Return a copy of the data that is writable and at a 16-byte boundary."""
     room = np.zeros(len(data) + ALIGNMENT, np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     copy = room[start : start + len(data)]

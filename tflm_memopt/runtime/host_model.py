@@ -30,13 +30,13 @@ from tflm_memopt.runtime.windows import Slide
 Array = NDArray[Any]
 Values = dict[TensorId, Array]
 Step = Callable[[Values], None]
-"""Function that computes the outputs of one operator from the values so far."""
+"""Function that computes the outputs of one operator from the values that exist so far."""
 
 
 def run_model(
     graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = (), step: int = 0
 ) -> tuple[Array, ...]:
-    """Run `runs` inferences. The other parameters are as in process.run_model(). step: windows.step_elements.
+    """Run `runs` inferences. All other parameters are as in process.run_model(). step: windows.step_elements.
 
     Raises RuntimeUnavailable, naming the operator, for a model that needs TFLM's own kernels.
     """
@@ -115,8 +115,8 @@ def _border_conversion(graph: Graph, op: Op) -> Callable[[Array], Array] | None:
 
 
 def _reference_program(op: RowOp) -> bytes:
-    """Return the packed program of one operator. The program's io are whole inputs and output, and its workspace is a
-    counter.
+    """Return the packed program of one operator. The io of such a program are the operator's whole inputs and output,
+    and its workspace is a counter.
     """
     n, constant = len(op.inputs), operands.constant(op)
     inputs = (*range(n),) if constant is None else (*range(n), n + 1)

@@ -29,8 +29,8 @@ void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
 void tmo_own_to(void (*use)(tmo_own_table *));
 void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 """
-"""C code that registers the kernels. The code that loads them selects the executor, because a process may have several
-executors.
+"""C code that registers the kernels. The code that loads the kernels selects the executor, because a process may have
+several executors.
 """
 
 
@@ -39,7 +39,7 @@ _COMPILING = threading.Lock()
 
 
 def build(folder: Path) -> None:
-    """Write FILE with all kernels that this process's models have needed so far, if any."""
+    """Write a C file with all kernels that this process's models have needed so far, if any."""
     if MADE:
         shutil.copy(_built(source(_ALL)), folder / FILE)
 
@@ -51,7 +51,7 @@ def use(executor: ctypes.CDLL) -> None:
 
 
 def register(executor: ctypes.CDLL, kernels: Path) -> None:
-    """Register the kernels of a FILE with a loaded executor."""
+    """Register the kernels of a C file with a loaded executor."""
     ctypes.CDLL(str(kernels)).tmo_own_to(executor.tmo_own_use)
 
 

@@ -1,5 +1,5 @@
-"""Runs a model under TFLM in a separate process; this is the caller's side of worker.py. A worker process serves
-further models until this process ends.
+"""Runs a model under TFLM in a separate process; this module is the caller's side of worker.py. A worker process serves
+further models until the caller's process ends.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Outcome:
     outputs: tuple[NDArray[Any], ...] = ()
     arena: RecordedArena | None = None
     failure: str = ""
-    """Description of a failure with TFLM's output, to be appended to "the model"; empty if every run ended.
+    """Description of a failure with TFLM's output, which continues a sentence after "the model", or "" if every run
+    ended.
     """
     seconds: float = 0.0
     """Time of all runs, without the start of the interpreter."""
@@ -64,8 +65,8 @@ def run_model(
     """Run `runs` inferences of a model with `outputs` outputs under the official wheel.
 
     inputs[k][r]: value of input k in run r, in the input's shape and type; whole frames also for a streamed or external
-    input. input: interface.Changes.input. resets: runs before which the interpreter is reset. cores: threads for a
-    model made for two cores; they get random delays.
+    input. input: interface.Changes.input. resets: runs before which the interpreter is reset. cores: number of threads
+    for a model made for two cores, which get random delays.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)
@@ -85,7 +86,7 @@ def run_model(
 Worker = subprocess.Popen[str]
 
 _idle: dict[int, list[Worker]] = {}
-"""Idle workers by the process that started them. A fork must not use its parent's workers."""
+"""Idle workers by the process that started them. After a fork, a process must not use the workers of its parent."""
 
 
 def _ask(request: Sequence[object]) -> int:
@@ -115,7 +116,7 @@ def _pipes(worker: Worker) -> tuple[IO[str], IO[str]]:
 
 def _take() -> Worker:
     mine = _idle.get(os.getpid(), [])
-    with contextlib.suppress(IndexError):  # another thread may take the last worker
+    with contextlib.suppress(IndexError):  # another thread may have taken the last worker
         while process := mine.pop():
             if process.poll() is None:
                 return process
@@ -123,12 +124,12 @@ def _take() -> Worker:
     command = [sys.executable, "-m", worker.__name__]
     return subprocess.Popen(
         command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        start_new_session=True,  # only the caller gets Ctrl-C; it ends the worker
+        start_new_session=True,  # only the caller gets Ctrl-C, and then ends the worker
     )  # fmt: skip
 
 
 def _end(process: Worker) -> int:
-    with contextlib.suppress(BrokenPipeError), process:  # closing its input ends the worker
+    with contextlib.suppress(BrokenPipeError), process:  # a worker ends when its input is closed
         pass
     return process.returncode
 
@@ -150,7 +151,7 @@ def recorded(log: str) -> RecordedArena:
 
 
 def _failure(returncode: int, log: str) -> str:
-    """Return one line: how the process ended, and TFLM's output of the last attempt."""
+    """Return one line that tells how the process ended, with TFLM's output of the last attempt."""
     attempt = log.rpartition(worker.ATTEMPT)[2].splitlines()[1:]
     said = "; ".join(line.strip() for line in attempt[-LOG_LINES:] if line.strip())
     how = f"crashed in TFLM ({_signal(-returncode)})" if returncode < 0 else "does not run in TFLM"

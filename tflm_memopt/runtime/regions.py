@@ -17,14 +17,14 @@ from tflm_memopt.model.reader import Model, is_region
 from tflm_memopt.runtime import host
 
 PAUSING = 2
-"""Number of additional inputs of a pausing operator: one lists where it pauses, and one keeps its progress."""
+"""Number of additional inputs of an operator that pauses: one lists where it pauses, and one keeps its progress."""
 OFFLINE_HEADER = 3
 """Number of int32 before the offsets in OFFLINE_PLAN: version, subgraphs and tensors."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomOperator:
-    """A custom operator in a model; see "The operator in the model" of the design."""
+    """A custom operator in a model, as in docs/how-it-works.md."""
 
     op: Op
     program: bytes
@@ -34,13 +34,13 @@ class CustomOperator:
     state: TensorId | None = None
     """Tensor that is kept between inferences, or None."""
     input: int = InputPlace.ARENA
-    """Place of the program's input 0, INPUT_*. An external input is not in `inputs`."""
+    """Place of the program's input 0, as one of INPUT_*. An external input is not in `inputs`."""
     pauses: bool = False
-    """Whether it stops between iterations and continues in the next invocation."""
+    """Whether the operator stops between iterations and continues in the next invocation."""
 
     @property
     def own(self) -> tuple[TensorId, ...]:
-        """The workspace and the state, if they exist."""
+        """The operator's workspace and state, if they exist."""
         return tuple(t for t in (self.workspace, self.state) if t is not None)
 
 
@@ -73,7 +73,7 @@ def regions(model: Model) -> list[CustomOperator]:
 
 
 def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
-    """Return the addresses of the region's buffers on the device, relative to the lowest one."""
+    """Return the addresses of the region's buffers on the device, relative to the lowest address."""
     nbytes, at = addresses(model, (*region.inputs, *region.outputs, *region.own))
     return host.DeviceArena(
         nbytes=nbytes,
@@ -92,9 +92,9 @@ def planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
 
 
 def addresses(model: Model, tensors: Iterable[TensorId]) -> tuple[int, Mapping[TensorId, int]]:
-    """Return the size of an arena that holds these tensors, and their offsets in it, relative to the lowest one.
+    """Return the size of an arena that holds these tensors, and their offsets in it, relative to the lowest address.
 
-    Buffers that TFLM places come after all others.
+    Buffers that TFLM places come after all buffers of the plan.
     """
     wanted = tuple(tensors)
     fixed = planned(model, wanted)

@@ -1,4 +1,4 @@
-"""Replaces operators that TFLM lacks by others, so that such models can be run."""
+"""Replaces operators that TFLM lacks by other operators, so that models with these operators can run."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ Shape = tuple[int, ...]
 
 
 def runnable(data: bytes) -> bytes:
-    """Return the model with other operators in place of some that TFLM lacks. The outputs are the same bytes.
+    """Return the model with other operators in place of some that TFLM lacks. The model with replaced operators gives
+    the same output bytes.
 
     TILE becomes RESHAPE, BROADCAST_TO and RESHAPE; SELECT becomes SELECT_V2 or, if it is int32, arithmetic;
     STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands stay. A model in
-    which all operators stay is returned as it is.
+    which all operators stay is returned unchanged.
     """
     model = read(data)
     if not any(op.type in REPLACED for op in model.graph.ops):
@@ -51,7 +52,7 @@ def runnable(data: bytes) -> bytes:
 
 
 def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
-    """Return the shapes before and after each repeated dimension's BROADCAST_TO: the first has 1 in this dimension."""
+    """For each repeated dimension, return the shapes before (1 in this dimension) and after its BROADCAST_TO."""
     if (len(op.inputs), len(op.outputs)) != (2, 1) or ABSENT in op.inputs:
         return None
     source, multiples, output = (graph.tensors[t] for t in (*op.inputs, *op.outputs))
@@ -67,7 +68,6 @@ def _steps(graph: Graph, op: Op) -> list[tuple[Shape, Shape]] | None:
 
 
 def _tile(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
-    """Return RESHAPE, BROADCAST_TO and RESHAPE in place of TILE."""
     steps = _steps(graph, op)
     if steps is None:
         return None
@@ -125,7 +125,6 @@ def _moved(tree: Any, graph: Graph, op: Op, operator: Any) -> list[Any] | None:
 
 
 def _constant(tree: Any, values: Any) -> int:
-    """Add a constant of int32."""
     data = np.array(values, np.int32)
     return writer.add_tensor(tree, "", data.shape, "INT32", buffer=writer.add_buffer(tree, data))
 
@@ -133,4 +132,4 @@ def _constant(tree: Any, values: Any) -> int:
 REPLACED: Mapping[str, Callable[[Any, Graph, Op, Any], list[Any] | None]] = {
     "TILE": _tile, "SELECT": _select, "SELECT_V2": _select, "STRIDED_SLICE": _moved, "TRANSPOSE": _moved,
 }  # fmt: skip
-"""By operator name: a function that returns replacements for the operator, or None if it stays."""
+"""By operator name, a function that returns replacements for the operator, or None if the operator stays."""

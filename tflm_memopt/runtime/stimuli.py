@@ -15,14 +15,14 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 Array = NDArray[Any]
 
 FLOAT_LIMIT = 4.0
-"""Limit of float inputs whose range is unknown: they are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
+"""Limit of float inputs whose range is unknown, which are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
 INDEX_LIMIT = 127
-"""Limit of integer inputs of 32 and 64 bits. Such inputs are drawn from [0, INDEX_LIMIT], or from the indices of a
-smaller table.
+"""Limit of integer inputs of 32 and 64 bits. Inputs of 32 and 64 bits are drawn from [0, INDEX_LIMIT], or from the
+indices of a smaller table.
 """
 INTEGERS = ("INT32", "INT64", "UINT32", "UINT64")
 TABLES = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
-"""By operator: the number of the operand that is the table, and of the operand that has the indices."""
+"""By operator, the numbers of two operands: the table, and the indices."""
 
 EXTREME_EVERY = 7
 """Number of steps from one extreme input to the next in a sequence."""
@@ -39,8 +39,8 @@ class Run:
 
 
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
-    """Return `runs` random inferences for `inputs`, followed by three with all lowest, all highest and alternating
-    values.
+    """Return `runs` random inferences for `inputs`, followed by three inferences with all lowest, all highest and
+    alternating values.
 
     graph: the original model, whose operators limit the values. The same seed gives the same values, and a larger
     number of runs begins with the same runs.
@@ -73,20 +73,20 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A sequence of inferences, with a reset after each `reset_every` of them (0: no reset)."""
+    """A sequence of inferences, with a reset after each `reset_every` of them, or without resets if it is 0."""
 
     count: int = 0
     reset_every: int = 0
     cores: int | None = None
-    """Numbers of threads for the rewritten model. The default is 1, and both 1 and 2 for a model made for two cores."""
+    """Numbers of threads that run the rewritten model: by default 1, and also 2 for a model made for two cores."""
 
 
 NO_STEPS = Steps()
 
 
 def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
-    """Return a sequence of inferences for a model with state. Inputs are drawn from parts of the range; some are
-    extreme. The first inference also begins with a reset.
+    """Return a sequence of inferences for a model with state. The inputs of the sequence are drawn from parts of the
+    range, and some are extreme. The first inference of the sequence also begins with a reset.
     """
     ranges, extremes = [limits(graph, tensor) for tensor in inputs], [*EXTREMES.values()]
     found = []
@@ -100,10 +100,10 @@ def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) ->
 
 
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
-    """Return the inferences in the user's arrays. All inputs of the model need the same number of arrays.
+    """Return the inferences in the user's arrays. All inputs of the model need equally many arrays.
 
-    An array has its input's type and shape. For several runs, the shape has their number as an additional first
-    dimension, or in place of a leading 1.
+    An array has its input's type and shape. For several runs, the array's shape has the number of runs as an additional
+    first dimension, or in place of a leading 1.
     """
     if not files:
         return []
@@ -157,7 +157,7 @@ def limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
 
 
 def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
-    """Return the range of a float input's QUANTIZE, plus one step to test clamping, or None without one."""
+    """Return the range of a float input's QUANTIZE, plus one step to test clamping, or None if it has no QUANTIZE."""
     quantization = (
         graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
     )
@@ -172,7 +172,7 @@ def _last_index(graph: Graph, tensor: Tensor) -> int:
     """Return the largest index that is valid in all tables that are indexed with this tensor, or with integers computed
     from it.
 
-    TFLM does not check all indices.
+    TFLM does not check the indices of all operators.
     """
     found, waiting, seen = list[int](), [tensor.id], {tensor.id}
     for t in waiting:
@@ -230,7 +230,7 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
 
 
 def _how_to_shape(tensor: Tensor, array: Array) -> str:
-    """Return how to save an array of another shape for an input."""
+    """Return a text that says how to save an array of another shape for an input."""
     one = tensor.shape[1:] if tensor.shape[:1] == (1,) else tensor.shape
     if array.size % max(1, tensor.elements):
         return f"numpy.save('X.npy', numpy.stack(RUNS)), each run of shape {list(one)}"
@@ -238,7 +238,7 @@ def _how_to_shape(tensor: Tensor, array: Array) -> str:
 
 
 def _how_to_save(tensor: Tensor) -> str:
-    """Return how to save an array of real values for an input."""
+    """Return a text that says how to save an array of real values for an input."""
     dtype, q = dtype_of(tensor), tensor.quantization
     if tensor.dtype == "FLOAT32" or q is None or len(q.scale) != 1:
         return f"numpy.save('X.npy', X.astype('{dtype}'))"

@@ -1,4 +1,4 @@
-"""Chooses the inference for a self-test: exchanging two inputs must change its outputs."""
+"""Chooses the inference for a self-test, whose outputs must change if two inputs are exchanged."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ CANDIDATES = 12
 
 
 Swaps = Mapping[int, Sequence[int]]
-"""By candidate: the runs that equal the candidate with two inputs exchanged."""
+"""For each candidate inference, the runs that equal it with two inputs exchanged."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
-    """Return the candidates, then the candidates with inputs exchanged. graph: the original model, as for stimuli()."""
+    """Return candidate inferences, then those with inputs exchanged. graph: the original model, as for stimuli()."""
     if len(inputs) < 2 and len(outputs) < 2:
         return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
     half = CANDIDATES // 2
@@ -33,7 +33,7 @@ def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], se
 
 
 def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[Any]]) -> int:
-    """Return the candidate with the most distinct outputs. tensors: the outputs. outputs: their values in all runs."""
+    """Return the candidate inference with the most distinct outputs. tensors: outputs. outputs: values in all runs."""
 
     def told_apart(candidate: int) -> int:
         mine = [output[candidate].tobytes() for output in outputs]
@@ -56,7 +56,7 @@ def keeps_state(model: Model) -> bool:
 
 
 def _exchangeable(inputs: Sequence[Tensor]) -> list[tuple[int, int]]:
-    """Return pairs of inputs with the same shape and type. Each input is paired with the next input of its kind."""
+    """Return pairs of inputs with the same shape and type: each input and the next one like it."""
     alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for k, tensor in enumerate(inputs):
         alike.setdefault((tensor.dtype, tensor.shape), []).append(k)

@@ -17,7 +17,7 @@ HOST_REFERENCE: How = "host-reference"
 class Measured:
     """Bytes that the interpreters allocated on this machine.
 
-    A 32-bit device needs fewer: pointers have 64 bits here, and recording also takes memory.
+    A 32-bit device needs fewer bytes: pointers have 64 bits here, and recording also takes memory.
     """
 
     original: RecordedArena
@@ -43,14 +43,14 @@ class ModuleRuns:
 
     source: str
     sanitized: bool
-    """Whether it was compiled with AddressSanitizer and UndefinedBehaviorSanitizer."""
+    """Whether the module was compiled with AddressSanitizer and UndefinedBehaviorSanitizer."""
     runs: int
     ports: tuple[PortBytes, ...]
-    """All outputs of the model in order; empty if the module did not run."""
+    """All outputs of the model in order, or () if the module did not run."""
     selftest: int
-    """Number of wrong bytes in its self-test."""
+    """Number of wrong bytes in the module's self-test."""
     failure: str = ""
-    """Reason why it did not run to its end, or ""."""
+    """Reason why the module did not run to its end, or ""."""
 
     @property
     def bit_exact(self) -> bool:
@@ -59,28 +59,25 @@ class ModuleRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComparedConstants:
-    """Result of a comparison of constants: weights, biases, multipliers, shifts and tables. The comparison does not run
-    a model.
+    """The result of a comparison of constants: weights, biases, multipliers, shifts and tables. This comparison does
+    not run a model.
     """
 
     equal: int = 0
     """Number of operators in the rewritten model whose constants equal the original's."""
     unknown: int = 0
-    """Number of operators without a counterpart in the original."""
+    """Number of the rewritten model's operators without a counterpart in the original."""
     different: tuple[str, ...] = ()
     """Descriptions of the differences, one sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of `verify`."""
-
     runs: int
     """Number of random inputs."""
     extremes: int
     """Number of extreme inputs: all lowest, all highest, and alternating values."""
     files: int
-    """Number of the user's inputs."""
     seed: int
     guarded: int
     """Number of runs of the rewritten model's programs in the watched executor, which checks all writes."""
@@ -91,9 +88,9 @@ class Verification:
     failure: str = ""
     """Reason why the rewritten model did not run, or the error of its programs in the watched executor."""
     module: ModuleRuns | None = None
-    """Result of the C module, or None."""
+    """Result of running the C module, or None."""
     planned_for: str = ""
-    """Library whose kernels a model of builtin operators requires, from its metadata; "any" for all."""
+    """Library whose kernels a model of builtin operators requires, from its metadata, or "any" for all."""
     steps: int = 0
     """Number of inferences in a sequence with resets."""
     every_value: int = 0
@@ -101,9 +98,9 @@ class Verification:
     constants: ComparedConstants | None = None
     """Comparison of constants, or None if they were not compared."""
     threads: tuple[int, ...] = (1,)
-    """Numbers of threads that ran the rewritten model. A model for two cores runs on one and on two."""
+    """Numbers of threads that ran the rewritten model. A model made for two cores runs on one thread and on two."""
     undefined: str = ""
-    """Reason why TFLM's results of the original are undefined, so that even two runs of it may differ, or ""."""
+    """Reason why TFLM's results of the original are undefined, so that two runs of it may differ, or ""."""
 
     @property
     def bit_exact(self) -> bool:
@@ -118,7 +115,6 @@ class Verification:
 
     @property
     def answer(self) -> str:
-        """The result in a few words."""
         if self.bit_exact:
             return f"no difference in {self.tried:,} runs"
         return "DIFFERENT, but TFLM's results of the original are undefined" if self.undefined else "DIFFERENT"

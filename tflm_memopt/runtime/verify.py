@@ -52,9 +52,9 @@ from tflm_memopt.runtime.windows import step_elements
 Array = NDArray[Any]
 
 SECONDS = 2.0
-"""Seconds for all runs of a model if the number of runs is not given."""
+"""Seconds for all runs of a model if the caller gives no number of runs."""
 LEAST_RUNS = 10
-"""Minimum number of random inputs, regardless of their time."""
+"""Minimum number of random inputs, however long they take."""
 MOST_CASES = 10_000
 MOST_BYTES = 64_000_000
 """Maximum bytes of inputs and outputs of all cases of one model."""
@@ -85,7 +85,7 @@ def verify(
     drawn, new = LEAST_RUNS if runs is None else runs, step_elements(after.graph, changes.input)
     cases = cases_of(before.graph, seen, changes, runs=drawn, seed=seed, files=inputs, steps=steps, new=new)
     first = pair.run(cases)
-    watched = cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]  # the last random input and the extreme ones
+    watched = cases[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]  # the last random input and the extreme inputs
     guarded, failure = 0, _of_rewritten(first.failure)
     if not failure:
         guarded, failure = guarded_runs(after, [case.rewritten.values for case in watched], seed)
@@ -115,10 +115,9 @@ def _of_rewritten(failure: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Outcomes of both models for the same cases."""
+    """The outcomes of both models for the same cases."""
 
     count: int
-    """Number of cases."""
     expected: Outcome
     got: tuple[Outcome, ...]
     """Outcome of the rewritten model for each number of threads."""
@@ -133,7 +132,7 @@ class Outcomes:
 
     @property
     def seconds(self) -> float:
-        """Time of the slower model, in seconds. The two models run at the same time."""
+        """Time that the slower model took, in seconds. The two models run at the same time."""
         return max(outcome.seconds for outcome in (self.expected, *self.got))
 
     @property
@@ -144,7 +143,7 @@ class Outcomes:
 
     @property
     def measured(self) -> Measured | None:
-        """Both arenas if both were measured, else None."""
+        """The arenas of both models, or None unless both were measured."""
         before, after = self.expected.arena, self.got[0].arena
         return Measured(before, after) if before and after else None
 
@@ -159,12 +158,12 @@ class Pair:
     rewritten: bytes
     before: Graph
     seen: Graph
-    """Graph of the rewritten model with its whole input."""
+    """Graph of the rewritten model, with its whole input."""
     changes: Changes
     threads: tuple[int, ...]
 
     def run(self, cases: Sequence[Case]) -> Outcomes:
-        """Run both models. Raises ModelError when the original does not run."""
+        """Run both models. Raises ModelError if the original does not run."""
         fed = [case.rewritten for case in cases]
         jobs = [Job(self.rewritten, self.seen, fed, self.changes.input, count) for count in self.threads]
         given = [case.original for case in cases]
@@ -186,7 +185,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """Result of further cases."""
+    """The result of further cases."""
 
     random: int = 0
     every_value: int = 0
@@ -247,7 +246,6 @@ def interfaces(before: Model, after: Model, cores: int | None = None) -> tuple[G
 
 
 def demand(expected: Outcome) -> None:
-    """Raise ModelError unless the original ran."""
     if expected.failure:
         raise ModelError(
             f"the original {expected.failure}",
@@ -274,13 +272,13 @@ def _run_module(
 
 
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0, inputs: Sequence[Array] = ()) -> Sample:
-    """Run both models and return one inference, in the rewritten model's formats.
+    """Run both models and return one inference in the rewritten model's formats.
 
-    inputs: the user's arrays, whose first inference is taken. Without these arrays, the inference is random. If
-    possible, it is one whose outputs change when two inputs are exchanged; for a model with state, it is the first
-    random one.
+    inputs: the user's arrays, of which the first inference is taken. Without the user's arrays, the inference is
+    random. If possible, its outputs change when two inputs are exchanged; for a model with state, the first random
+    inference is taken.
 
-    Raises what verify() raises, and ModelError if the two models differ.
+    Raises the errors of verify(), and ModelError if the two models differ.
     """
     before, after = read(original), read(rewritten)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))

@@ -24,7 +24,7 @@ from tflm_memopt.runtime.native import native_library
 
 DISTRIBUTION = "tflite-micro"
 VERSION = "0.dev20261023182759"
-"""The only build of the wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
+"""The only build of TFLM's wheel whose binary layout custom_ops/host/wheel_shim.cpp supports."""
 
 REGISTERER = "TmoRegisterOps"
 """Name of the function that adds operators, which the wheel finds among the process's global symbols."""
@@ -35,8 +35,8 @@ INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, 
 def interpreter(model: bytes, arena_size: int) -> Any:
     """Return the wheel's `tflite_micro.runtime.Interpreter` for a model, with allocated tensors and our operators.
 
-    arena_size: bytes, for 64-bit pointers. `invoke()` of the interpreter raises RuntimeError on kTfLiteError only and
-    returns any other status; 0 means success, and kTfLiteAbort that the operator waits for input. `set_input()` must be
+    arena_size: bytes, for 64-bit pointers. The interpreter's `invoke()` raises RuntimeError on kTfLiteError only and
+    returns any other status: 0 means success, and kTfLiteAbort that the operator waits for input. `set_input()` must be
     called again before every `invoke()`, since the planner reuses the input's bytes.
 
     Raises RuntimeUnavailable if the wheel or the compiled operator is missing, and the wheel's RuntimeError when the
@@ -51,7 +51,7 @@ def interpreter(model: bytes, arena_size: int) -> Any:
 def set_source(source: TmoSource) -> None:
     """Set the source for models with an external input, in every interpreter of this process.
 
-    The data must keep their address.
+    The data must stay at their address.
     """
     _shim().TmoSetSource(ctypes.byref(source))
 
@@ -63,7 +63,7 @@ def provide_memory(nbytes: int) -> None:
 
 @functools.cache
 def _noise(nbytes: int) -> NDArray[np.uint8]:
-    """Return memory at a 16-byte boundary. The memory stays at its address."""
+    """Return memory at a 16-byte boundary. The memory must not move while it is used."""
     room = np.random.default_rng(nbytes).integers(0, 256, nbytes + ALIGNMENT, dtype=np.uint8)
     start = -room.ctypes.data % ALIGNMENT
     return room[start : start + nbytes]
@@ -93,16 +93,16 @@ class Link:
         _shim().TmoOpenLink(fds, device, len(sockets), 1, patience)
 
     def begin(self) -> None:
-        """Start an inference. Call this before every inference."""
+        """Start an inference; must be called before every inference."""
         _shim().TmoBeginLink()
 
     def wait(self) -> bool:
-        """Wait for rows that an invocation needs. Return False if they do not arrive in time."""
+        """Wait for rows that an invocation needs. Return False if the rows do not arrive in time."""
         return int(_shim().TmoWaitLink()) == 0
 
     @property
     def nbytes(self) -> tuple[int, int]:
-        """Bytes of messages sent and received."""
+        """Bytes of all messages sent and received."""
         sent, received = ctypes.c_uint(), ctypes.c_uint()
         _shim().TmoLinkBytes(ctypes.byref(sent), ctypes.byref(received))
         return sent.value, received.value
@@ -125,7 +125,7 @@ def exists_here() -> bool:
 def require() -> Any:
     """Return the wheel's module, after loading our operator into the global symbols, where the wheel finds it.
 
-    Raises RuntimeUnavailable, which names what to install.
+    Raises RuntimeUnavailable, which names the package to install.
     """
     from importlib import metadata  # noqa: PLC0415 # slow to import
 
@@ -145,7 +145,7 @@ def require() -> Any:
         )
     shim = native_library("tmo_wheel_shim")
     try:
-        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # makes the wheel's symbols visible to the shim
+        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # this makes the wheel's symbols visible to the shim
         ctypes.CDLL(str(shim), ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(

@@ -23,14 +23,14 @@ def step_elements(graph: Graph, where: str) -> int:
 
 def whole(window: Array, elements: int) -> Array:
     """Return the new rows of each step that fills a window. elements: number of elements of a step. If the window has
-    no whole number of steps, zeros come before its first rows.
+    no whole number of steps, zeros precede its first rows.
     """
     values = np.ascontiguousarray(window).ravel()
     return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 class Slide:
-    """The steps of a model that is given one window after another. elements: number of elements of a step."""
+    """Splits the windows that a model gets one after another into steps. elements: number of elements of a step."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements
@@ -52,7 +52,7 @@ class Slide:
 
 
 def windows(graph: Graph, window: Tensor, elements: int, steps: Steps, seed: int) -> list[Run]:
-    """Return windows of one sequence, each one step after the previous one. graph: the original model."""
+    """Return windows of one sequence, each one step after the previous window. graph: the original model."""
     if not steps.count:
         return []
     fill = -(-window.elements // elements)

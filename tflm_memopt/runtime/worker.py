@@ -1,9 +1,9 @@
 """Run models under the official TFLM wheel, each in a separate process: `python -m tflm_memopt.runtime.worker`.
 
-A crash in native code (of the operator or of TFLM) ends only that process. Modules are imported only once. Then each
-line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES] as JSON, starts a fork, whose exit code is written as
-a line of standard output. DIR contains MODEL and INPUTS. The fork writes OUTPUTS there when every run was done, and LOG
-with TFLM's output, because print_allocations() is the only way to its arena figures. The caller's side is in
+A crash in native code (of the operator or of TFLM) ends only the process of one model. The worker imports modules only
+once. Each line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES] as JSON, starts a fork, whose exit code is
+written as a line of standard output. DIR contains MODEL and INPUTS. The fork writes OUTPUTS into DIR after all runs,
+and LOG with TFLM's output, because only print_allocations() gives the arena figures. The caller's side is in
 process.py.
 """
 
@@ -30,7 +30,7 @@ from tflm_memopt.runtime import feeds, own, wheel
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
-"""All runs of input 0, 1, ..., each stacked along a new first axis."""
+"""All runs of inputs 0, 1, ..., each stacked along a new first axis."""
 OUTPUTS = "outputs.npz"
 """Outputs 0, 1, ... of all runs, each stacked along a new first axis."""
 LOG = "log.txt"
@@ -47,7 +47,6 @@ PR_SET_PDEATHSIG = 1
 
 
 def save(path: Path, arrays: Sequence[NDArray[Any]]) -> None:
-    """Write arrays in order."""
     np.savez(path, *arrays)
 
 
@@ -58,7 +57,7 @@ def load(path: Path) -> list[NDArray[Any]]:
 
 
 def arenas(model_bytes: int) -> Iterator[int]:
-    """Yield arena sizes to try, in bytes: they begin with the model's size, double, and are bounded.
+    """Yield arena sizes to try in bytes, which begin with the model's size, double, and are bounded.
 
     >>> [size >> 20 for size in arenas(200 << 20)]
     [256, 512, 1024]
@@ -73,7 +72,7 @@ def arenas(model_bytes: int) -> Iterator[int]:
 def allocate(model: bytes) -> Any:
     """Return an interpreter in the first arena that AllocateTensors accepts.
 
-    TFLM does not report whether the size was the reason for a failure.
+    TFLM does not report whether a failure was due to the size.
     """
     refusal = RuntimeError("no arena was tried")
     for size in arenas(len(model)):
@@ -86,10 +85,11 @@ def allocate(model: bytes) -> Any:
 
 
 def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
-    """Run all inferences of INPUTS through MODEL and write its outputs into OUTPUTS. `where`: place of its input.
+    """Run all inferences of INPUTS through MODEL and write the outputs into OUTPUTS. `where`: place of the model's
+    input.
 
-    resets: runs before which the interpreter is reset. cores: number of threads. All runs except the first have random
-    delays.
+    resets: runs before which the interpreter is reset. cores: number of threads. All runs except the first one have
+    random delays.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
@@ -114,7 +114,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
 
 
 def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
-    """Run run() in a fork. Returns its exit code, or the negative number of the signal that ended it."""
+    """Run run() in a fork. Returns the fork's exit code, or the negative number of the signal that ended it."""
     child = os.fork()
     if not child:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # the fork must not outlive its parent
@@ -141,13 +141,13 @@ def serve() -> None:
     """Answer requests until standard input ends."""
     with contextlib.suppress(RuntimeUnavailable):  # the log of each model contains this error
         wheel.require()
-    gc.freeze()  # existing objects stay shared with the forks
+    gc.freeze()  # objects that exist before a fork stay shared with it
     for line in sys.stdin:
         directory, *rest = json.loads(line)
         answer = fork(Path(directory), *rest)
-        with contextlib.suppress(BrokenPipeError):  # the parent was interrupted
+        with contextlib.suppress(BrokenPipeError):  # the parent of the fork was interrupted
             print(answer, flush=True)
-    os._exit(0)  # nothing needs to be flushed
+    os._exit(0)  # no stream must be flushed
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Transposes a reduction's input where kept and reduced axes alternate, as in a group norm. Kept axes come last."""
+"""Transposes a reduction's input where kept and reduced axes alternate, as in a group norm, to put kept axes last."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Transpose the input, so that the axes are adjacent. Each sum adds the same values in the same order."""
+    """Transpose the input so that the reduced axes are adjacent, without changing the order of each sum."""
     (op,) = ops
     made, context = NewOps(graph, op), OperatorContext(graph, op)
     x, reduced = context.input(), context.reduced()

@@ -1,7 +1,8 @@
 """Splits operators on a batch of images into one operator per image, which can then run row by row.
 
-These operators compute each image separately. Consecutive operators of this kind pass on single images. A CONCATENATION
-joins them only if another operator reads the whole batch, or if it is an output of the model.
+Convolutions and similar operators compute each image separately. Consecutive operators of this kind pass on single
+images. A CONCATENATION joins the images only if another operator reads the whole batch, or if the batch is an output of
+the model.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from tflm_memopt.ops.opset import OPSET, Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
 
 MAX_IMAGES = 64
-"""Limit of the number of images of a batch, since each has its own operator in the program."""
+"""Maximum number of images of a batch, since each image has its own operator in the program."""
 MAX_OPERATORS = 2_048
-"""Limit of the number of operators of a graph with batches."""
+"""Maximum number of operators of a graph with batches."""
 JOINED = "CONCATENATION"
 ALONE = frozenset(
     {
@@ -57,12 +58,12 @@ def _joins(graph: Graph, images: int) -> dict[TensorId, Op]:
 
 
 def _fits(tensor: Tensor, images: int) -> bool:
-    """Return whether an operand is a constant for all images, or a batch of as many images."""
+    """Return whether an operand is a constant for all images, or a batch of equally many images."""
     return tensor.constant or (len(tensor.shape) > 1 and tensor.shape[0] == images)
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Rewrite the operator. An image's operator runs right after its producers: one image is done before the next."""
+    """The operators of an image run right after each other: one image is done before the next begins."""
     (op,) = ops
     if op.type in REDUCTIONS:
         rank = len(graph.tensors[op.inputs[0]].shape)

@@ -33,20 +33,20 @@ ELEMENTWISE = frozenset(
 )
 """Operators whose pixels depend only on the same pixels of their operands."""
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
-"""Elementwise operators for pixels, but not for channels."""
+"""Operators that work element by element on pixels, but not on channels."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""Operators that add values in an order that depends on rows and columns. Sums of float32 would change."""
+"""Operators that add values in an order that depends on rows and columns. Such sums of float32 would change."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip
-"""Numbers of the operands with a row for each dimension."""
+"""Numbers of the operands that have a row for each dimension."""
 PAIRS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor"), ("filterHeight", "filterWidth")
 MASKS, OTHER_MASKS = ("beginMask", "endMask"), ("ellipsisMask", "newAxisMask", "shrinkAxisMask")
 MOVES = frozenset({"RESHAPE", "TRANSPOSE"})
-"""Operators that can include the exchange of rows and columns."""
+"""Operators that can take part in the exchange of rows and columns."""
 EXCHANGED = (0, 2, 1, 3)
 WORTH = 2
-"""The exchange must save this number of kept bytes for each byte of a map that is transposed as a whole."""
+"""For each byte of a map that must be transposed as a whole, the exchange must save this number of kept bytes."""
 Constants = dict[int, NDArray[Any]]
 Maps = Callable[[Graph, Op], list[TensorId]]
 
@@ -96,7 +96,7 @@ def _part(graph: Graph, anchor: Op) -> Ops:
 
 
 def connected(graph: Graph, start: Op, maps: Maps, order: Sequence[int]) -> list[Op]:
-    """Return an operator, and those that are connected with it by maps and can be rearranged."""
+    """Return an operator, and all operators that are connected with it by maps and can be rearranged."""
     found, seen = [start], {start.index}
     for op in found:
         for near in neighbours(graph, maps(graph, op)):
@@ -127,8 +127,8 @@ def _maps(graph: Graph, op: Op) -> list[TensorId]:
 
 
 def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, dict[str, Any]] | None:
-    """Return the operator for maps whose axes are in another order: the constants that change, by the number of their
-    operand, and all options. Return None if it is impossible.
+    """Return the operator for maps whose axes are in another order, or None if that is impossible: the constants that
+    change, by the number of their operand, and all options.
     """
     operands = [None if t == ABSENT else graph.tensors[t] for t in op.inputs]
     computed = [t for t in operands if t is not None and not t.constant]
@@ -173,7 +173,7 @@ def rearranged(graph: Graph, op: Op, order: Sequence[int]) -> tuple[Constants, d
 def add_rearranged(
     made: NewOps, op: Op, order: Sequence[int], maps: Mapping[TensorId, TensorId], sources: Sequence[int]
 ) -> None:
-    """Add an operator that can be rearranged. maps: tensors in the new order of axes by the tensor in the old one."""
+    """Add an operator that can be rearranged. maps: tensors in the new order of axes by that in the old order."""
     constants, options = rearranged(made.graph, op, order) or ({}, {})
     inputs = tuple(
         made.put(made.tensors[t], constants[k].shape, data=constants[k]) if k in constants else maps.get(t, t)
@@ -226,4 +226,4 @@ def _rewritten(graph: Graph, ops: Ops) -> tuple[Graph, dict[int, Ops]]:
 
 
 RULE, WITHIN = Rule("columns", match, rewrite), Rule("columns", match, partial(rewrite, worth=math.inf))
-"""WITHIN: only if no map at the border is transposed, so that new rows of a window stay rows."""
+"""If a window slides, no map at the border may be transposed, so that new rows stay rows."""

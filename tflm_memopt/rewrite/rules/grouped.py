@@ -13,11 +13,11 @@ from tflm_memopt.ops.context import PIECE
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
 
 MAX_GROUPS = 64
-"""Limit of the number of groups that become convolutions, since each has its own operators in the program."""
+"""Maximum number of groups that become convolutions, since each group has its own operators in the program."""
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a constant filter that reads some of the channels."""
+    """Match a constant filter that reads only some of the input channels."""
     if op.type != "CONV_2D" or not has(op, 1) or len(op.outputs) != 1:
         return None
     source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
@@ -29,7 +29,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Rewrite the operator. All forms sum in the same order."""
+    """Rewrite the operator to a form that sums in the same order."""
     made = NewOps(graph, ops[0])
     _apart(made) if graph.tensors[ops[0].inputs[1]].shape[3] > 1 else _depthwise(made)
     return made.in_place(("CONV_2D", "DEPTHWISE_CONV_2D"), "without groups it")

@@ -1,7 +1,7 @@
 """Gives operators between transpositions the layout of the convolutions, for models from PyTorch (channels first).
 
 Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, and operators that pad, join,
-cut or reduce, also run in the layout of the convolutions. In that layout, they need no transpositions before and after
+cut or reduce, also run in the layout of the convolutions. In that layout, no transpositions are needed before and after
 them.
 """
 
@@ -21,7 +21,7 @@ Order = tuple[int, ...]
 
 def match(graph: Graph, op: Op) -> Ops | None:
     """Match a TRANSPOSE, the operators before or after it that can have the layout of its other side, and the
-    transpositions around them. Without such an operator, match two transpositions that undo each other.
+    transpositions around these operators. If there is no such operator, match two transpositions that undo each other.
     """
     order, before = _order(graph, op), graph.producer(op.inputs[0])
     if order is None or graph.producer(op.outputs[0]) is not op:
@@ -60,22 +60,22 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 @dataclass
 class _Turned:
-    """Operators in another layout, and the transpositions that they need and spare."""
+    """Operators in another layout, with the transpositions that this layout needs and saves."""
 
     graph: Graph
     order: Order
     inside: frozenset[int]
     made: NewOps
     new: dict[int, Ops] = field(default_factory=dict)
-    """New operators by the index of the replaced one."""
+    """New operators, by the index of the replaced operator."""
     there: dict[TensorId, TensorId] = field(default_factory=dict)
-    """Tensors in the new layout by the tensor in the old one."""
+    """Tensors in the new layout, by the tensor in the old layout."""
     spared: int = 0
     added: int = 0
-    """Bytes that need not be transposed any more, and bytes that must be."""
+    """Number of bytes that need not be transposed any more, and of bytes that must be."""
 
     def add(self, op: Op) -> None:
-        """Add the operator in the new layout. Its operands were added before."""
+        """Add the operator in the new layout, after its operands."""
         graph, made = self.graph, self.made
         made.op, made.ops, sources = op, [], [*op.stands_for]
         for t in (t for t in _maps(graph, op) if t in op.inputs and t not in self.there):
@@ -101,7 +101,7 @@ class _Turned:
         self.new[op.index] = tuple(made.ops)
 
     def _read(self, t: TensorId) -> Sequence[int]:
-        """Find or add the operand in the new layout. Return the transpositions that only made the old operand."""
+        """Find the operand in the new layout, or add it. Return the transpositions that only made the old operand."""
         graph, writer = self.graph, self.graph.producer(t)
         if writer is None or _order(graph, writer) != _inverse(self.order):
             self.added += graph.tensors[t].nbytes
@@ -121,7 +121,7 @@ class _Turned:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view. The first one stays if others read its output."""
+    """Replace two transpositions that undo each other by a view. The first stays if it has other readers."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)
@@ -129,7 +129,7 @@ def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
 
 
 def _order(graph: Graph, op: Op) -> Order | None:
-    """Return the order of a TRANSPOSE of four dimensions, the first of which is 1 and stays."""
+    """Return the order of axes of a TRANSPOSE of four dimensions, of which the first is 1 and stays."""
     order = integers_of(graph, op, 1) if op.type == "TRANSPOSE" and op.outputs else None
     if order is None:
         return None

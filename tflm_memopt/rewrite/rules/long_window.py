@@ -1,14 +1,14 @@
 """Converts windows of many samples, as on raw audio, to windows of few rows that hold several samples each.
 
 A window along one axis reads `kernel` samples for each output, and its next output reads `stride` samples further on.
-The rewrite stores `outputs * stride` samples in a row. A window then has fewer rows and a stride of one, and yields
-`outputs` outputs. Each of these outputs has a filter of its own, which is shifted by `stride` samples from the previous
-one. Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples of a row as channels,
-DEPTHWISE_CONV_2D as pixels.
+The rewrite stores `outputs * stride` samples in a row. In the rewritten form, a window has fewer rows and a stride of
+one, and yields `outputs` outputs. Each of these outputs has a filter of its own, which is shifted by `stride` samples
+from the previous one. Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples of a row as
+channels, DEPTHWISE_CONV_2D as pixels.
 
-A pool has no weights, and a weight of zero does not remove an infinite float32 sample. So their rows are chosen such
-that windows consist of whole rows. If no size of rows does that, GATHER copies all samples of a few windows to one row,
-along which the new operator slides.
+A pool has no weights, and a weight of zero does not remove an infinite float32 sample. So the rows of a pool are chosen
+such that windows consist of whole rows. If no size of rows does that, GATHER copies all samples of a few windows to one
+row, along which the new operator slides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has
 
 MOST_OUTPUTS = 64
-"""Limit of the number of outputs per row, by which the bytes of the filters are multiplied."""
+"""Maximum number of outputs per row, by which the bytes of the filters are multiplied."""
 
 
 class _Form(NamedTuple):
@@ -59,7 +59,7 @@ class LongWindow:
         return -(-((outputs - 1) * self.stride + self.kernel) // (outputs * self.stride))
 
     def outputs(self) -> int | None:
-        """Return the smallest number of outputs per row whose windows fit the height limit, or None."""
+        """Return the smallest number of outputs per row for which windows fit the height limit, or None."""
         return next((n for n in range(1, MOST_OUTPUTS + 1) if self.rows(n) <= MAX_KERNEL_H), None)
 
 
@@ -101,7 +101,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _rewritten(graph: Graph, op: Op) -> NewOps | None:
-    """Return the operators that replace the original one, or None."""
+    """Return the operators that replace the original operator, on rows of several samples, or None."""
     long = long_window(graph, op)
     if long is None or ((long.along.before or long.along.after) and not _ignores_zeros(graph, op)):
         return None
@@ -162,7 +162,7 @@ def _ended(made: NewOps, long: LongWindow, y: TensorId, count: int) -> NewOps:
 
 
 def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
-    """Return the operators that replace the original one, on rows of several samples."""
+    """Return the operators that replace the original operator, on rows of several samples, or None."""
     made = NewOps(graph, op)
     target, outputs, summed = graph.tensors[op.outputs[0]], form.outputs, op.type == "CONV_2D"
     count = -(-long.along.output // outputs)
@@ -176,7 +176,7 @@ def _in_new_rows(graph: Graph, op: Op, long: LongWindow, form: _Form) -> NewOps:
         options |= {"filterHeight": form.window, "filterWidth": form.samples}
     depth = target.shape[3]
     y = made.add(op.type, operands, made.put(target, (1, count, 1, outputs * depth)), **options)
-    if outputs > 1 and not summed:  # outputs of a channel are adjacent
+    if outputs > 1 and not summed:  # the outputs of a channel are adjacent
         y = made.shaped(y, 1, count, depth, outputs)
         y = made.add("TRANSPOSE", [y, made.integers([0, 1, 3, 2])], made.put(target, (1, count, outputs, depth)))
     return _ended(made, long, y, count * outputs)

@@ -1,7 +1,7 @@
-"""Joins dimensions of element-wise operators on more than four of them, as in a group norm.
+"""Joins dimensions of element-wise operators on tensors of more than four dimensions, as in a group norm.
 
-Adjacent dimensions become one if each operand has either all of them or none. A value for each group of channels
-is first repeated for its channels.
+Adjacent dimensions become one dimension if each operand has either all of them or none. A value for each group of
+channels is first repeated for all channels of the group.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Whole = tuple[bool, ...]
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator of more than four dimensions, whose operands all exist."""
+    """Match an operator of more than four dimensions of which all operands exist."""
     if op.type not in MAPPED | BROADCAST or len(op.outputs) != 1 or ABSENT in op.inputs:
         return None
     return (op,) if len(graph.tensors[op.outputs[0]].shape) > 4 else None
@@ -89,8 +89,8 @@ def _shapes(graph: Graph, op: Op) -> tuple[list[tuple[int, ...]], list[tuple[int
 
 
 def _repeated(shape: Sequence[int], out: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape to which an operand is first broadcast: all dimensions after the first one that is neither
-    repeated nor 1 get the output's size.
+    """Return the shape to which an operand is first broadcast: dimensions after the first that is neither repeated nor
+    1 get the output's size.
 
     >>> _repeated((1, 1, 1, 4, 1), (1, 15, 15, 4, 2)), _repeated((1, 15, 15, 1, 1), (1, 15, 15, 4, 2))
     ((1, 1, 1, 4, 2), (1, 15, 15, 1, 1))

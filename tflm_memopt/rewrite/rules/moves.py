@@ -1,4 +1,4 @@
-"""Combines a chain of TILE, TRANSPOSE, slices and similar operators, with the views between and after them, into one
+"""Combines a chain of TILE, TRANSPOSE, slices and similar operators, with the views between and after these, into one
 operator. A PAD is only combined with the views after it.
 """
 
@@ -15,8 +15,8 @@ from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops, sole_readers
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match an operator and the chain of operators after it, each the only reader of the previous one. Flat views at
-    the end stay views, since rows are made in order.
+    """Match an operator and the chain of operators after it, of which each is the only reader of the previous
+    operator's output. Flat views at the end of the chain stay views, since rows are made in order.
     """
     if not _moves(graph, op) or graph.producer(op.outputs[0]) is not op:
         return None
@@ -34,7 +34,7 @@ def _moves(graph: Graph, op: Op) -> bool:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Replace the chain's last operator by the combined one, and remove the others."""
+    """Replace the last operator of the chain by the combined operator, and remove all others."""
     for op in ops:
         reason = None if op.type == VIEW else refusal(OperatorContext(graph, op))
         if reason is not None:

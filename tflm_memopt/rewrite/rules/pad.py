@@ -44,7 +44,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _padded(graph: Graph, pad: Op, op: Op) -> Op:
-    """Return the convolution with the PAD folded in. If it has SAME padding, that of the padded input is added."""
+    """Return the convolution with the PAD folded in; SAME padding of the padded input is added to it."""
     _, _, top, bottom, left, right, _, _ = integers_of(graph, pad, 1) or (0,) * 8
     vertical, horizontal = OperatorContext(graph, op).spans()
     padding = (top + vertical.before, bottom + vertical.after, left + horizontal.before, right + horizontal.after)

@@ -14,7 +14,7 @@ from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule, has, replace_ops
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
-    """Match a PAD of [1, steps, channels] and all its readers, if they are changes of shape to one row of steps."""
+    """Match a PAD of [1, steps, channels] and all its readers, if these are changes of shape to one row of steps."""
     if op.type not in ("PAD", "PADV2") or not has(op, 1) or graph.tensors[op.inputs[1]].data is None:
         return None
     shape, readers = graph.tensors[op.outputs[0]].shape, graph.consumers(op.outputs[0])
@@ -27,7 +27,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Change the shape before the PAD, and let the readers' readers read the padded row."""
+    """Change the shape before the PAD, and let the operators after its readers read the padded row."""
     pad, *readers = ops
     if any(r.outputs[0] in graph.outputs for r in readers):
         return "the padded steps are an output of the model"

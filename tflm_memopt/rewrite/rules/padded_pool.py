@@ -1,7 +1,7 @@
 """Splits long pools with padding.
 
 A pool along one axis counts only the samples inside its input. So each window that the padding clips becomes a global
-pool over fewer samples. The other windows become a pool without padding, which long_window.py converts to rows.
+pool over fewer samples. All other windows become a pool without padding, which long_window.py converts to rows.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tflm_memopt.rewrite.rules.long_window import LongWindow, long_window
 from tflm_memopt.rewrite.rules.rule import NewOps, Ops, Rule
 
 MOST_CLIPPED = 16
-"""Limit of the number of clipped windows, since each has its own operators in the program."""
+"""Maximum number of clipped windows, since each has its own operators in the program."""
 
 
 class _Part(NamedTuple):
-    """Consecutive windows of equal sizes."""
+    """A run of consecutive windows of equal sizes."""
 
     first: int
     """First sample."""
@@ -57,7 +57,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
 
 
 def _parts(long: LongWindow) -> Iterator[_Part]:
-    """Yield the parts in order. All windows that are not clipped are one part."""
+    """Yield the parts in order, of which one consists of all windows that are not clipped."""
     starts = [i * long.stride - long.along.before for i in range(long.along.output)]
     whole = [start for start in starts if start >= 0 and start + long.kernel <= long.samples]
     for start in starts:

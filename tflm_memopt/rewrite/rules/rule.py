@@ -17,7 +17,7 @@ Ops = tuple[Op, ...]
 
 
 class Rule(NamedTuple):
-    """One rewrite. `match` returns its operators, the anchor first. `rewrite` returns the new graph, or a reason."""
+    """A rewrite rule. `match` finds operators, the anchor first; `rewrite` returns the new graph or a reason."""
 
     name: str
     match: Callable[[Graph, Op], Ops | None]
@@ -26,7 +26,7 @@ class Rule(NamedTuple):
 
 @dataclass
 class NewOps:
-    """Tensors and operators that replace an operator of a graph."""
+    """The tensors and operators that replace an operator of a graph."""
 
     graph: Graph
     op: Op
@@ -43,9 +43,11 @@ class NewOps:
         return replace(self.graph, tensors=self.tensors)
 
     def in_place(self, kinds: Collection[str] | None = None, who: str = "it") -> Graph | str:
-        """Return the graph with the new operators in place of the old one, or why one of them would stay builtin.
+        """Return the graph with the new operators in place of the old one, or why one of the new operators would stay
+        builtin.
 
-        The last operator gets the index of the old one. kinds: operators that must not stay builtin, or None for all.
+        The last operator gets the index of the replaced one. kinds: operators that must not stay builtin, or None for
+        all.
         """
         ops = (*self.ops[:-1], replace(self.ops[-1], index=self.op.index))
         checked = (op for op in ops if kinds is None or op.type in kinds)
@@ -76,13 +78,13 @@ class NewOps:
 
 
 def reason_to_stay(graph: Graph, ops: Iterable[Op], who: str = "it") -> str | None:
-    """Return why one of these new operators would stay builtin, or None. who: name of the operator in this reason."""
+    """Return why one of the new operators would stay builtin, or None. who: name of the operator in this reason."""
     reasons = (refusal(OperatorContext(graph, op)) for op in ops)
     return next((f"{who} stays builtin: {reason}" for reason in reasons if reason is not None), None)
 
 
 def has(op: Op, k: int) -> bool:
-    """Return whether operand k exists in the file."""
+    """Return whether the file has operand k of an operator."""
     return k < len(op.inputs) and op.inputs[k] != ABSENT
 
 
@@ -99,12 +101,12 @@ def same_numbers(a: Tensor, b: Tensor) -> bool:
 
 
 def replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
-    """Return the graph with some operators replaced. new: new operators by the index of the replaced one."""
+    """Return the graph with some operators replaced. new: new operators by the index of the replaced operator."""
     return replace(graph, ops=tuple(n for op in graph.ops for n in new.get(op.index, (op,))))
 
 
 def sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> Iterator[Op]:
-    """Yield the chain of operators of these types after `op`. Each must be the only reader of the previous output."""
+    """Yield the chain of operators of these types after `op`, each the only reader of the output before it."""
     for _ in range(most):
         readers = graph.consumers(op.outputs[0])
         if (

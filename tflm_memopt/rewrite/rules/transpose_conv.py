@@ -1,4 +1,4 @@
-"""Removes TRANSPOSE_CONV's operand with the output shape. TFLM ignores it, since the output tensor has the shape."""
+"""Removes TRANSPOSE_CONV's operand with the output shape, which TFLM takes from the output tensor."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Apply the same MEANs on NHWC. The tensor between them is kept, so that its scale rounds as before."""
+    """Apply the same MEANs on NHWC. The tensor between two MEANs is kept, so that its scale rounds as before."""
     transpose, *means = ops
     if not same_numbers(graph.tensors[transpose.inputs[0]], graph.tensors[transpose.outputs[0]]):
         return "it changes scale or zero point"
@@ -42,7 +42,7 @@ def rewrite(graph: Graph, ops: Ops) -> Graph | str:
     shape = graph.tensors[x].shape
     for op, axes in zip(means, steps, strict=True):
         y, options = op.outputs[0], {**op.options, AXES: axes}
-        if op is not means[-1]:  # the first of two keeps the reduced dimensions as 1
+        if op is not means[-1]:  # the first of two MEANs keeps the reduced dimensions as 1
             y = made.put(graph.tensors[y], tuple(1 if a in axes else d for a, d in enumerate(shape)))
         made.ops.append(replace(op, inputs=(x,), outputs=(y,), options=options, sources=(*sources, *op.stands_for)))
         x, sources = y, ()

@@ -17,7 +17,6 @@ def match(graph: Graph, op: Op) -> Ops | None:
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph | str:
-    """Join the inputs in a chain of operators."""
     (op,) = ops
     if op.type == "PACK" and (fault := _fault(graph, op)) is not None:
         return fault
