@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,20 +10,17 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from kernels.families import BINARY, BINARY_INT8, CONVERTED, MAPPED_S16
-from tflm_memopt.lower.operands import copy_record
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.ops.kinds import KINDS, WIDE, Kind
-from tflm_memopt.ops.rowop import NO_ROW, Access, Move, Moves, Window
+from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.rowop import Window
 
 Shape = tuple[int, int, int]
 Int8 = NDArray[np.int8]
 Ints = NDArray[np.int64]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
-POOLS_S16 = tuple(WIDE[kind] for kind in POOLS)
+BINARY = tuple(kind for kind, row in KINDS.items() if row.elementwise and row.operands == 2 and row.reads == 1)
+"""int8 operators of two operands."""
 WINDOWED = (Kind.CONV, Kind.DEPTHWISE, *POOLS)
-NARROW = {wide: kind for kind, wide in WIDE.items()}
-INT16 = (*NARROW, Kind.ADD_S16, Kind.SUB_S16, *MAPPED_S16)
 
 
 @dataclass(frozen=True)
@@ -85,11 +81,7 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         output_zero_point=int(rng.integers(-128, 128)),
         activation=(int(low), int(high)),
     )
-    if kind in INT16:
-        return _of_int16(rng, op, shape)
-    if kind in CONVERTED:
-        return _converting(rng, op, shape)
-    if kind in BINARY_INT8:
+    if kind in BINARY:
         return dataclasses.replace(op, swapped=bool(rng.random() < 0.5), **_combination(rng, kind)), shape
     if kind is Kind.GATHER:
         rows, width = (int(n) for n in rng.integers(1, 40, 2))
@@ -109,76 +101,7 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         ), shape
     if kind is Kind.ARG_MAX:
         return dataclasses.replace(op, param=int(rng.integers(0, 2))), (*shape[:2], 4)
-    if kind in ACCESSED:
-        return ACCESSED[kind](rng, op, shape)
-    if kind is Kind.SUMS:
-        of, out = _windowed(rng, dataclasses.replace(op, kind=Kind.CONV), shape)
-        nbytes = int(rng.integers(1, 5))  # if a sum needs more bytes, only its lower bytes are kept
-        return dataclasses.replace(
-            of, kind=kind, bias=None, multipliers=None, shifts=None, activation=(-128, 127), param=nbytes
-        ), (*out[:2], out[2] * nbytes)
     return _windowed(rng, op, shape)
-
-
-def _of_int16(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw an int16 operator. `shape` counts bytes."""
-    low, high = sorted(rng.choice([-(1 << 15), -3000, 0, 20_000, (1 << 15) - 1], 2, replace=False).tolist())
-    zeros = {"input_zero_points": (0,) * len(op.inputs), "output_zero_point": 0, "activation": (-128, 127)}
-    param = {"param": high << 16 | low & 0xFFFF}
-    if op.kind is Kind.MUL_S16:
-        scales = scaling(rng, 1, 2.0**-14)
-        return dataclasses.replace(op, **zeros, **param, **scales, swapped=bool(rng.random() < 0.5)), shape
-    if op.kind in BINARY:
-        left, right = scaling(rng, 2, 0.3), scaling(rng, 1, 2.0**-14)
-        both = {name: np.concatenate((left[name], right[name])) for name in ("multipliers", "shifts")}
-        return dataclasses.replace(op, **zeros, **param, **both, swapped=bool(rng.random() < 0.5)), shape
-    if op.kind is Kind.LEAKY_RELU_S16:
-        scales = scaling(rng, 2, 0.8)
-        signs = np.asarray([1, rng.choice([-1, 1])], np.int32)  # ABS has slope -1 below zero
-        return dataclasses.replace(op, **zeros, **scales | {"multipliers": scales["multipliers"] * signs}), shape
-    if op.kind is Kind.CURVE_S16:
-        scale = {"multipliers": rng.integers(1, 1 << 15, 1, np.int32), "shifts": rng.integers(-14, 1, 1, np.int8)}
-        return dataclasses.replace(op, **zeros, **scale, param=int(rng.integers(0, 2))), shape
-    if op.kind is Kind.SOFTMAX_S16:
-        return dataclasses.replace(op, **zeros, **scaling(rng, 1, float(rng.uniform(0.1, 9)))), shape
-    channels = (*shape[:2], shape[2] // 2)
-    if op.kind is Kind.BATCH_MATMUL_S16:
-        of, out = _multiplying(rng, dataclasses.replace(op, **zeros), channels)
-        return dataclasses.replace(of, **scaling(rng, 1, 2.0**-14)), (*out[:2], 2 * out[2])
-    narrow = dataclasses.replace(op, kind=NARROW[op.kind], **zeros)
-    of, out = (_transposing if narrow.kind is Kind.TRANSPOSE_CONV else _windowed)(rng, narrow, channels)
-    bias = None if of.bias is None else (of.bias.astype(np.int64) << 10).view("<i4")
-    return dataclasses.replace(of, kind=op.kind, bias=bias, **param), (*out[:2], 2 * out[2])
-
-
-def _converting(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw an operator that converts between types. `shape` counts bytes."""
-    read, written = CONVERTED[op.kind]
-    real = 4 in (read, written)
-    zeros = [
-        0 if size != 1 else zero
-        for size, zero in zip((read, written), (*op.input_zero_points, op.output_zero_point), strict=True)
-    ]
-    gain = {Kind.WIDEN: 200.0, Kind.NARROW: 0.005}.get(op.kind, 1.0)
-    scale = rng.choice([0.05, 1 / 255, 1.0, rng.uniform(1e-4, 10)])
-    param = {"param": int(np.float32(scale).view(np.int32))} if real else scaling(rng, 1, gain)
-    op = dataclasses.replace(
-        op, input_zero_points=(zeros[0],), output_zero_point=zeros[1], activation=(-128, 127), **param
-    )
-    return op, (*shape[:2], shape[2] // read * written)
-
-
-def _multiplying(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw a product of two matrices of the same shape. Either the second matrix is transposed, or both are square."""
-    rows, _, depth = shape
-    transposed = rows != depth or rng.random() < 0.5
-    access = (Access(), Access(mul=0, extent=rows))
-    scales = scaling(rng, 1, 0.01 / depth**0.5)
-    return dataclasses.replace(op, access=access, activation=(-128, 127), param=int(transposed), **scales), (
-        rows,
-        1,
-        rows,
-    )
 
 
 def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
@@ -197,9 +120,9 @@ def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
     return {"param": param, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}}
 
 
-def part(rng: Generator, shape: Shape, item: int = 1) -> Shape:
-    """Draw the shape with 1 in some of its dimensions. item: bytes per channel."""
-    h, w, c = (d if rng.random() < 0.6 else least for d, least in zip(shape, (1, 1, item), strict=True))
+def part(rng: Generator, shape: Shape) -> Shape:
+    """Draw the shape with 1 in some of its dimensions."""
+    h, w, c = (d if rng.random() < 0.6 else 1 for d in shape)
     return h, w, c
 
 
@@ -208,87 +131,10 @@ def fits_into(shape: Shape, whole: Shape) -> bool:
     return all(a in (1, b) for a, b in zip(shape, whole, strict=True))
 
 
-def _moving(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw rows in any order, runs of bytes that may overlap, and a fill value. In odd rows, moves read other bytes."""
-    (h, w, c), out = shape, tuple(int(d) for d in rng.integers(1, 9, 3))
-    extent = int(rng.integers(1, 4))
-    table = tuple(int(v) for v in rng.choice([*range(h), NO_ROW], out[0])) if rng.random() < 0.5 else None
-    add, mul, div = int(rng.integers(-4, 5)), int(rng.integers(0, 4)), int(rng.integers(1, 4))
-    moves = []
-    for _ in range(int(rng.integers(1, 5))):
-        nbytes = int(rng.integers(1, min(w * c, out[1] * out[2]) + 1))
-        source, other = (int(v) for v in rng.integers(0, w * c - nbytes + 1, 2))
-        target, end = sorted(int(v) for v in rng.integers(0, out[1] * out[2] - nbytes + 1, 2))
-        tap = int(rng.integers(0, extent))
-        phases = other - source, 2, int(rng.integers(0, 2))
-        moves.append(Move(0, tap, source, target, nbytes, 2, 0, end - target, *phases))
-    fill = int(rng.integers(-128, 128))
-    access = (Access(add, mul, div, extent, table),)
-    return dataclasses.replace(op, access=access, copy=copy_record(Moves(tuple(moves), fill), access, [0])), out
-
-
-def _resizing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw a resize with the converter's scales, with or without half pixels."""
-    h, w = (int(v) for v in rng.integers(1, 20, 2))
-    half = int(rng.random() < 0.5)
-    scale_h, scale_w = 1024 * shape[0] // h, 1024 * shape[1] // w
-    access = (Access(half * (scale_h // 2 - 512), scale_h, 1024, 2),)
-    window = Window(stride_h=scale_h, stride_w=scale_w)
-    return dataclasses.replace(op, param=half, window=window, access=access), (h, w, shape[2])
-
-
-def _transposing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    (kernel_h, kernel_w), (stride_h, stride_w) = rng.integers(1, 6, 2).tolist(), rng.integers(1, 4, 2).tolist()
-    pad_top, pad_left = int(rng.integers(0, kernel_h)), int(rng.integers(0, kernel_w))
-    size = [max(1, (d - 1) * s + k - p) for d, s, k, p in zip(
-        shape[:2], (stride_h, stride_w), (kernel_h, kernel_w), (pad_top, pad_left), strict=True)]  # fmt: skip
-    channels = int(rng.integers(1, 7))
-    weights = rng.integers(-127, 128, (channels, kernel_h, kernel_w, shape[2]), dtype=np.int8)
-    extent = -(-kernel_h // stride_h)
-    op = dataclasses.replace(
-        op,
-        window=Window(kernel_h, kernel_w, stride_h, stride_w, 1, 1, pad_top, pad_left),
-        access=(Access(pad_top - stride_h * (extent - 1), 1, stride_h, extent),),
-        weights=weights,
-        bias=rng.integers(-4000, 4000, channels, dtype=np.int32) if rng.random() < 0.8 else None,
-        **scaling(rng, channels if rng.random() < 0.7 else 1, 0.02 / (weights.size / channels) ** 0.5),
-    )
-    return op, (size[0], size[1], channels)
-
-
-def _adding(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
-    """Draw an addition of sums of 1 to 4 bytes, which divide the channels. Outputs are scaled values or sums."""
-    of_each = [int(rng.choice([n for n in (1, 2, 3, 4) if shape[2] % n == 0]))] * len(op.inputs)
-    return added(rng, op, (*shape[:2], shape[2] // of_each[0]), of_each)
-
-
-def added(rng: Generator, op: ProgramOp, values: Shape, of_each: Sequence[int]) -> tuple[ProgramOp, Shape]:
-    """Draw an addition of sums. values: shape of each operand, with channels counted in sums. of_each: bytes of a sum,
-    by operand.
-    """
-    made, channels = int(rng.integers(0, 5) * (rng.random() < 0.4)), values[2]
-    param = sum(n << 4 * k for k, n in [*enumerate(of_each), (4, made)])
-    scales = {} if made else scaling(rng, channels if rng.random() < 0.7 else 1, 2.0 ** (7 - 8 * max(of_each)))
-    return dataclasses.replace(
-        op,
-        input_zero_points=(0,) * len(of_each),
-        access=(Access(),) * len(of_each),
-        bias=rng.integers(-4000, 4000, channels, dtype=np.int32) if rng.random() < 0.8 else None,
-        param=param,
-        **scales,
-    ), (*values[:2], channels * max(1, made))
-
-
-ACCESSED = {
-    Kind.ADD_SUMS: _adding, Kind.COPY: _moving, Kind.RESIZE_BILINEAR: _resizing, Kind.TRANSPOSE_CONV: _transposing,
-    Kind.BATCH_MATMUL: _multiplying,
-}  # fmt: skip
-
-
 def _windowed(
     rng: Generator, op: ProgramOp, shape: Shape, *, out_channels: int | None = None, taps: Window | None = None
 ) -> tuple[ProgramOp, Shape]:
-    pool, mean = op.kind in (*POOLS, Kind.ARG_MAX_ALONG), op.kind in (Kind.MEAN, Kind.ARG_MAX_ALONG)
+    pool, mean = op.kind in POOLS, op.kind is Kind.MEAN
     w = taps or window(rng, shape, dilated=not pool, padded=not mean)
     h_out = output_size(rng, shape[0], w.kernel_h, w.stride_h, w.dilation_h, w.pad_top, inside=mean)
     w_out = output_size(rng, shape[1], w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, inside=mean)
@@ -297,9 +143,6 @@ def _windowed(
         gain = 2.0 / (w.kernel_h * w.kernel_w)
         least = int(op.kind is Kind.MAX_POOL and (h_out + w_out) % 2)  # of a window
         op = dataclasses.replace(op, param=least)
-        if op.kind is Kind.ARG_MAX_ALONG:
-            param = int(rng.integers(0, 2))
-            return dataclasses.replace(op, param=param, activation=(-128, 127)), (h_out, w_out, 4 * shape[2])
         scales = scaling(rng, 1, gain) if op.kind is Kind.MEAN else {}
         return dataclasses.replace(op, **scales), (h_out, w_out, shape[2])
     depthwise = op.kind is Kind.DEPTHWISE
@@ -358,8 +201,7 @@ def draw_depthwise(rng: Generator) -> Network:
 def reduced_whole(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
     """Give the operator a window over all rows, so that it can run one input row at a time."""
     w = dataclasses.replace(op.window, kernel_h=shape[0], stride_h=1, dilation_h=1, pad_top=0)
-    pool = op.kind in (*POOLS, *POOLS_S16)
-    inside = op.kind in (Kind.MEAN, Kind.MEAN_S16)
+    pool, inside = op.kind in POOLS, op.kind is Kind.MEAN
     w_out = output_size(rng, shape[1], w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, inside=inside)
     op = dataclasses.replace(op, window=w)
     if pool:
@@ -398,11 +240,11 @@ def draw(rng: Generator, n_ops: int) -> Network:
             Kind.LOG_SOFTMAX, Kind.ARG_MAX,
         ]  # fmt: skip
         kind = (
-            Kind(rng.choice(BINARY_INT8))
+            Kind(rng.choice(BINARY))
             if twins and rng.random() < 0.6
             else Kind(rng.choice(kinds, p=[0.35, 0.2, 0.15, 0.08, 0.08, 0.07, 0.03, 0.02, 0.02]))
         )
-        inputs = tuple(rng.permutation([source, rng.choice(twins)]).tolist()) if kind in BINARY_INT8 else (source,)
+        inputs = tuple(rng.permutation([source, rng.choice(twins)]).tolist()) if kind in BINARY else (source,)
         op, shape = operator(rng, kind, inputs, shapes[source], len(shapes))
         if kind in WINDOWED and len(ops) == n_ops - 1 and rng.random() < 0.7:
             op, shape = reduced_whole(rng, op, shapes[source])
@@ -434,18 +276,7 @@ def chain(rng: Generator, n_ops: int, shape: Shape) -> Network:
 def random_inputs(rng: Generator, network: Network) -> list[Int8]:
     extreme = rng.random() < 0.2
 
-    def reals(op: ProgramOp, shape: Shape) -> Int8:
-        """Draw values on rounding boundaries and close to them. One value in ten is an arbitrary float32."""
-        scale = np.array(op.param, np.int32).view(np.float32)
-        steps = rng.integers(-600, 600, (*shape[:2], shape[2] // 4)) * (0.5 if op.kind is Kind.QUANTIZE else 64.5)
-        near = (steps + rng.choice([0, 1e-5, -1e-5, 0.3], steps.shape)).astype(np.float32) * scale
-        any_ = rng.integers(-128, 128, shape, np.int8).view(np.float32)
-        return np.ascontiguousarray(np.where(rng.random(steps.shape) < 0.1, any_, near)).view(np.int8)
-
     def values(tensor: int, shape: Shape) -> Int8:
-        for op in network.ops:
-            if op.kind in (Kind.QUANTIZE, Kind.QUANTIZE_S16) and tensor in op.inputs:
-                return reals(op, shape)
         rows = min((op.param for op in network.ops if op.kind is Kind.GATHER and tensor in op.inputs), default=0)
         if rows:
             indices: Int8 = rng.integers(0, rows, (*shape[:2], 1), dtype=np.int32).view(np.int8)

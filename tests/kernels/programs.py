@@ -12,9 +12,8 @@ from itertools import takewhile
 import numpy as np
 from numpy.random import Generator
 
-from kernels.families import BINARY_INT8
 from kernels.loops import nested
-from kernels.networks import POOLS_S16, WINDOWED, Int8, Network, Shape
+from kernels.networks import BINARY, WINDOWED, Int8, Network, Shape
 from tflm_memopt.lower.program import Program, ProgramGroup, ProgramOp, ProgramTensor
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import KINDS
@@ -105,7 +104,7 @@ class Lowered:
 def member(network: Network, op: ProgramOp, *, iterative: bool) -> Actor:
     def window(k: int, iteration: int) -> tuple[int, int]:
         w, height = op.window, network.shapes[op.inputs[k]][0]
-        if op.kind in BINARY_INT8:
+        if op.kind in BINARY:
             iteration = min(iteration, height - 1)
         first = iteration * w.stride_h - w.pad_top
         return max(first, 0), min(first + (w.kernel_h - 1) * w.dilation_h + 1, height)
@@ -130,7 +129,7 @@ def can_iterate(network: Network, op: ProgramOp) -> bool:
     """Return whether the operator makes one output row from all input rows."""
     height, w = network.shapes[op.inputs[0]][0], op.window
     whole = w.kernel_h == height and w.pad_top == 0 and w.dilation_h == 1 and network.shapes[op.output][0] == 1
-    return op.kind in (*WINDOWED, *POOLS_S16) and whole
+    return op.kind in WINDOWED and whole
 
 
 def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Generator) -> Lowered:

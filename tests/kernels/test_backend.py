@@ -19,8 +19,7 @@ from cores.core import CORES, missing_tools
 from kernels import networks
 from kernels.conftest import LIBRARY, ROOT, compiled
 from kernels.drawn import Drawn, agree, one_group, pixels, tiled
-from kernels.families import BINARY
-from kernels.networks import random_shape
+from kernels.networks import BINARY, random_shape
 from kernels.programs import single
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family

@@ -1,5 +1,5 @@
-"""Every kernel stays inside its buffers on random geometry, and gives the bytes of whole tensors in groups, in place
-and one row at a time. tests/tflm compares the bytes of whole tensors with TFLM. A failure names its seed.
+"""int8 kernels stay inside their buffers on random geometry, and give the bytes of whole tensors in groups, in place
+and one row at a time. property/test_layers.py runs all kinds under TFLM and in guarded buffers.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from conftest import examples, seeds
 
 from kernels import networks
 from kernels.drawn import Drawn, agree, in_rows, one_group
-from kernels.families import BINARY, BINARY_INT8, CONVERTED, FLOAT, MAPPED_S16
 from kernels.networks import (
-    POOLS_S16,
+    BINARY,
     WINDOWED,
     Network,
     Shape,
@@ -26,27 +25,20 @@ from kernels.networks import (
 )
 from kernels.programs import can_iterate, computed, lower, single
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
 
 SEEDS = range(examples(30))
+KINDS_ALONE = (*WINDOWED, *BINARY, Kind.LOOKUP, Kind.SOFTMAX, Kind.LOG_SOFTMAX, Kind.ARG_MAX, Kind.GATHER)
 
 
 def repeating(network: Network, rng: np.random.Generator) -> Network:
     """Give operands a single row, column or channel in random places."""
-    item = 1 if network.ops[0].kind in BINARY_INT8 else 2
-    parts = [part(rng, shape, item) for shape in network.shapes[:-1]]
+    parts = [part(rng, shape) for shape in network.shapes[:-1]]
     return dataclasses.replace(network, shapes=(*parts, network.shapes[-1]))
 
 
-EXCHANGED = (Kind.SEND, Kind.RECEIVE)
-NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, Kind.GATHER_ND, Kind.SELECT, *EXCHANGED, *FLOAT}
-"""Kinds that other tests cover: tests/tflm/test_memories.py, test_sliding.py, test_own.py, test_tails.py and
-test_devices.py, and for float32 tests/property/test_float_models.py.
-"""
-
-
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in NOT_ALONE])
+@pytest.mark.parametrize("kind", KINDS_ALONE)
 def test_operator(kind: Kind) -> None:
     for seed in SEEDS:
         rng = np.random.default_rng((int(kind), seed))
@@ -58,23 +50,11 @@ def test_operator(kind: Kind) -> None:
             agree(one_group(network, rng), seed)
 
 
-@pytest.mark.parametrize("count", [2, 3, 4])
-def test_sums_of_different_bytes(count: int) -> None:
-    for seed in SEEDS:
-        rng = np.random.default_rng((count, seed))
-        values, of_each = random_shape(rng), rng.integers(1, 5, count).tolist()
-        op, _ = operator(rng, Kind.ADD_SUMS, tuple(range(count)), values, count)
-        op, out = networks.added(rng, op, values, of_each)
-        network = Network(count, (*((*values[:2], values[2] * n) for n in of_each), out), (op,))
-        agree(one_group(network, rng), seed)
-
-
-@pytest.mark.parametrize("kind", [*WINDOWED, *POOLS_S16])
+@pytest.mark.parametrize("kind", WINDOWED)
 def test_one_row_at_a_time_is_the_whole_window(kind: Kind) -> None:
     for seed in SEEDS:
         rng = np.random.default_rng((int(kind), seed))
-        h, w, c = random_shape(rng)
-        shape = (h, w, c * KINDS[kind].reads)
+        shape = random_shape(rng)
         op, _ = operator(rng, kind, (0,), shape, 1)
         op, out = reduced_whole(rng, op, shape)
         network = single(op, [shape, out])
@@ -113,10 +93,7 @@ def test_operands_may_be_listed_in_the_other_order(kind: Kind) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
-NARROWING = [kind for kind, (read, written) in CONVERTED.items() if read >= written]
-
-
-@pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP, *MAPPED_S16, *NARROWING])
+@pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP])
 def test_in_place(kind: Kind) -> None:
     """The output row may overwrite the row of any operand."""
     for operand in range(2 if kind in BINARY else 1):
@@ -129,14 +106,6 @@ def test_in_place(kind: Kind) -> None:
 
 def _single(rng: np.random.Generator, kind: Kind, shape: Shape) -> Network:
     """Draw an operator on tensors of about this shape."""
-    h, w, c = shape
-    shape = {
-        Kind.GATHER: (h, w, 4),
-        Kind.BATCH_MATMUL: (c if h % 2 else h, 1, c),
-        **dict.fromkeys(networks.INT16, (h, w, 2 * c)),
-        Kind.BATCH_MATMUL_S16: (c if h % 2 else h, 1, 2 * c),
-        **{converting: (h, w, read * c) for converting, (read, _) in CONVERTED.items()},
-    }.get(kind, shape)
-    two = kind in (*BINARY, Kind.BATCH_MATMUL, Kind.BATCH_MATMUL_S16, Kind.ADD_SUMS)
-    op, out = operator(rng, kind, (0, 1) if two else (0,), shape, 2)
+    shape = (*shape[:2], 4) if kind is Kind.GATHER else shape
+    op, out = operator(rng, kind, (0, 1) if kind in BINARY else (0,), shape, 2)
     return single(op, [*[shape] * len(op.inputs), out])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,10 @@ from numpy.typing import NDArray
 from kernels import networks
 from kernels.drawn import drawn
 from kernels.frames import can_be_source, can_stream, external, streamed
-from kernels.networks import Network
-from kernels.programs import computed, lower
+from kernels.programs import lower
 from tflm_memopt.format.codes import InputPlace
 from tflm_memopt.lower.program import Program, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
@@ -63,19 +60,6 @@ def test_an_external_frame_gives_the_same_bytes(form: int) -> None:
         status, got = _run(program, found.inputs[0], found.expected.size, form, rng)
         assert status is Status.OK
         np.testing.assert_array_equal(got, found.expected)
-
-
-@pytest.mark.parametrize("kind", [Kind.RESIZE_BILINEAR, Kind.TRANSPOSE_CONV])
-def test_each_row_of_an_external_frame_is_converted_apart(kind: Kind) -> None:
-    """An iteration reads several rows at once."""
-    rng, shape = np.random.default_rng(3), (5, 4, 3)
-    op, out = networks.operator(rng, kind, (0,), shape, 1)
-    network = Network(1, (shape, out), (op,))
-    assert op.access[0].extent > 1
-    inputs = networks.random_inputs(rng, network)
-    status, got = _run(external(lower(network, [], set(), rng).program), inputs[0], prod(out), host.UINT8, rng)
-    assert status is Status.OK
-    np.testing.assert_array_equal(got, computed(network, inputs))
 
 
 def _run(

@@ -20,7 +20,7 @@ from models import Net
 from property.forced import bordered, forced, mobile, random_settings
 from property.layers import KINDS, Layer
 from property.networks import Recipe, build, recipes
-from property.oracle import EFFORTS, assert_arena_as_predicted, assert_same_bytes, convert, original
+from property.oracle import EFFORTS, assert_arena_as_predicted, assert_same_bytes, convert, draw_inputs, original
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
@@ -37,6 +37,7 @@ from tflm_memopt.plan.search.groups import in_rows
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.regions import partition
+from tflm_memopt.runtime.guard import guarded_runs
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
@@ -92,6 +93,7 @@ def is_converted(recipe: Recipe) -> bool:
     assert planned.plan.head >= planned.plan.lower_bound
     assert Plan.from_json(planned.plan.to_json()) == planned.plan
     assert_arena_as_predicted(new, assert_same_bytes(data, new, seed=recipe.seed, before=before))
+    assert guarded_runs(read(new), draw_inputs(data, recipe.seed)[:1], recipe.seed)[1] == ""
     return True
 
 
