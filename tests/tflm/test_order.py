@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import Net
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, rewrite
@@ -24,14 +23,6 @@ def two_towers(net: Net) -> bytes:
     return net.model(net.add(*(net.conv2d(y, 4, stride=(2, 2)) for y in wide)))
 
 
-def two_paths(net: Net) -> bytes:
-    """The model is Figure 4.5 of the thesis in int8. In the best order, both paths alternate."""
-    x = net.input((1, 10, 1, 8))
-    first = net.normalized(net.conv2d(net.normalized(net.conv2d(x, 40)), 24))
-    second = net.normalized(net.conv2d(net.normalized(net.conv2d(x, 32)), 32))
-    return net.model(net.add(net.conv2d(first, 32), second))
-
-
 def three_heads(net: Net) -> bytes:
     """All operators are ours. In the file's order, no branch can be one group from its wide tensor to its mean."""
     x = net.input((1, 16, 16, 8))
@@ -41,33 +32,8 @@ def three_heads(net: Net) -> bytes:
     return net.model(net.add(net.add(heads[0], heads[1]), heads[2]))
 
 
-def inception(net: Net) -> bytes:
-    """The model has four branches that a builtin operator concatenates."""
-    x = net.input((1, 12, 12, 8))
-    wide = [net.conv2d(x, channels) for channels in (32, 24, 16)] + [
-        net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME")
-    ]
-    ends = [net.normalized(net.conv2d(y, 4, kernel=(3, 3))) for y in (net.normalized(y) for y in wide)]
-    y = net.tensor((1, 12, 12, 16), affine=net.affine(ends[0]))
-    return net.model(net.conv2d(net.op("CONCATENATION", ends, [y], schema.ConcatenationOptionsT(axis=3)), 4))
-
-
-def u_net(net: Net) -> bytes:
-    """Operators of the skip connection can wait until the rest of the network is done."""
-    x = net.input((1, 16, 16, 4))
-    e = net.conv2d(x, 4, kernel=(3, 3))
-    skip = net.normalized(net.conv2d(e, 16))
-    down = net.normalized(net.conv2d(e, 24, kernel=(3, 3), stride=(2, 2)))
-    bottom = net.normalized(net.conv2d(down, 32, kernel=(3, 3)))
-    up = net.mean(bottom, (1, 2))
-    gate = net.fully_connected(up, 16)
-    return net.model(gate, net.mean(net.conv2d(skip, 16, kernel=(3, 3)), (1, 2)))
-
-
 @pytest.mark.parametrize("op_per_group", thinned([False, True], 1), ids=["region", "group"])
-@pytest.mark.parametrize(
-    "build", thinned([two_towers, two_paths, u_net, three_heads, inception], 3), ids=lambda f: f.__name__
-)
+@pytest.mark.parametrize("build", thinned([two_towers, three_heads], 1), ids=lambda f: f.__name__)
 def test_another_order_takes_fewer_bytes(build: Callable[[Net], bytes], op_per_group: bool) -> None:
     data = build(Net(seed=1))
     arenas, orders = [], []

@@ -95,35 +95,6 @@ def test_enough_fast_memory_is_named() -> None:
     assert 3_412 <= report.arena.total < 4_000
 
 
-BOARD = """\
-core = "Cortex-M4"
-clock = "80MHz"
-ram = "16kB"
-flash = "1MB"
-external_ram = "1MB"
-"""
-
-
-def own_board(folder: Path, cost: float) -> str:
-    path = folder / f"own{cost:g}.toml"
-    path.write_text(f"{BOARD}[external_ram_cycles]\nread = {cost}\nwrite = {cost}\n")
-    return str(path)
-
-
-@pytest.mark.slow
-def test_slow_bytes_take_time(tmp_path: Path) -> None:
-    """The board's cost of a byte is included in the milliseconds."""
-    made = tflm_memopt.optimize(RESNET, board=own_board(tmp_path, 50), memory="fast=4400,slow=1MB", effort=0.1)
-    memories, time = made.report.memories, made.report.time
-    assert memories and time and time.rewritten and time.rewritten.milliseconds
-    clock = request({"board": own_board(tmp_path, 0)}).clock
-    assert clock
-    inside = clock.milliseconds(clock.cycles(made.work))
-    assert inside
-    outside = 50 * (memories.slow_read + memories.slow_written) / 80e3
-    assert time.rewritten.milliseconds == pytest.approx([n + outside for n in inside], abs=0.002)
-
-
 def test_a_tensor_of_two_regions_stays_fast() -> None:
     """A builtin operator divides the network. A region's guarded run knows only bytes that this region writes."""
     net = Net(3)
@@ -134,21 +105,6 @@ def test_a_tensor_of_two_regions_stays_fast() -> None:
     assert made.report.memories and made.report.memories.slow
     assert len(programs(read(made.model).graph)) == 2
     assert guard.guarded_runs(read(made.model), [], seed=0)[1] == ""
-
-
-def test_tensors_of_two_regions_share_slow_bytes() -> None:
-    """A tensor that is read for the last time in the first region frees its bytes for the second."""
-    net = Net(3)
-    x = net.conv2d(net.input((1, 12, 12, 2)), 8, kernel=(5, 5))
-    x = net.conv2d(net.add(x, net.conv2d(x, 8, kernel=(5, 5))), 4, kernel=(3, 3), stride=(4, 4))
-    y = net.conv2d(net.unary("L2_NORMALIZATION", x), 96)
-    data = net.model(net.conv2d(net.add(y, net.conv2d(y, 96, kernel=(3, 3))), 4))
-    least = tflm_memopt.optimize(data, effort=0.1).report.arena.total
-    plan = tflm_memopt.optimize(data, effort=0.1, memory={"fast": least * 3 // 4, "slow": SLOW}).plan
-    assert plan
-    pairs = [(a, b) for a in plan.slow for b in plan.slow if a.last <= b.first]
-    assert [a for a, b in pairs if a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes]
-    assert len(plan.calls()) == 2
 
 
 @pytest.mark.parametrize(

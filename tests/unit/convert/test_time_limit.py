@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any
-from unittest import mock
 
 import pytest
 from conftest import EXAMPLE, KEYWORDS
@@ -14,8 +13,7 @@ from unit.command import wide
 
 import tflm_memopt
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.analysis.timing import Clock, Time
-from tflm_memopt.convert import policy
+from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.report.times import verdict
 from tflm_memopt.results import Exploration, Report
@@ -94,31 +92,6 @@ def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
     assert 2 * (chosen.original_arena.total - chosen.arena.total) >= least.original_arena.total - least.arena.total
     assert latest(chosen) * chosen.arena.total < latest(least) * least.arena.total
     assert chosen.faster is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("more", [{"ram_limit": 30_000}, {"memory": "fast=30kB,slow=1MB"}], ids=str)
-def test_a_board_gets_the_same_plan_within_a_limit_that_holds_it(more: dict[str, Any]) -> None:
-    chosen, limited = (tflm_memopt.optimize(EXAMPLE, board="nano33ble", effort=0.1, **each) for each in ({}, more))
-    assert chosen.report.arena.total < 30_000
-    assert chosen.model == limited.model
-
-
-def test_if_all_plans_are_slower_one_near_the_least_arena_is_chosen() -> None:
-    """The smallest product of arena and time decides among plans of at most 1.3 times the least arena."""
-    net = Net(5)
-    x = net.input((1, 24, 16, 32))
-    for _ in range(4):
-        x = net.conv2d(x, 32, kernel=(3, 3))
-    model = net.model(x)
-    options: dict[str, Any] = {"board": "pico", "effort": 0.1}
-    with mock.patch.object(Time, "change", (1.0, 1.0)):
-        chosen, least = (tflm_memopt.optimize(model, **options, max_macs=macs).report for macs in (None, 1))
-        with mock.patch.object(policy, "SLOWER", 1.0):
-            no_room = tflm_memopt.optimize(model, **options).report
-    assert least.arena.total < chosen.arena.total <= 1.3 * least.arena.total
-    assert no_room.arena.total == least.arena.total
-    assert latest(chosen) * chosen.arena.total < latest(least) * least.arena.total
 
 
 @pytest.mark.slow

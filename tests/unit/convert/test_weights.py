@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from counted_traffic import assert_equal_outputs, counted
@@ -73,37 +72,6 @@ def test_copies_that_save_time() -> None:
     roomy = tflm_memopt.optimize(network, board="nucleo_l4r5zi", ram_limit=limit)
     assert copies(roomy) > copies(on["auto"])
     assert roomy.report.arena.total <= limit
-
-
-def milliseconds(made: Optimized) -> tuple[float, float]:
-    time = made.report.time
-    assert time and time.rewritten and time.rewritten.milliseconds
-    return time.rewritten.milliseconds
-
-
-def test_copies_are_in_the_milliseconds(network: bytes) -> None:
-    """Copied weights save waits of the flash, but not the time of the instructions."""
-    options: dict[str, Any] = {"board": "nucleo_l4r5zi", "effort": 0.1, "clock": 120}
-    made, flash = (tflm_memopt.optimize(network, weights=where, **options) for where in ("ram", "flash"))
-    assert copies(made) >= 2
-    clock = request(options).clock
-    assert clock and clock.rates
-    rates = clock.rates
-    for end in (0, 1):
-        assert milliseconds(made)[end] < milliseconds(flash)[end]
-        assert rates.of("CONV rows", waits=False)[end] < rates.of("CONV rows")[end]
-
-
-def test_copies_on_a_chip_that_runs_from_external_flash() -> None:
-    """Weights that exceed the cache of an ESP32-S3 are copied within an explicit limit."""
-    net = Net(6)
-    x = net.conv2d(net.conv2d(net.input((1, 24, 24, 3)), 64, kernel=(3, 3)), 80, kernel=(3, 3))
-    network = net.model(net.fully_connected(net.mean(x, (1, 2)), 5))
-    options: dict[str, Any] = {"board": "esp32s3", "ram_limit": 80_000, "effort": 0.1}
-    made, flash = (tflm_memopt.optimize(network, weights=where, **options) for where in ("auto", "flash"))
-    assert copies(made)
-    assert milliseconds(made)[1] < milliseconds(flash)[1] / 2
-    assert_equal_outputs(read(network), read(made.model))
 
 
 def test_builtin_operators_never_copy(network: bytes) -> None:

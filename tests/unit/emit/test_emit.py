@@ -8,15 +8,13 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from compiling import objects, run
-from conftest import ROOT, thinned
+from compiling import run
 from hypothesis import given
 from hypothesis import strategies as st
 from models import Net
-from projects import TFLM, needs_host
+from projects import TFLM
 
 import tflm_memopt
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
@@ -141,27 +139,6 @@ def without_own_operator() -> bytes:
     x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
     y = net.add_n(x, x)
     return net.model(net.conv2d(y, 4))
-
-
-@pytest.mark.slow
-@needs_host
-@pytest.mark.parametrize("tflm", thinned(TFLM["AGES"], 1), ids=lambda tflm: tflm.name)
-def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, tflm: Any, converted: Optimized) -> None:
-    rewritten = ops_header("new", read(converted.model), converted.report)
-    unchanged = ops_header("old", read(mixed()), converted.report)
-    assert "tmo_tflm.h" in rewritten
-    assert "tmo_tflm.h" not in unchanged
-    (tmp_path / "new_ops.h").write_text(rewritten)
-    (tmp_path / "old_ops.h").write_text(unchanged)
-    (tmp_path / "main.cpp").write_text(
-        '#include "old_ops.h"\n#include "new_ops.h"\n'
-        "unsigned count() {\n"
-        "  return old_op_resolver().GetRegistrationLength() + new_op_resolver().GetRegistrationLength();\n"
-        "}\n"
-    )
-    adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
-    sizes = ["-DOLD_ARENA_SIZE=9000", "-DNEW_ARENA_SIZE=9000"]  # the memory use of one operator is unknown
-    assert objects([*STRICT, *sizes, *adapter, *tflm.flags], [Path("main.cpp")], tmp_path)
 
 
 def resolver_header() -> str:
