@@ -26,7 +26,7 @@ static tmo_status tmo_cores_step(tmo_run_state *run);
 #define TMO_WITHIN_CORES
 #define tmo_begin tmo_cores_begin
 #define tmo_step tmo_cores_step
-#define tmo_iterate iterate_share
+#define tmo_iterate(run, op, made) iterate_share(run, op)
 #include "tmo_run.c"
 #undef tmo_iterate
 #include "tmo_iterate.c"

@@ -132,18 +132,13 @@ TMO_OWN_FRAME static void make_copied(const tmo_op *op, side *x, side *other, in
   }
 }
 
-/* Computes a row with a kernel for adjacent, aligned elements. bytes: size of an output element. */
+/* Computes a row of two operands with a kernel of adjacent, aligned elements. bytes: size of an output element. */
 static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, uint32_t bytes, tmo_make_elements *make) {
   uint32_t pixels = k->out_width, n = k->out_channels / bytes;
   const bool copies_out = bytes == sizeof(int32_t) && !is_aligned(out);
-  const bool binary = k->op->n_inputs > 1;
   const uint32_t first = tmo_first_operand(k);
-  side x = {window->pixels[0], 4 * n, 4, !is_aligned(window->pixels[0])}, other = x;
-  if (binary) {
-    x = side_of(k, window, first);
-    other = side_of(k, window, 1 - first);
-    if (tmo_is_kind(k->op, TMO_OP_ARITHMETIC_F32) && make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at); /* the kernel reads only one element of this operand */
-  }
+  side x = side_of(k, window, first), other = side_of(k, window, 1 - first);
+  if (tmo_is_kind(k->op, TMO_OP_ARITHMETIC_F32) && make == tmo_leaky_relu_f32) other.copied = !is_aligned(other.at); /* the kernel reads only one element of this operand */
   if (x.pixel == n * x.element && other.pixel == n * other.element) {
     n *= pixels;
     pixels = 1;
@@ -155,7 +150,19 @@ static void make_elements(const tmo_kernel *k, const tmo_window *window, int8_t 
   for (; pixels > 0; --pixels, x.at += x.pixel, other.at += other.pixel, out += n * bytes) make(k->op, x.at, other.at, out, n);
 }
 
-/* Replaces infinite limits by the greatest finite values. Finite limits take fewer instructions than a clamp of each result. */
+/* Computes a row of one operand likewise. */
+static void map_elements(const tmo_kernel *k, const tmo_window *window, int8_t *out, tmo_make_elements *make) {
+  const int8_t *const from = window->pixels[0];
+  const uint32_t n = k->out_width * k->out_channels / 4;
+  if (is_aligned(from) && is_aligned(out)) {
+    make(k->op, from, from, out, n);
+    return;
+  }
+  side x = {from, 0, 4, !is_aligned(from)}, other = x;
+  make_copied(k->op, &x, &other, out, 4, 1, n, make);
+}
+
+/* Replaces infinities by the greatest finite values. This takes fewer instructions than a clamp of each result. */
 TMO_OWN_FRAME static void make_finite(float *y, uint32_t n) {
   const float most = 3.40282347e+38f;
   for (uint32_t next; n > 0; y += next, n -= next) {
@@ -229,7 +236,7 @@ static tmo_make_elements *comparison_of(const tmo_op *op) {
 void tmo_compare_32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 1, comparison_of(k->op)); }
 
 void tmo_clamp_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  make_elements(k, window, out, 4, tmo_float_range(k->op) < TMO_RANGE_ALL ? tmo_clamped_f32 : tmo_raised_f32);
+  map_elements(k, window, out, tmo_float_range(k->op) < TMO_RANGE_ALL ? tmo_clamped_f32 : tmo_raised_f32);
 }
 
 static tmo_make_elements *curve_of(const tmo_op *op) {
@@ -253,7 +260,7 @@ static tmo_make_elements *curve_of(const tmo_op *op) {
   }
 }
 
-void tmo_curve_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { make_elements(k, window, out, 4, curve_of(k->op)); }
+void tmo_curve_f32(const tmo_kernel *k, const tmo_window *window, int8_t *out) { map_elements(k, window, out, curve_of(k->op)); }
 
 static tmo_make_pixel *arg_max_of(const tmo_op *op) {
   if (tmo_is_kind(op, TMO_OP_ARG_MAX_F32)) return op->smallest ? tmo_place_of_smallest_f32 : tmo_place_of_greatest_f32;

@@ -9,8 +9,18 @@
 #include "tmo/elements.h"
 #include "tmo/operands.h"
 
-static void point_at_weights(tmo_kernel *k, uint32_t first) {
-  if (tmo_has_nibbles(k->op)) {
+/* Moves the kernel's biases, scales and weights to those of the channels that are read and written. */
+TMO_OWN_FRAME static void skip_channels(tmo_kernel *k, uint32_t first_in, uint32_t first_out) {
+  const tmo_op *op = k->op;
+  if (k->bias != NULL) k->bias += first_out;
+  if (op->flags & TMO_FLAG_PER_CHANNEL) {
+    k->multipliers += first_out;
+    k->shifts += first_out;
+  }
+  if (!tmo_is_in(TMO_BUILT(TMO_WEIGHTED_KINDS), op->kind)) return;
+  const bool filtered = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
+  const uint32_t first = filtered ? first_out : first_out * op->kernel_h * op->kernel_w * k->tap_step + first_in;
+  if (tmo_has_nibbles(op)) {
     k->first_weight = first;
   } else {
     k->weights += first;
@@ -22,22 +32,15 @@ static void point_at_constants(iteration *f, uint32_t first_in, uint32_t first_o
   const tmo_op *op = f->kernel.op;
   const void *program = f->run->program;
   tmo_kernel *k = &f->kernel;
-  k->bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) + first_out : NULL;
+  k->bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) : NULL;
   k->weights = tmo_weights_of(f->run, op);
-  const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? first_out : 0;
-  k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
-  k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
-  if (tmo_is_s16(op)) {
-    k->tap_step = (tmo_is_in(tmo_both(TMO_FILTERED_KINDS, TMO_S16_KINDS), op->kind) ? f->out : f->in).tensor->channels / 2;
-  } else if (tmo_is_f32(op)) {
-    k->tap_step = (tmo_is_in(tmo_both(TMO_FILTERED_KINDS, TMO_F32_KINDS), op->kind) ? f->out : f->in).tensor->channels / 4;
-  } else if (tmo_is_in(TMO_FILTERED_KINDS, op->kind)) {
-    k->tap_step = f->out.tensor->channels;
-    point_at_weights(k, first_out);
-  } else if (op->kind != TMO_OP_LOOKUP) {
-    k->tap_step = f->in.tensor->channels;
-    point_at_weights(k, first_out * op->kernel_h * op->kernel_w * k->tap_step + first_in);
+  k->first_weight = 0;
+  k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers);
+  k->shifts = (const int8_t *)tmo_constant(program, op->shifts);
+  if (tmo_is_in(TMO_BUILT(TMO_WEIGHTED_KINDS), op->kind)) {
+    k->tap_step = (tmo_is_in(TMO_FILTERED_KINDS, op->kind) ? &f->out : &f->in)->tensor->channels / tmo_element_bytes(op);
   }
+  if (first_in + first_out > 0) skip_channels(k, first_in, first_out);
 }
 
 /* Points the kernel at the sums of the output row or, if channel groups are summed, of all rows of a stripe. */
@@ -187,41 +190,49 @@ TMO_OWN_FRAME static void iterate_packed_tile(iteration *f, uint32_t end) {
 static bool is_packed_conv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_packs_bytes(op); }
 #endif
 
-/* Computes the output pixels in columns [x, end) of an operator with a window. */
+/* Whether an operator computes a pixel from the pixel of its operand in the same place, with all channels. */
+static bool is_pixelwise(const tmo_op *op) {
+  return tmo_is_in(TMO_BUILT(TMO_PIXELWISE_KINDS), op->kind) && op->n_inputs == 1 && tmo_channel_groups(op) == 1;
+}
+
+/* Computes the output pixels in columns [x, end) of an operator with one operand. */
 TMO_OWN_FRAME static void iterate_windows(iteration *f, uint32_t x, uint32_t end) {
   const place row = row_of(f->run, &f->out, f->run->unit.row);
   const int8_t *pixels[TMO_MAX_TAPS];
   tile_pixels tile;
   tile.pixels = pixels;
   tile.room = TMO_MAX_TAPS;
+  const bool whole = is_pixelwise(f->kernel.op) && has_whole_rows(f->run, f->in.tensor) && has_whole_rows(f->run, f->out.tensor);
+  if (whole) f->kernel.out_width = (uint16_t)(end - x);
   for (uint32_t n; x < end; x += n) {
-    n = read_tile(f, x, end, &tile);
+    n = whole ? 1 : end - x;
+    n = read_tile(f, x, x + n, &tile);
     for (uint32_t p = x; p < x + n; ++p) {
       const tmo_window window = window_in(f, &tile, x, p);
       call_pixel_kernel(&f->kernel, &window, (int8_t *)(uintptr_t)(row.base + tmo_pixel_offset(&row.line, p)));
       if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
     }
+    if (whole) return;
   }
 }
 
-static void iterate_tile(iteration *f) {
+/* Computes the output pixels from the unit's first column to `end`. */
+static void iterate_columns(iteration *f, uint32_t end) {
+  const tmo_op *op = f->kernel.op;
 #if TMO_RUNS_PACKED
-  const tmo_kernel *k = &f->kernel;
-  if (is_packed_conv(k->op) && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
-    iterate_packed_tile(f, tmo_unit_column_end(k->op, f->out.tensor, &f->run->unit));
+  if (is_packed_conv(op) && !tmo_packed_direct(op, f->kernel.in_channels, f->kernel.out_channels, op->tile)) {
+    iterate_packed_tile(f, end);
     return;
   }
 #endif
-  const tmo_op *op = f->kernel.op;
-  const uint32_t end = tmo_unit_column_end(op, f->out.tensor, &f->run->unit);
   uint32_t x = tmo_unit_column(op, &f->run->unit);
-  if (op->access != 0 || op->n_inputs > 1) {
-    for (; x < end; ++x) {
-      iterate_window(f, x);
-      if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
-    }
-  } else {
+  if (op->access == 0 && op->n_inputs == 1) {
     iterate_windows(f, x, end);
+    return;
+  }
+  for (; x < end; ++x) {
+    iterate_window(f, x);
+    if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
   }
 }
 
@@ -341,6 +352,14 @@ static void set_up_packed(iteration *f) {
   k->sums = NULL;
 }
 
+/* Sets the fields that differ from row to row. */
+static void set_row(iteration *f) {
+  const tmo_run_state *run = f->run;
+  if (!HAS_ACCESS || f->kernel.op->access == 0) return;
+  f->kernel.row = run->unit.row;
+  f->kernel.first_row = tmo_accessed_rows(run->program, f->kernel.op, 0, run->unit.row).first;
+}
+
 TMO_OWN_FRAME static void set_up(iteration *f) {
   const tmo_run_state *run = f->run;
   const tmo_op *op = f->kernel.op;
@@ -360,26 +379,54 @@ TMO_OWN_FRAME static void set_up(iteration *f) {
   }
   f->kernel.in_channels = read.count;
   f->kernel.out_channels = written.count;
-  f->kernel.row = run->unit.row;
-  if (HAS_ACCESS && op->access != 0) f->kernel.first_row = tmo_accessed_rows(run->program, op, 0, run->unit.row).first;
+  set_row(f);
   if (HAS_BINARY && op->n_inputs > 1) step_through_operands(f);
   point_at_constants(f, read.first, written.first);
   point_at_sums(f);
 }
 
-#if TMO_RUNS_PACKED && !defined(TMO_WITHIN_CORES)
+#ifndef TMO_WITHIN_CORES
 bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
-  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
-  if (tmo_by_row(op) || !is_packed_conv(op) || tmo_packed_direct(op, in->channels, out->channels, op->tile)) return false;
-  return has_whole_rows(run, in) && has_whole_rows(run, out);
+#if TMO_RUNS_PACKED
+  if (op->packing != TMO_PACKING_NONE) {
+    const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
+    if (tmo_by_row(op) || !is_packed_conv(op) || tmo_packed_direct(op, in->channels, out->channels, op->tile)) return false;
+    return has_whole_rows(run, in) && has_whole_rows(run, out);
+  }
+#else
+  (void)run;
+#endif
+  return !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER);
 }
 
-void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+TMO_OWN_FRAME static void iterate_to(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   iteration f;
   f.run = run;
   f.kernel.op = op;
   set_up(&f);
-  iterate_packed_tile(&f, end);
+  iterate_columns(&f, end);
+}
+
+void tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
+#if TMO_FAST_PIXELS
+  if (op->packing == TMO_PACKING_NONE && op->tile == 1 && !is_pixelwise(op) && tmo_element_bytes(op) == 1) {
+    for (; run->unit.tile < end; ++run->unit.tile) (void)tmo_iterate_pixel(run, op);
+    return;
+  }
+#endif
+  iterate_to(run, op, end);
+}
+
+void tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  iteration f;
+  f.run = run;
+  f.kernel.op = op;
+  set_up(&f);
+  for (;;) {
+    iterate_window(&f, 0);
+    if (++run->unit.row == end) return;
+    set_row(&f);
+  }
 }
 #endif
 
@@ -439,7 +486,7 @@ tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op) {
   } else if (tmo_iterative(op)) {
     iterate_accumulated_tile(&f);
   } else {
-    iterate_tile(&f);
+    iterate_columns(&f, tmo_unit_column_end(op, f.out.tensor, &run->unit));
   }
   return TMO_OK;
 }

@@ -226,15 +226,14 @@ static TMO_ALWAYS_INLINE iteration_code read_iteration(const uint8_t *at) {
 }
 
 #ifndef TMO_WITHIN_CORES /* two cores run no tiled groups, and always run row groups iteration by iteration */
-#if TMO_RUNS_PACKED
-/* Runs, in one call, up to `most` next iterations of a loop over a single packed operator of a tiled group with adjacent tiles. Returns the number
- * of iterations, or 0 if this is not such a loop. */
+/* Runs, in one call, up to `most` next iterations of a loop over a single operator in a tiled group, whose tiles are adjacent.
+ * Returns their number, or 0 if this is not such a loop. */
 TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t most) {
   const uint16_t innermost = (uint16_t)(run->depth - 1);
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + *run->at];
   const stage s = {tmo_nest_of(run->program, run->group, op), counter(run, (uint16_t)(run->group->first_op + *run->at))};
   const tmo_tensor *const t = s.nest.tensor;
-  if (run->at != run->body[innermost] || !tmo_iterates_along_row(run, op) || !take_unit(run, &s, 0)) return 0;
+  if (t->width <= op->tile || !tmo_iterates_along_row(run, op) || !take_unit(run, &s, 0)) return 0;
   if (tmo_stripe_end(t, run->unit.stripe) - tmo_stripe_first(t, run->unit.stripe) != 1) return 0;
   const uint32_t column = tmo_unit_column(op, &run->unit), in_row = tmo_quotient(t->width - column + op->tile - 1, op->tile);
   uint32_t n = in_row < most ? in_row : most;
@@ -247,7 +246,6 @@ TMO_OWN_FRAME static uint32_t iterate_along_row(tmo_run_state *run, uint32_t mos
   run->left[innermost] = (uint16_t)(run->left[innermost] - (n - 1));
   return n;
 }
-#endif
 
 /* Moves run->unit and a counter to the next unit of an operator. Returns false if the operator's counter is damaged. */
 static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nest, uint8_t *counters, uint32_t number, bool is_tiled) {
@@ -265,22 +263,34 @@ static TMO_ALWAYS_INLINE bool count_next(tmo_run_state *run, const tmo_nest *nes
   return row < nest->tensor->height;
 }
 
-#if TMO_RUNS_PACKED
-/* Runs, in one call, up to `most` next iterations of a packed operator in a tiled group, if their codes follow each other or are the whole body of
- * a loop. Returns the number of iterations that ran, 0 if only one could run, or UINT32_MAX if a counter is damaged. run->at stays at the last
+/* Runs, in one call, up to `most` next iterations of a loop over a single operator whose iterations compute rows. Returns their number, or 0
+ * if tmo_iterate_pixel() is faster. */
+TMO_OWN_FRAME static uint32_t iterate_rows(tmo_run_state *run, const tmo_op *op, uint16_t *next, uint32_t most) {
+  uint16_t *const left = &run->left[run->depth - 1];
+  const tmo_tensor *const t = tmo_iterated(run->program, op);
+  const uint32_t n = *left < most ? *left : most, end = *next + n;
+  if (end > t->height || (TMO_FAST_PIXELS && t->width == 1)) return 0;
+  run->unit.row = run->unit.stripe = *next;
+  *next = (uint16_t)end;
+  *left = (uint16_t)(*left - (n - 1));
+  tmo_iterate_rows(run, op, end);
+  return n;
+}
+
+#if TMO_RUNS_DSP
+/* Runs, in one call, up to `most` next iterations of a packed operator in a tiled group, if their codes follow each other or are the
+ * whole body of a loop. Returns their number, 0 if there is only one, or UINT32_MAX if a counter is damaged. run->at stays at the last
  * code. */
 TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most) {
-  uint32_t n = run->at[1] == TMO_LOOP_END ? iterate_along_row(run, most) : 0;
-#if TMO_RUNS_DSP
-  if (n > 0) return n;
   const uint32_t number = *run->at;
   const tmo_op *const op = &tmo_ops(run->program)[run->group->first_op + number];
   const uint32_t at_once = tmo_iterates_at_once(run, op), limit = at_once < most ? at_once : most;
   const tmo_nest nest = tmo_nest_of(run->program, run->group, op);
   tmo_unit units[TMO_PACKED_PIXELS];
+  uint32_t n = 1;
   if (run->at[1] != TMO_LOOP_END) {
-    for (n = 1; n < limit && run->at[1] == number; ++n) ++run->at;
-  } else if (run->at == run->body[run->depth - 1]) {
+    for (; n < limit && run->at[1] == number; ++n) ++run->at;
+  } else {
     uint16_t *const left = &run->left[run->depth - 1];
     n = *left < limit ? *left : limit;
     *left = (uint16_t)(*left - (n - 1));
@@ -291,7 +301,6 @@ TMO_OWN_FRAME static uint32_t iterate_several(tmo_run_state *run, uint32_t most)
     units[p] = run->unit;
   }
   tmo_iterate_pixels(run, op, units, n);
-#endif
   return n;
 }
 #endif
@@ -313,6 +322,7 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
   const tmo_group *const group = run->group;
   const uint8_t *const program = run->program;
   const bool is_tiled = tmo_is_tiled(group);
+  const uint16_t stripes = group->stripes;
   const tmo_op *const ops = tmo_ops(program) + group->first_op;
   uint8_t *const counters = run->workspace + group->counters;
   tmo_status status = TMO_OK;
@@ -323,11 +333,18 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
     const uint32_t number = *run->at;
     const tmo_op *const op = &ops[number];
     run->op = (uint16_t)(group->first_op + number);
-#if TMO_RUNS_PACKED
     const uint8_t code = run->at[1];
-    const bool several = op->packing != TMO_PACKING_NONE && is_tiled && !tmo_by_row(op) && most > 1 && (code == TMO_LOOP_END ? run->depth > 0 : code == number);
-    uint32_t at_once = several ? iterate_several(run, most) : 0;
-    if (at_once > most) return TMO_ERROR_ITERATIONS;
+    uint32_t at_once = 0;
+    const bool alone = code == TMO_LOOP_END && most > 1 && run->depth > 0 && run->at == run->body[run->depth - 1];
+    if (is_tiled && most > 1 && !tmo_by_row(op)) {
+      if (alone) at_once = iterate_along_row(run, most);
+#if TMO_RUNS_DSP
+      if (at_once == 0 && op->packing != TMO_PACKING_NONE && (alone || code == number)) at_once = iterate_several(run, most);
+      if (at_once > most) return TMO_ERROR_ITERATIONS;
+#endif
+    } else if (alone && !is_tiled && tmo_iterates_rows(op)) {
+      at_once = iterate_rows(run, op, (uint16_t *)(void *)counters + number, most);
+    }
 #if TMO_RUNS_DSP
     if (!is_tiled && most > 1 && code == number && tmo_makes_two_rows(op)) {
       const tmo_nest nest = {op, tmo_iterated(program, op), group->stripes};
@@ -335,12 +352,10 @@ TMO_OWN_FRAME static tmo_status iterate_group(tmo_run_state *run, uint32_t most)
       at_once = 2;
     }
 #endif
-#else
-    const uint32_t at_once = 0;
-#endif
     if (at_once == 0) {
-      const tmo_nest nest = tmo_nest_of(program, group, op);
-      status = count_next(run, &nest, counters, number, is_tiled) ? tmo_iterate(run, op) : TMO_ERROR_ITERATIONS;
+      const tmo_tensor *const t = tmo_iterated(program, op);
+      const tmo_nest nest = {op, t, is_tiled && !tmo_by_row(op) ? stripes : t->height};
+      status = count_next(run, &nest, counters, number, is_tiled) ? tmo_iterate(run, op, nest.tensor) : TMO_ERROR_ITERATIONS;
       if (status != TMO_OK) return status;
     }
     most -= at_once > 0 ? at_once : 1;
@@ -379,7 +394,7 @@ static tmo_status step(tmo_run_state *run, uint32_t most) {
     if (status == TMO_OK) count_unit(run, &s, code.skipped);
   } else {
     count_unit(run, &s, code.skipped);
-    status = tmo_iterate(run, s.nest.op);
+    status = tmo_iterate(run, s.nest.op, s.nest.tensor);
   }
   if (status != TMO_OK) return status;
   run->at = code.after;

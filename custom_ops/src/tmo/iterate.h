@@ -13,13 +13,16 @@ extern "C" {
 /* Computes the unit run->unit of the operator, whose inputs must exist. Returns TMO_OK or TMO_ERROR_INDEX. */
 TMO_LINKAGE tmo_status tmo_iterate_any(const tmo_run_state *run, const tmo_op *op);
 
-#if TMO_RUNS_PACKED
-/* Computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether the operator supports
- * this, because it is a packed convolution with contiguous input and output rows. Each tile is read no later and written no earlier than if it
- * were computed alone. */
+/* Computes several tiles of one row at once, from run->unit to output column `end`. tmo_iterates_along_row() returns whether the operator
+ * supports this. A tile is read no later and written no earlier than if it were computed alone. */
 TMO_LINKAGE bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op);
-TMO_LINKAGE void tmo_iterate_along_row(const tmo_run_state *run, const tmo_op *op, uint32_t end);
-#endif
+TMO_LINKAGE void tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end);
+
+/* Computes the rows from run->unit to `end` of an operator whose iterations compute rows, if tmo_iterates_rows(). Changes run->unit. */
+static inline bool tmo_iterates_rows(const tmo_op *op) {
+  return op->packing == TMO_PACKING_NONE && !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER) && !tmo_is_kind(op, TMO_OP_GATHER_ND);
+}
+TMO_LINKAGE void tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end);
 
 #if TMO_RUNS_PACKED
 /* Computes run->unit like tmo_iterate_any(), but faster. It supports operators whose tiles or rows are single pixels, namely packed operators and,
@@ -38,8 +41,9 @@ TMO_LINKAGE bool tmo_iterate_tile(const tmo_run_state *run, const tmo_op *op);
 TMO_LINKAGE void tmo_iterate_two_rows(tmo_run_state *run, const tmo_op *op);
 #endif
 
-/* Computes run->unit with the fastest function that supports the operator. */
-static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op) {
+/* Computes run->unit with the fastest function that supports the operator. made: tensor whose parts are the units. */
+static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op, const tmo_tensor *made) {
+  (void)made;
 #if TMO_RUNS_DSP
   if (tmo_has_part(TMO_PART_FEW_PIXELS) && op->tile > 1 && op->packing != TMO_PACKING_NONE && tmo_iterate_tile(run, op)) return TMO_OK;
 #endif
@@ -49,7 +53,7 @@ static inline tmo_status tmo_iterate(const tmo_run_state *run, const tmo_op *op)
 #endif
 #if TMO_FAST_PIXELS
   const bool packed = op->packing != TMO_PACKING_NONE, by_dsp = tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
-  if (op->tile == 0 && (!packed || by_dsp) && tmo_tensors(run->program)[op->output].width == 1) return tmo_iterate_pixel(run, op);
+  if (op->tile == 0 && (!packed || by_dsp) && made->width == 1) return tmo_iterate_pixel(run, op);
 #endif
   return tmo_iterate_any(run, op);
 }

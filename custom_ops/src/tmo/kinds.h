@@ -55,6 +55,10 @@ typedef struct {
   (tmo_family_##family == tmo_family_binary)
 #define TMO_IS_WINDOWED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   (tmo_family_##family <= tmo_family_pool)
+#define TMO_IS_WEIGHTED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family <= tmo_family_sums)
+#define TMO_IS_PIXELWISE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  (tmo_family_##family >= tmo_family_softmax && tmo_family_##family <= tmo_family_own && tmo_family_##family != tmo_family_gather)
 #define TMO_IS_POOL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   (tmo_family_##family == tmo_family_pool)
 #define TMO_IS_MATMUL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
@@ -90,6 +94,8 @@ typedef struct {
 
 #define TMO_BINARY_KINDS TMO_KINDS_IF(TMO_IS_BINARY)                 /* kinds with two operands that are processed element by element */
 #define TMO_WINDOWED_KINDS TMO_KINDS_IF(TMO_IS_WINDOWED)             /* kinds with a window */
+#define TMO_WEIGHTED_KINDS TMO_KINDS_IF(TMO_IS_WEIGHTED)             /* kinds with a window and weights */
+#define TMO_PIXELWISE_KINDS TMO_KINDS_IF(TMO_IS_PIXELWISE)           /* kinds that compute a pixel from a pixel */
 #define TMO_POOL_KINDS TMO_KINDS_IF(TMO_IS_POOL)
 #define TMO_MATMUL_KINDS TMO_KINDS_IF(TMO_IS_MATMUL)
 #define TMO_SOFTMAX_KINDS TMO_KINDS_IF(TMO_IS_SOFTMAX)

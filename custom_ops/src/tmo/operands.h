@@ -72,13 +72,20 @@ TMO_OWN_FRAME static const int8_t *pixel_at(const iteration *f, const tmo_view *
   return p.base + tmo_pixel_offset(&p.line, x);
 }
 
-/* Returns the address of output pixel (x, y). */
-static int8_t *output_pixel(const iteration *f, uint32_t y, uint32_t x) { return (int8_t *)(uintptr_t)pixel_at(f, &f->out, y, x); }
+/* Whether a tensor's rows follow each other from the first to the last one in a buffer that is not the caller's. */
+static TMO_ALWAYS_INLINE bool has_plain_rows(const tmo_run_state *run, const tmo_tensor *t) {
+  return t->layout == TMO_LAYOUT_HWC && !tmo_has_column_windows(t) && !tmo_is_source(run->program, t);
+}
 
-/* Converts the n pieces of an external input under a window to int8. bytes: size of each piece. done: bytes that this iteration has already
- * converted. Returns the total number of bytes that the iteration has now converted. */
-static uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
-  if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_source(f->run->program, t)) return done;
+/* Returns the address of output pixel (x, y). */
+static TMO_ALWAYS_INLINE int8_t *output_pixel(const iteration *f, uint32_t y, uint32_t x) {
+  const tmo_tensor *const t = f->out.tensor;
+  const bool plain = t->layout == TMO_LAYOUT_HWC && !tmo_has_column_windows(t);
+  return (int8_t *)(uintptr_t)(plain ? f->out.base + tmo_row_offset(t, y) + x * f->out.pixel : pixel_at(f, &f->out, y, x));
+}
+
+/* Converts pieces of an external input for make_int8(). */
+TMO_OWN_FRAME static uint32_t convert_pieces(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   const tmo_source *source = (const tmo_source *)f->run->io[0];
   if (source->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
   int8_t *to = (int8_t *)f->run->workspace + t->offset + done;
@@ -87,6 +94,13 @@ static uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t 
     pieces[i] = to;
   }
   return done + n * bytes;
+}
+
+/* Converts the n pieces of an external input under a window to int8. bytes: size of each piece. done: bytes that this iteration has already
+ * converted. Returns the total number of bytes that the iteration has now converted. */
+static TMO_ALWAYS_INLINE uint32_t make_int8(const iteration *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
+  if (t->base != 1 || tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL) return done;
+  return convert_pieces(f, t, pieces, n, bytes, done);
 }
 
 /* Whether tmo_row_offset() finds the rows of a tensor, each with consecutive pixels. */
@@ -152,9 +166,18 @@ static TMO_ALWAYS_INLINE tmo_window taps_window(const int8_t *const *pixels, uin
 
 /* Lists the rows under the unit's window. */
 TMO_OWN_FRAME static tmo_window read_rows(const iteration *f, const int8_t *pixels[]) {
-  const tmo_taps rows = rows_under(f), whole = {0, 1, 0};
-  list_rows(f, rows, pixels);
-  make_int8(f, f->in.tensor, pixels, rows.count, tmo_row_bytes(f->in.tensor), 0);
+  const tmo_op *op = f->kernel.op;
+  const tmo_tensor *in = f->in.tensor;
+  const tmo_taps whole = {0, 1, 0};
+  tmo_taps rows;
+  if (has_plain_rows(f->run, in) && (op->flags & (TMO_FLAG_ITERATIVE | TMO_FLAG_SUMS)) == 0) { /* as below, with fewer questions */
+    rows = tmo_clip((int32_t)((uint32_t)f->run->unit.row * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
+    tmo_list_lines(in, f->in.base, rows.start, op->dilation_h, rows.count, 1, 0, pixels);
+  } else {
+    rows = rows_under(f);
+    list_rows(f, rows, pixels);
+    make_int8(f, in, pixels, rows.count, tmo_row_bytes(in), 0);
+  }
   return taps_window(pixels, rows.count, rows.first, whole);
 }
 
