@@ -109,13 +109,13 @@ def optimize(
 ) -> Optimized | AppOptimized:
     """Rewrite a .tflite model so that TFLM runs it with the same output bits in a smaller arena.
 
-    model: its bytes, or the path of a .tflite file or of C source that contains it as an array. For an App, which is
-    several models that share an arena, the options are defaults for all models. name: the model's name in the report
-    and the files; by default the file's name. progress: callback with the current step, and the numbers of its finished
+    model: its bytes, or the path of a .tflite file or of C source that contains it as an array. An App has several
+    models that share an arena, and the options are defaults for all of them. name: the model's name in the report and
+    the files; by default the file's name. progress: callback with the current step, and the numbers of its finished
     parts and of all its parts. options: those of OptimizeOptions in options.py.
 
     Raises ModelError for an unreadable model, UsageError for invalid arguments, and DoesNotFit if no plan keeps to the
-    limits. A model that would not benefit is returned unchanged.
+    limits. A model that would not benefit from a rewrite is returned unchanged.
     """
     if isinstance(model, App):
         return optimize_app(replace(model, options={**options, **model.options}), progress)
@@ -159,17 +159,18 @@ def optimize_devices(
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
 ) -> OptimizedDevices:
-    """Split a network among linked devices. Each device gets its own model, which runs in our operator.
+    """Split a network among linked devices. Each device gets a model of its own, which runs in our operator.
 
     devices: number of devices. Device 0 has the input and gets the output. name, progress, options: as for optimize();
         the options apply to each device. The plans are checked together, so that each message is received as it was
         sent. link: bytes per second from one device to another, and latency: "125kB/s,2ms" or (125000, 2). With a link,
-        the report estimates the time of an inference, which requires a clock. memory: bytes of RAM and flash of each
-        device for arena and model, "20kB,128kB", or RAM alone. With a memory limit, the result is the fastest split
-        that fits or, without a link, the one that sends the fewest bytes; without a limit, it is the split with the
-        least memory of the largest device. board: the board of every device, whose clock and core the estimates use.
-        DoesNotFit is raised if a device's model does not fit on it. cut: indices of the operators at which the next
-        device begins, one fewer than devices. If cuts are given, no operator is split.
+        the report estimates the time of an inference, for which a clock is needed. memory: bytes of RAM and flash of
+        each device for arena and model, "20kB,128kB", or RAM alone. With a memory limit, the result is the fastest
+        split that fits or, without a link, the one that sends the fewest bytes; without a limit, it is the split with
+        the least memory of the largest device. board: the board of every device, with the clock and the core for the
+        estimates. DoesNotFit is raised if a device's model does not fit on the board. cut: indices of the operators at
+        which the next device begins, one fewer than devices. If cuts are given, every operator runs on one device as a
+        whole.
 
     Raises the errors of optimize(), UsageError for a network or options that several devices do not support, and
     DoesNotFit if `memory` is too small.
@@ -199,8 +200,8 @@ def explore_devices(
 ) -> DevicesExploration:
     """Compute the frontier of a network on up to `devices` devices: memory of the largest device against time.
 
-    Each point is planned and checked. One of the points is the network on a single device. The arguments are those of
-    optimize_devices(); a clock is required.
+    Each point of the frontier is planned and checked. One of the points of the frontier is the network on a single
+    device. The arguments are those of optimize_devices(); and a clock is required.
     """
     progress("reading", 0, 0)
     network = _network(model, name, link, nothing, options)
@@ -254,7 +255,7 @@ def combine_registers(
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
-    """Report the remaining time if nothing is recomputed. With recompute, the number of searches is unknown."""
+    """Report the remaining time of a search without recompute. The number of searches with recompute is unknown."""
     once = limits.overhead is None or limits.overhead <= 1
     if once and limits == Limits(limits.overhead):
         searches = 2 if limits == Limits() and conversion.is_packed else 1
@@ -285,11 +286,12 @@ def explore(
     progress: Progress = nothing,
     **options: Unpack[ExploreOptions],
 ) -> Exploration | AppExploration:
-    """Compute the frontier of a model: the smallest arena at every cost. Each point is planned, checked and lowered.
+    """Compute the frontier of a model: the smallest arena at every cost. Each point of the frontier is planned, checked
+    and lowered.
 
-    model: as for optimize(). For an App, the frontier of all models together is computed from the points of each.
+    model: as for optimize(). For an App, the frontier of all models together is computed from the points of each model.
     cost: "macs", or estimated "instructions" or "time" on the core; for these, several tile widths are tried. The
-        default is time for a board whose cycles are modelled, instructions for another board, a target or a core, and
+    default cost is time for a board whose cycles are modelled, instructions for another board, a target or a core, and
         macs otherwise.
     options: those of ExploreOptions in options.py. board: each point reports the board's free RAM and flash.
     """
@@ -343,8 +345,8 @@ def fit(
     packed: Optimized | None = None,
     on: Mapping[str, Optimized] | None = None,
 ) -> Fits:
-    """Return how a model fits on boards (boards.json) before and after optimize(). `names` are board ids or
-    files of boards; by default all known boards.
+    """Return how a model fits on boards (boards.json) before and after optimize(). `names` are board ids or files of
+    boards; and by default all known boards.
 
     optimized: result of optimize(), also for an application, whose models share RAM and flash. packed: the same model
     packed for a target. The packed model is used for boards that can run it, unless only the generic model fits. on:

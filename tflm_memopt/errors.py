@@ -10,8 +10,8 @@
     +-- PlanError           the checker rejected a plan, which is a bug of the planner
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not installed
 
-A message says what is wrong, where, and what to do. A code names the kind of reason, for programs that branch on it;
-docs/errors.md explains the codes.
+A message says what is wrong, where, and what to do. The code of an error names the kind of reason, for programs that
+branch on it; docs/errors.md explains the codes.
 """
 
 from __future__ import annotations
@@ -65,15 +65,16 @@ SHORTEST = 3
 
 
 class MemoptError(Exception):
-    """Base class: `what` is wrong, a stable `code`, `where` (operator or tensor), and a `hint` what to do.
+    """Base class of all errors, which say what is wrong (`what`), a stable `code`, `where` (operator or tensor), and a
+    `hint` what to do.
 
-    `file` is set by callers that know it.
+    `file` is set by callers that know the file.
     """
 
     exit_code = 2
     file = ""
     usual: Code = ""
-    """Code of errors that are raised without one."""
+    """Code of errors that are raised without a code."""
 
     def __init__(self, what: str, *, code: Code = "", where: str = "", hint: str = "") -> None:
         self.what, self.code, self.where, self.hint = what, code or self.usual, where, hint
@@ -103,7 +104,7 @@ class InterfaceError(MemoptError):
 
 
 class DoesNotFit(MemoptError):
-    """Nothing fits the given limit."""
+    """No plan, board or split fits the given limit."""
 
     exit_code = 1
     usual = "does_not_fit"
@@ -159,7 +160,7 @@ def near(word: str, names: Iterable[str], also: Mapping[str, str] = NO_OTHERS, m
 
 
 def one_of(word: str, names: Iterable[str]) -> str:
-    """Return a hint for an unknown name: the likely name, if any, and all names.
+    """Return a hint for an unknown name, which has the likely name, if any, and all names.
 
     >>> one_of("optimise", ["inspect", "optimize"]), one_of("xyz", ["inspect", "optimize"])
     ('optimize (of inspect, optimize)', 'inspect, optimize')

@@ -28,11 +28,11 @@ else:
 
 T = TypeVar("T")
 NOT_IN_NAMES = frozenset('<>:"/\\|?*')
-"""Characters that Windows forbids in file names. The set includes slashes, which separate folders."""
+"""Characters that Windows forbids in file names. These characters include slashes, which separate folders."""
 DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
     f"{port}{number}" for port in ("com", "lpt") for number in "0123456789¹²³"
 }
-"""Names under which Windows opens a device, with any extension."""
+"""Names under which Windows opens a device, whatever the extension is."""
 NAME_HINT = "a name of letters, digits, '_', '-' and '.'"
 
 
@@ -53,8 +53,8 @@ def start_of(path: Path, nbytes: int) -> bytes:
 def read_model(path: Path) -> bytes:
     """Return the bytes of a .tflite file, or of the model in a C or C++ source file (c_array.SUFFIXES).
 
-    A file that does not start like a model is refused before the rest is read. Raises UsageError if the file cannot
-    be read or is not regular (a pipe, a device), and ModelError if it holds no model.
+    A file that does not start like a model is refused before the rest is read. Raises UsageError if the file cannot be
+    read or is not regular (a pipe, a device), and ModelError if it holds no model.
     """
     with _reading(path):
         if (path / "saved_model.pb").is_file():
@@ -87,7 +87,7 @@ def _demand_no_other(path: Path, start: bytes) -> None:
 
 
 GivenModel = bytes | bytearray | memoryview | str | os.PathLike[str]
-"""A model as users pass it: its bytes, or the path of its file."""
+"""A model as users pass it: the model's bytes, or the path of its file."""
 
 
 class Loaded(NamedTuple):
@@ -96,7 +96,7 @@ class Loaded(NamedTuple):
     data: bytes
     name: str
     path: Path | None = None
-    """The file that the model was read from, or None."""
+    """The file from which the model was read, or None."""
 
 
 def loaded(model: GivenModel, name: str = "") -> Loaded:
@@ -139,15 +139,15 @@ def is_device(name: str) -> bool:
 
 
 def same_on_disk(name: str) -> str:
-    """Return a key that is equal for names that macOS or Windows cannot tell apart."""
+    """Return a key that is equal for names that macOS or Windows cannot distinguish."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def paths_below(folder: Path, contents: Mapping[str, T]) -> dict[Path, T]:
-    """Return the path below `folder` of each file, with its content. In names, '/' separates folders.
+    """Return the path below `folder` of each file, with its content. In the names of files, '/' separates folders.
 
     Raises UsageError for a name that leads out of the folder, that is invalid on some system, or that differs from
-    another name only in case. All generated files get their paths here.
+    another name only in case. All generated files get their paths from this function.
     """
     known: dict[str, str] = {}
     for name in contents:
@@ -202,7 +202,8 @@ def printable(path: Path) -> Path:
 
 
 def for_reports(path: Path) -> Path:
-    """Return a path for reports. An absolute path is cut to its last part, since its folders exist on one machine only.
+    """Return a path as reports show it. An absolute path is cut to its last part, since its folders exist on one
+    machine only.
 
     >>> for_reports(Path("/home/me/out")).as_posix(), for_reports(Path("out/kws.tflite")).as_posix()
     ('out', 'out/kws.tflite')
@@ -211,10 +212,11 @@ def for_reports(path: Path) -> Path:
 
 
 def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, all or none. All files are complete as temporary files before the first one is renamed.
+    """Write several files, all or none of them. All files are complete as temporary files before the first of them is
+    renamed.
 
-    Missing folders are created. A failure leaves neither files nor folders; an interrupt waits until all is written.
-    Raises UsageError if a path is not writable.
+    Missing folders are created. A failure leaves neither files nor folders, and an interrupt waits until all files are
+    written. Raises UsageError if a path is not writable.
     """
     with _uninterrupted(), contextlib.ExitStack() as undo:
         written = [(path, _write_temporary(path, data, undo)) for path, data in contents.items()]
@@ -229,7 +231,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 
 def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write `data` to a temporary file in the folder of `path`. `undo` removes the file and the created folders."""
+    """Write `data` to a temporary file beside `path`; `undo` removes the file and the created folders."""
     with _writing(path):
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
             folder.mkdir(exist_ok=True)
@@ -266,8 +268,8 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the process's file mode mask, which mkstemp does not apply. Python's only way to read the mask is to set a
-    new one.
+    """Return the process's file mode mask, which mkstemp does not apply. In Python, the mask can only be read by
+    setting a new one.
     """
     mask = os.umask(0)
     os.umask(mask)
@@ -275,7 +277,7 @@ def _umask() -> int:
 
 
 def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
-    """Raise UsageError if one of the files to be written is the input file (`what` describes it)."""
+    """Raise UsageError if one of the files to be written is the input file, which `what` describes."""
     for path in files:
         if path.exists() and path.samefile(model):
             raise UsageError(
@@ -286,8 +288,8 @@ def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
 
 
 def toml(data: bytes, hint: str) -> Mapping[str, Any]:
-    """Return the document of a TOML file, also after a byte order mark. Raises UsageError with this hint for an invalid
-    document.
+    """Return the document of a TOML file, also after a byte order mark. Raises UsageError with the given hint for an
+    invalid document.
     """
     try:
         document: Mapping[str, Any] = tomllib.loads(data.decode("utf-8-sig"))

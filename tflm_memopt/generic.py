@@ -1,5 +1,5 @@
-"""Writes results, dispatched on their type. convert/saved.py and apps/saved.py register the implementations, and
-tflm_memopt.api imports both. The modules that define results therefore import no writing code.
+"""Writes results, by functions that are chosen by the type of the result. convert/saved.py and apps/saved.py register
+them, and tflm_memopt.api imports both. Modules that define results therefore import no code that writes files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The options of optimize() and explore(). Each option is described once, with its default, reader and flag.
 
-The command line, app.toml and the functions use these descriptions; `complete` returns the options' values. Annotations
-are not postponed here: the module evaluates them at once, and parsing them again is slow.
+The command line, app.toml and the functions use these descriptions of options; `complete` returns the options' values.
+Annotations are not postponed in this module, because it evaluates them at once, and parsing them again is slow.
 """
 
 import math
@@ -29,14 +29,15 @@ class Option:
 
     default: Any
     about: str
-    """Text for `--help`."""
+    """Text of the option for `--help`."""
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
     """Function that reads a text or a value, and raises UsageError if it is invalid."""
     choices: tuple[Any, ...] | None = None
     flags: tuple[str, ...] | None = None
-    """Flags on the command line. By default the flag is `--` and the name; options that only the functions have need no
-    flag."""
+    """Flags on the command line. The default flag is `--` and the name; options that only the functions have need no
+    flag.
+    """
 
 
 def names(given: str | Collection[str]) -> tuple[str, ...]:
@@ -50,7 +51,7 @@ def names(given: str | Collection[str]) -> tuple[str, ...]:
 
 
 def overhead(given: float | str) -> float:
-    """Read a finite factor above 0. Raises UsageError for anything else."""
+    """Read a finite factor above 0. Raises UsageError for any other value."""
     try:
         value = float(given)
     except ValueError:
@@ -185,7 +186,7 @@ TYPE_NAMES = {
 
 
 def complete(options: Mapping[str, Any], function: str = "optimize") -> dict[str, Any]:
-    """Return the values of all options as their readers return them, with defaults for missing ones.
+    """Return the values of all options as their readers return them, with defaults for missing options.
 
     Raises TypeError for a name that is not an option of the function, and UsageError for an invalid value.
     """
@@ -209,7 +210,7 @@ def _read(name: str, option: Option, value: Any) -> Any:
 
 
 def _members(wanted: Any) -> tuple[Any, ...]:
-    """Return the types of a union, or the type itself."""
+    """Return the types of a union, or the type itself if it is no union."""
     return get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
 
 

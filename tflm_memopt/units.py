@@ -21,7 +21,7 @@ MEGAHERTZ = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
 def size(said: float | str) -> int:
     """Parse a size in bytes: 20kB is 20,000, 64KiB and 64K are 65,536, a plain number is bytes.
 
-    Raises UsageError for anything else, and for a text such as "16", which probably lacks a unit.
+    Raises UsageError for any other text, and for a text such as "16", which probably lacks a unit.
 
     >>> size("20kB"), size("64KiB"), size("16K"), size("1.5 kB"), size("20480"), size(512)
     (20000, 65536, 16384, 1500, 20480, 512)
@@ -37,7 +37,7 @@ def size(said: float | str) -> int:
 
 
 def number(said: int | str) -> int:
-    """Parse a whole number from 1: 3.2M is 3,200,000. Raises UsageError for anything else.
+    """Parse a whole number from 1 on, such as 3.2M for 3,200,000. Raises UsageError for any other text.
 
     >>> number("3.2M"), number("500k"), number(12)
     (3200000, 500000, 12)
@@ -49,7 +49,7 @@ def number(said: int | str) -> int:
 
 
 def milliseconds(said: float | str) -> float:
-    """Parse a time in milliseconds: "50ms", "0.05 s", or a plain number. Raises UsageError for anything else.
+    """Parse a time in milliseconds: "50ms", "0.05 s", or a plain number. Raises UsageError for any other text.
 
     >>> milliseconds("50ms"), milliseconds("0.5 s"), milliseconds(20)
     (50.0, 500.0, 20.0)
@@ -61,7 +61,7 @@ def milliseconds(said: float | str) -> float:
 
 
 def megahertz(said: float | str) -> float:
-    """Parse a clock in MHz: "64MHz", or a plain number. Raises UsageError for anything else.
+    """Parse a clock in MHz: "64MHz", or a plain number. Raises UsageError for any other text.
 
     >>> megahertz("64MHz"), megahertz("1.2 GHz"), megahertz(133)
     (64.0, 1200.0, 133.0)
@@ -75,7 +75,7 @@ def megahertz(said: float | str) -> float:
 def line(said: str | Collection[float]) -> tuple[float, float]:
     """Parse a link as bytes per second and milliseconds of latency: "125kB/s,2ms", a rate alone, or two numbers.
 
-    Raises UsageError for anything else.
+    Raises UsageError for any other text.
 
     >>> line("125kB/s,2ms"), line("92160"), line((92160, 0.5))
     ((125000.0, 2.0), (92160.0, 0.0), (92160.0, 0.5))
@@ -91,12 +91,12 @@ def line(said: str | Collection[float]) -> tuple[float, float]:
 
 
 DeviceMemory = tuple[int, int | None]
-"""Bytes of RAM and of flash. Flash is None if it is unlimited."""
+"""Bytes of RAM and of flash, where flash is None if it is unlimited."""
 
 
 def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
-    """Parse RAM and optional flash in bytes: "20kB", "20kB,128kB", or one or two numbers. Raises UsageError for
-    anything else.
+    """Parse RAM and optional flash in bytes: "20kB", "20kB,128kB", or one or two numbers. Raises UsageError for any
+    other text.
 
     >>> device_memory("20kB,128kB"), device_memory([20480])
     ((20000, 128000), (20480, None))
@@ -110,7 +110,7 @@ def device_memory(said: str | Collection[int | None]) -> DeviceMemory:
 
 def pools(said: str | Mapping[str, int | str]) -> Mapping[str, int]:
     """Parse the sizes of fast and slow memory in bytes: "fast=180kB,slow=4MB", or a table of them. Raises UsageError
-    for anything else.
+    for any other text.
 
     >>> pools("fast=180kB,slow=4MB"), pools({"slow": "8M"})
     ({'fast': 180000, 'slow': 4000000}, {'slow': 8388608})
@@ -130,7 +130,7 @@ def memory(said: str | Collection[int | None] | Mapping[str, int | str]) -> Mapp
 
 
 def is_number(value: Any, kind: Any = Real) -> bool:
-    """Return whether a value is a finite number of this kind of `numbers`. Booleans are not numbers.
+    """Return whether a value is a finite number of one of the types `numbers`. Booleans are not numbers.
 
     >>> is_number(2), is_number("2"), is_number(True), is_number(float("nan"))
     (True, False, False, False)
@@ -139,7 +139,7 @@ def is_number(value: Any, kind: Any = Real) -> bool:
 
 
 def _amount(said: float | str, units: Mapping[str, float]) -> float | None:
-    """Return the amount in a text with a unit, or a number itself. Return None for anything else."""
+    """Return the amount in a text with a unit, or a number itself, or None for any other value."""
     if not isinstance(said, str):
         return float(said) if is_number(said) else None
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", said.strip().lower(), re.ASCII)

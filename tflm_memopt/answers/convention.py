@@ -33,12 +33,12 @@ def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the op
 
 
 def unknown(arena: Arena) -> str:
-    """Return a phrase that names the allocations that the figures lack, or ""."""
+    """Return a phrase that names the allocations that RAM figures lack, or ""."""
     return "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is unknown"
 
 
 def plain(record: Any, *without: str) -> dict[str, Any]:
-    """Return a record's fields for JSON, without those named. Arenas are converted by Arena.to_json()."""
+    """Return a record's fields for JSON, without the fields that are named. Arenas are converted by Arena.to_json()."""
     return {f.name: _plain(getattr(record, f.name)) for f in fields(record) if f.name not in without}
 
 

@@ -11,7 +11,7 @@ from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
 LINK_STATE = 64
-"""Maximum bytes of arena that an operator needs to continue after it has waited for a message."""
+"""Maximum bytes of arena in which an operator keeps what it needs to continue after it has waited for a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class DeviceReport:
     flash: int
     """Bytes of the model file."""
     weights: int
-    """Bytes of the network's filters and biases that this device stores."""
+    """Bytes of those filters and biases of the network that the device stores."""
     sent: int
     """Bytes of the messages that the device sends in one inference."""
     received: int
@@ -59,7 +59,7 @@ class DevicesTime:
     latency: float
     """Latency of each link, in milliseconds."""
     computing: tuple[float, ...]
-    """Milliseconds of computation per device, without waiting."""
+    """Milliseconds of computation per device, without waits."""
     milliseconds: float
     """Milliseconds until the first device has the output."""
 
@@ -75,24 +75,24 @@ class DevicesReport:
     original_weights: int
     alone: OneDevice
     rows: tuple[int, ...]
-    """Operators whose rows are split among the devices; each device has all of their weights (FFMT)."""
+    """Operators whose rows are split among the devices, each of which has all weights of the operators (FFMT)."""
     overlap: tuple[int, ...]
-    """Operators whose rows are split without exchange: devices recompute the rows of others that they need (FTP)."""
+    """Operators whose rows are split without exchange: devices recompute the rows that they need of others (FTP)."""
     channels: tuple[int, ...]
-    """Operators whose output channels are split; each device has only the weights of its channels (FDT, fan-out)."""
+    """Operators whose output channels are split; a device has only the weights of its channels (FDT, fan-out)."""
     inputs: tuple[int, ...]
-    """Operators whose input channels are split; each device computes partial sums (FDT, fan-in)."""
+    """Operators whose input channels are split, so that each device computes partial sums (FDT, fan-in)."""
     whole: tuple[int, ...]
     """Operators that one device runs alone: the first device, or the device of their stage."""
     split_weights: tuple[int, ...]
-    """Bytes per device of the weights that are split by output or input channels."""
+    """Bytes per device of those weights that are split by output or input channels."""
     original_split_weights: int
     room: int
     """Minimum buffer size of a link between two devices, in bytes, if senders wait for room."""
     room_for_all: int
-    """Buffer size, in bytes, that a link without flow control needs: it holds all messages of an inference."""
+    """Buffer size in bytes that a link without flow control needs, because it holds all messages of an inference."""
     identity: int
-    """Number that every message carries; models that belong together have the same number."""
+    """Number that every message carries, which is equal in all models that belong together."""
     seconds: float
     time: DevicesTime | None = None
     """Estimated time, or None if the speed of the links is unknown."""
@@ -101,7 +101,7 @@ class DevicesReport:
 
     @property
     def convention(self) -> str:
-        """The convention by which the arenas are counted."""
+        """The convention by which RAM figures are counted."""
         return convention(self.original_arena)
 
     @property
@@ -126,7 +126,7 @@ class DevicesReport:
 
     @property
     def drawbacks(self) -> tuple[str, ...]:
-        """Sentences about properties in which a single device is at least as good."""
+        """Sentences about properties in which a single device is at least as good as several."""
         found, alone = [], self.alone
         more = self.ram - alone.arena.total
         if more > 0:
@@ -166,7 +166,7 @@ class DevicesPoint:
     """A Pareto-optimal split of a network: no other split is better in both peak device memory and time."""
 
     devices: int
-    """Number of devices that take part; 1 if the first device runs the whole network."""
+    """Number of devices that take part, which is 1 if the first device runs the whole network."""
     rows: tuple[int, ...]
     """Operators split by rows, as in DevicesReport."""
     overlap: tuple[int, ...]
@@ -188,7 +188,7 @@ class DevicesPoint:
 
     @property
     def memory(self) -> int:
-        """Bytes of arena and model together on the device that needs most."""
+        """Bytes of arena and model together on the device that needs the most."""
         return self.ram + self.flash
 
     @property
@@ -222,7 +222,7 @@ class DevicesExploration:
 
     @property
     def convention(self) -> str:
-        """The convention by which the arenas are counted."""
+        """The convention by which RAM figures are counted."""
         return convention(self.original_arena)
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A Pareto-optimal plan in bytes and in the exploration's cost; it has been planned, checked and lowered."""
+    """A Pareto-optimal plan in bytes and in the exploration's cost, which has been planned, checked and lowered."""
 
     overhead: float
     """F, the executed multiply-accumulates divided by those of the original model."""
@@ -23,20 +23,20 @@ class PointReport:
     arena: Arena
     groups: int
     tiled: int
-    """Number of tiled groups. The other groups run row by row."""
+    """Number of tiled groups; all other groups run row by row."""
     instructions: int
     """Estimated instructions on the exploration's core (analysis/costs.py)."""
     rematerialisations: int
-    """Number of tensors that are computed a second time, so that they need not be kept during a reduction over them."""
+    """Number of tensors that are computed a second time, so that a reduction over them need not keep them."""
     proven: bool
-    """True if it is proved that no layout of these groups has a lower head."""
+    """Whether it is proved that no layout of these groups has a lower head."""
     plan: Plan
     board: BoardFit | None = None
     """Fit on the exploration's board, if there is one."""
     milliseconds: tuple[float, float] | None = None
-    """Estimated lower and upper bound on the time of one inference on the board, or None if unknown."""
+    """Estimated lower and upper bound on the time of one inference on the board, or None if they are unknown."""
     work: tuple[Work, ...] = field(default=(), repr=False)
-    """Work of each operator."""
+    """Work of each operator of the plan."""
     memories: MemoriesReport | None = None
     """Bytes in fast and slow memory, or None for a plan without slow memory."""
 
@@ -46,7 +46,7 @@ class PointReport:
         return (self.board.ram_left, self.board.flash_left) if self.board else None
 
     def price(self, cost: Cost) -> float:
-        """Return F, the instructions, or the maximum milliseconds, whichever is the cost."""
+        """Return F, the instructions, or the maximum milliseconds, whichever the exploration's cost is."""
         if cost == "time" and self.milliseconds:
             return self.milliseconds[1]
         return self.overhead if cost == "macs" else self.instructions
@@ -55,7 +55,7 @@ class PointReport:
         return f"<PointReport: F {self.overhead:.3f}, arena {self.arena.figure(self.arena.total)} B>"
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields except the plan and the work."""
+        """Return all fields of a point except the plan and the work."""
         return plain(self, "plan", "work")
 
 
@@ -68,19 +68,19 @@ class Exploration:
     op_per: str
     target: str
     cost: Cost
-    """Cost by which points are compared, besides bytes. Instructions and time are estimates."""
+    """Cost by which points are compared, in addition to bytes. Instructions and time are estimates."""
     core: str
     """The core for which instructions are estimated."""
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena
     points: tuple[PointReport, ...]
-    """Points of the frontier, then points with tensors in slow memory; empty if no operator runs row by row."""
+    """Points of the frontier, then points with tensors in slow memory; () if no operator runs row by row."""
     seconds: float
     original_instructions: int | None = None
-    """Estimated instructions of the original under TFLM with CMSIS-NN on `core`, or None if unknown."""
+    """Estimated instructions of the original under TFLM with CMSIS-NN on `core`, or None if they are unknown."""
     original_milliseconds: tuple[float, float] | None = None
-    """Estimated lower and upper bound on the time of the original on the board, or None if unknown."""
+    """Estimated lower and upper bound on the time of the original on the board, or None if they are unknown."""
     board: str | None = None
     """Id of the board whose free RAM and flash each point reports, or None."""
 
@@ -91,7 +91,7 @@ class Exploration:
 
     @property
     def convention(self) -> str:
-        """The convention by which the arenas are counted."""
+        """The convention by which RAM figures are counted."""
         return convention(self.original_arena, self.input)
 
     def __repr__(self) -> str:

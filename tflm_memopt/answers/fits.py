@@ -16,7 +16,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class BoardReport:
-    """Fit of the original and the rewritten model on one board."""
+    """How the original and the rewritten model fit on one board."""
 
     board: Board
     original: BoardFit
@@ -33,8 +33,8 @@ class BoardReport:
 
     @property
     def distance(self) -> float:
-        """Ratio of the board's memory to the rewritten model's needs, for RAM or flash, whichever is scarcer. If the
-        ratio is below 1, its inverse.
+        """Ratio of the board's memory to the rewritten model's needs, for the scarcer of RAM and flash; its inverse if
+        below 1.
         """
         fit = self.rewritten
         needs = ((fit.ram_needed, fit.ram_left), (fit.flash.total, fit.flash_left))
@@ -53,7 +53,7 @@ class Fits:
     flash: Flash
     boards: tuple[BoardReport, ...]
     original_refused: str = ""
-    """Reason why TFLM refuses the original model, which then fits on no board; otherwise empty."""
+    """Reason why TFLM refuses the original model, which then fits on no board, or ""."""
 
     @property
     def fitting(self) -> int:

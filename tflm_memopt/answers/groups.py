@@ -1,4 +1,4 @@
-"""Reports on a model's operators: those fused into groups and those that stayed builtin."""
+"""Reports on a model's operators, both those fused into groups and those that stayed builtin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class KeptBuiltin:
-    """An operator that runs in TFLM's own kernel, and the reason."""
+    """An operator that runs in TFLM's own kernel, and the reason why."""
 
     index: int
     operator: str
@@ -18,8 +18,8 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RollingBufferReport:
-    """A rolling buffer of `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0, and `bytes` is the size
-    of the pixels that are kept.
+    """A rolling buffer of `depth` of the tensor's `rows` rows. In a tiled group, `depth` is 0, and `bytes` counts the
+    pixels that are kept.
     """
 
     tensor: str
@@ -33,14 +33,14 @@ class StageReport:
     """An operator inside a group, and how the group computes its output."""
 
     ops: tuple[int, ...]
-    """Indices, in the original model, of the operators that this stage combines."""
+    """Indices of the original model's operators that this stage combines."""
     operator: str
     tensor: str
     """Name of the output tensor."""
     kept: int
-    """Bytes of the output that are kept in the arena at once."""
+    """Bytes of the operator's output that are kept in the arena at once."""
     whole: int
-    """Bytes of the whole output."""
+    """Bytes of the operator's whole output."""
     stripe: int
     """Number of rows per stripe."""
     tile: int
@@ -48,26 +48,26 @@ class StageReport:
     channel_groups: int
     """Number of channel groups, which run one after the other."""
     again: bool
-    """Whether rows shared by two stripes are recomputed."""
+    """Whether rows that two stripes share are recomputed."""
     cached: bool
-    """Whether rows shared by two stripes are kept."""
+    """Whether rows that two stripes share are kept."""
     sums: bool
     """Whether the operator accumulates int32 sums, one input row or one channel group at a time."""
     packed: bool
-    """Whether a packed kernel of the target runs the operator, not a generic kernel."""
+    """Whether a packed kernel of the target, and not a generic kernel, runs the operator."""
     rematerialised: bool = False
-    """Whether the operator computes its tensor a second time, so that a reduction over it need not keep it."""
+    """Whether the operator computes its tensor a second time, so that a reduction over the tensor need not keep it."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """A fused group: its operators (indices in the original model), its rolling buffers, and its peak bytes."""
+    """A fused group: its operators by their indices in the original model, its rolling buffers, and its peak bytes."""
 
     ops: tuple[int, ...]
     operators: tuple[str, ...]
     rolling_buffers: tuple[RollingBufferReport, ...]
     stripes: int
-    """Number of stripes of a tiled group; 0 if the group runs row by row."""
+    """Number of stripes of a tiled group, or 0 for a group that runs row by row."""
     accumulators: int
     """Bytes of int32 sums."""
     scratch: int

@@ -33,9 +33,9 @@ class OperatorReport:
     outputs: tuple[int, ...]
     macs: int
     channels: int
-    """Number of output channels, if the operator has weights."""
+    """Number of the operator's output channels, if it has weights."""
     dead_channels: int
-    """Number of output channels that cannot influence any model output and are folded away."""
+    """Number of output channels that cannot influence any model output and that folding removes."""
     live_bytes: int
     """Bytes of activations that are live while the operator runs."""
     supported: bool
@@ -55,18 +55,18 @@ class Inspection:
     tensors: tuple[TensorReport, ...]
     arena: Arena
     peak_operator: int | None
-    """Index of the operator during which most bytes of activations are live."""
+    """Index of the operator during which the most bytes of activations are live."""
     macs: int
     dead_macs: int
     """Multiply-accumulates of dead channels, which folding saves."""
     channels: int
     dead_channels: int
     waiting: int
-    """Number of tensors that must be kept whole during a reduction over them; rematerialisation may avoid it."""
+    """Number of tensors that must be kept whole during a reduction over them, which rematerialisation may avoid."""
     memory: MemoryMap = field(repr=False)
-    """Memory map of the plan by TFLM's own planner."""
+    """Memory map of the plan that TFLM's own planner makes."""
     firmware: Firmware = field(repr=False)
-    """Flash that the model needs."""
+    """Flash that the model needs under TFLM."""
     fits: tuple[BoardFit, ...] = field(repr=False)
     """Fit on every board."""
     refused: str = ""
@@ -74,7 +74,7 @@ class Inspection:
 
     @property
     def convention(self) -> str:
-        """The convention by which the arena is counted."""
+        """The convention by which RAM figures are counted."""
         return convention(self.arena)
 
     def __repr__(self) -> str:

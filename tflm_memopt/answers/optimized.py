@@ -21,17 +21,17 @@ from tflm_memopt.targets.boards import BoardFit
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Inputs and outputs of one inference of a rewritten model, as bytes. The original model has the same outputs."""
+    """Inputs and outputs of one inference of a rewritten model, as bytes. The original model gives the same outputs."""
 
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
     real: bool = False
-    """Whether the inputs are the user's example, not random."""
+    """Whether the inputs are the user's example instead of random values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """A rewritten model with its plan (None if the model is unchanged), its report, and the data for its figures."""
+    """A rewritten model with its plan (None for an unchanged model), its report, and the data for its figures."""
 
     model: bytes
     plan: Plan | None
@@ -46,7 +46,6 @@ class Optimized:
     fits: tuple[BoardFit, ...]
     """Fit of the rewritten model on every board."""
     work: tuple[Work, ...] = field(default=(), repr=False)
-    """Work of each operator of the plan."""
 
     def __repr__(self) -> str:
         return f"<Optimized {outcome(self.report)}>"
@@ -59,8 +58,8 @@ class Optimized:
         emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio" or
         "esp-idf", a project; "tflite", only the model. Several kinds can be given as a list or as a text with commas.
         labels: names for the values of a project's first output. inputs: one array per model input, as verify() takes
-        them, or with real numbers. A project or a C module stores their first inference as its example; without them, a
-        random inference.
+        them, or with real numbers. A project or a C module stores the first inference of these arrays as its example,
+        or a random inference without arrays.
         """
         return generic.files(self, emit, labels, inputs)
 

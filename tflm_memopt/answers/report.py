@@ -56,16 +56,16 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Growth of the model, plus the library, plus TFLM's kernels that only the rewritten model needs. It is negative if
-    the .tflite file shrinks by more than library and kernels add.
+    """Growth of the model, plus the library, plus those TFLM kernels that only the rewritten model needs. This sum is
+    negative if the .tflite file shrinks by more than library and kernels add.
     """
     model: int
     """Growth of the .tflite file."""
     library: int
     """Estimated size of the parts of the C library and of its TFLM adapter that the rewritten model uses."""
     tflm: int
-    """Estimated size of TFLM kernels that the model no longer needs, minus those that it newly needs.
-    `flash_added` does not subtract it, because another model may still need the kernels.
+    """Estimated size of TFLM kernels that the model no longer needs, minus that of newly needed kernels. `flash_added`
+    does not subtract this size, because another model may still need the kernels.
     """
     worthwhile: bool
 
@@ -76,15 +76,15 @@ class PackedEstimate:
 
     core: str
     original: int | None
-    """Instructions of the original under TFLM with CMSIS-NN, or None if unknown."""
+    """Instructions of the original under TFLM with CMSIS-NN, or None if they are unknown."""
     generic: int
     packed: int
-    """Instructions of the same plan with packed kernels. `--target` or `--board` may find a faster plan."""
+    """Instructions of the same plan with packed kernels; with `--target` or `--board`, a faster plan may exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """An input outside the arena: `rows` of `row_bytes`, which arrive `pushed` at a time (0 for an external input)."""
+    """An input outside the arena: `rows` rows of `row_bytes`, of which `pushed` arrive at a time (external: 0)."""
 
     rows: int
     row_bytes: int
@@ -93,8 +93,8 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """An input that is a sliding window of `rows` rows. An inference adds `new` rows, and the window is full after
-    `inferences` inferences.
+    """An input that is a sliding window of `rows` rows. Each inference adds `new` rows, and the sliding window is full
+    after `inferences` inferences.
     """
 
     rows: int
@@ -116,21 +116,21 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class CoreReport:
-    """Work of one of two cores in an inference, without waiting."""
+    """Work of one of two cores in an inference, without waits."""
 
     instructions: int
     """Estimated instructions."""
     share: float
     """Fraction of the single-core instructions that this core executes."""
     stack: int
-    """Maximum bytes of stack on a Cortex-M33, without the user's wake and wait functions. The stack is outside the
-    arena.
+    """Maximum bytes of stack on a Cortex-M33, which is outside the arena, without the user's wake and wait
+    functions.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class BarriersReport:
-    """Number of barriers between two cores in an inference, and the cost of one for each core, without waiting."""
+    """Number of barriers between two cores in an inference, and the cost of a barrier for each core, without waits."""
 
     count: int
     instructions: int
@@ -153,22 +153,22 @@ class MemoriesReport:
     weights_read: int
     """Bytes of weights, biases and scales that are read from the model's memory."""
     weights_copied: int = 0
-    """Bytes of weights that are copied to the arena and then read there."""
+    """Bytes of weights that are copied to the arena and then read from the arena."""
 
 
 @dataclass(frozen=True, slots=True)
 class FasterPlan:
-    """A plan that takes more RAM but less time than the chosen one."""
+    """A plan that takes more RAM but less time than the chosen plan."""
 
     flag: str
-    """Flag of `optimize` that yields this plan, or a plan that takes less RAM in the same time."""
+    """Flag of `optimize` that yields this plan, or a plan with less RAM and the same time."""
     arena: int
     """Bytes of the whole arena."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The contents of NAME.report.json. Sizes are in bytes; both arenas are for the ABI `arena.abi`."""
+    """The contents of NAME.report.json. Sizes are in bytes, and both arenas are for the ABI `arena.abi`."""
 
     model: str
     diagnosis: Diagnosis
@@ -192,7 +192,7 @@ class Report:
     macs: Macs
     instructions: Mapping[str, int]
     """Estimated instructions of one inference for each core of the target (analysis/costs.py), without builtin
-    operators and the interpreter; empty for an unchanged model.
+    operators and the interpreter; {} for an unchanged model.
     """
     dead_channels: int
     """Output channels of weighted operators that were folded away because they cannot influence any output."""
@@ -212,35 +212,35 @@ class Report:
     original_boards: tuple[str, ...]
     seconds: float
     cut_short: tuple[str, ...] = ()
-    """Parts of the search (plan/effort.py) that the effort limit ended early. More effort may find a better plan."""
+    """Parts of the plan search (plan/effort.py) that the effort limit cut short, so that more effort may help."""
     balance: Balance | None = None
-    """RAM saved and flash added by the rewrite, even if it was not kept; None if there is no rewrite."""
+    """RAM saved and flash added by the rewrite, even if it was not kept, or None without a rewrite."""
     board: BoardFit | None = None
-    """Fit on the requested board."""
+    """How the model fits on the requested board."""
     in_arena: int | None = None
     """Bytes of the whole arena with `--input arena`, if that is less than with the streamed input."""
     accuracy: Accuracy | None = None
-    """Accuracy on the user's test data, if there is any."""
+    """Accuracy on the user's test data, if the user gave such data."""
     time: Time | None = None
-    """Estimated time of an inference before and after."""
+    """Estimated time of an inference before and after the rewrite."""
     faster: FasterPlan | None = None
-    """If the model is slower on `--board`: the nearest plan that is not slower, or else the fastest plan."""
+    """If the model is slower than the original on `--board`: the nearest plan that is not, or the fastest plan."""
     flash_limit: int | None = None
     """Limit of the flash for the model, the C library and TFLM, in bytes."""
     packed: PackedEstimate | None = None
-    """Gain from `--target` or `--board`, if neither was given and it can be estimated."""
+    """Gain from `--target` or `--board`, if the user gave neither and the gain can be estimated."""
     time_limit: float | None = None
     """Limit of the time of an inference, in milliseconds."""
     arena_size: int | None = None
-    """Bytes to declare for the arena in every build of TFLM that NAME_ops.h names, or None if unknown."""
+    """Bytes to declare for the arena for every build of TFLM that NAME_ops.h names, or None if they are unknown."""
     interpreter: bool = True
-    """Whether TFLM runs the rewritten model. Without TFLM, `arena` and `footprint` are those of the C module."""
+    """Whether TFLM runs the rewritten model; if not, `arena` and `footprint` are those of the C module."""
     footprint: Footprints | None = None
     """Flash that inference needs before and after the rewrite."""
     original_refused: str = ""
-    """Reason why TFLM refuses the original model, or "" if none is known."""
+    """Reason why TFLM refuses the original model, or "" if no reason is known."""
     planned_for: str = ""
-    """For models of builtin operators: the kernel library that may run them, since tensors share bytes: "any" or that
+    """For models of builtin operators, the kernel library that may run them although tensors share bytes: "any" or that
     of `--kernels`.
     """
     in_parts: tuple[Tiling, ...] = ()
@@ -248,19 +248,19 @@ class Report:
     to_register: tuple[str, ...] = ()
     """Kinds of builtin operators that firmware must register for the rewritten model but not for the original."""
     cores: tuple[CoreReport, ...] = ()
-    """One entry for each of two cores; empty for one core."""
+    """The report of each of two cores, or () for one core."""
     barriers: BarriersReport | None = None
     memories: MemoriesReport | None = None
     """RAM saved and flash added, or None for an unchanged model."""
 
     @property
     def convention(self) -> str:
-        """The convention by which the arenas are counted."""
+        """The convention by which RAM figures are counted."""
         return convention(self.arena, self.input)
 
     @property
     def conventions(self) -> str:
-        """The conventions of both arenas in one line."""
+        """The conventions of both arenas, as one line."""
         return self.convention if self.interpreter else f"{self.convention} -> C module"
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ MOST_MODELS = 32
 
 
 def bad_config(what: str, where: str, hint: str) -> UsageError:
-    """Return the error for an invalid description of an application. where: key of app.toml."""
+    """Return the error for an invalid description of an application. where: key of app.toml that is invalid."""
     return UsageError(what, code="bad_config", where=where, hint=hint)
 
 
@@ -27,20 +27,21 @@ class AppModel:
 
     model: GivenModel
     options: Options = field(default_factory=dict)
-    """Options of optimize(). The application's options are the defaults."""
+    """Options of optimize() for the model. Options of the application are the defaults for each model."""
     retain: bool | Collection[int | str] = False
     """Numbers or names of outputs that stay valid until the model runs again, or True for all outputs."""
     fps: float | None = None
-    """Number of inferences per second. All models together must fit into the core's time."""
+    """Number of inferences per second. All models together must not need more than the core's whole time."""
     ms: float | None = None
     """Time limit of one inference, in milliseconds."""
     ms_measured: float | None = None
-    """Measured time of one inference of the rewritten model, in milliseconds, for the plan that computes nothing twice.
-    Times of other plans are assumed to be proportional to their instructions.
+    """Measured time of one inference of the rewritten model, in milliseconds, with the plan that computes nothing
+    twice. Times of other plans are assumed to be proportional to their instructions.
     """
     pipeline: Sequence[int | str] = ()
-    """Operators at which further partitions start, by number or by the name of their output. The partitions NAME_1,
-    NAME_2 and so on run at the same time, on consecutive frames. Without such operators, the model runs as a whole.
+    """Operators at which further partitions of the model start, by number or by the name of their output. The
+    partitions NAME_1, NAME_2 and so on run at the same time, on consecutive frames. Without such operators, the model
+    runs as a whole.
     """
 
     @property
@@ -51,15 +52,15 @@ class AppModel:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Models that share an arena. Two models exclude each other unless `concurrent` lets them overlap."""
+    """Several models that share an arena. Two models exclude each other unless `concurrent` lets them overlap."""
 
     models: Mapping[str, AppModel]
-    """Models by name. Files and C identifiers use the name."""
+    """Models by name. Files and C identifiers contain the name."""
     concurrent: Sequence[Collection[str]] = ()
-    """Groups of models. All models of a group may run at the same time."""
+    """Groups of models, of which all may run at the same time."""
     yields: float | None = None
-    """Maximum time between two pauses, in milliseconds. Of two models that may run at the same time, the longer one
-    pauses for the shorter. None: no model pauses, and two such models share no bytes.
+    """Maximum time between two pauses, in milliseconds. If two models may run at the same time, the longer one pauses
+    for the shorter one. If it is None, no model pauses, and two such models share no bytes.
     """
     ram: int | None = None
     """Limit of the shared arena, in bytes."""

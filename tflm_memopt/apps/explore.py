@@ -1,4 +1,4 @@
-"""Explore an application: choose one point of each model's frontier with an exact search (plan/layout/choice.py)."""
+"""Explore an application: an exact search chooses one point of each model's frontier (plan/layout/choice.py)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tflm_memopt.tflm.arena import Arena
 
 @dataclass(frozen=True, slots=True)
 class AppChoices:
-    """The points of all models, with the data that the choices share."""
+    """The points of all models, with the data that all choices share."""
 
     app: App
     members: Sequence[AppMember]
@@ -35,7 +35,7 @@ class AppChoices:
     """Longest time of an inference for each point, in milliseconds, or None."""
     choices: Choices
     kept: Sequence[Sequence[int]]
-    """By model, the indices of the points that keep the model's own limits. `choices` numbers only these points."""
+    """By model, the indices of the points that keep its limits, which alone have numbers in `choices`."""
 
     def chosen(self, choice: Selection) -> dict[str, int]:
         """Return the index of each model's point, or 0 for a model that is not rewritten."""
@@ -52,7 +52,7 @@ class AppChoices:
 
 
 def explore_app(app: App, progress: Progress) -> AppExploration:
-    """Return the frontier of an application: the least RAM at every load. Raises as space() does."""
+    """Return the frontier of an application: the least RAM at every load. Raises the errors of space()."""
     started = time.monotonic()
     app = expanded(app)
     found = space(app, members_of(app, progress), progress)
@@ -129,7 +129,7 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
 
 
 def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Costed]:
-    """Yield plans with tensors in slow memory, if that was requested. Raises UsageError if their time is unknown."""
+    """Yield plans with tensors in slow memory, if requested. Raises UsageError if the time of such plans is unknown."""
     slow = member.asked.limits.slow
     if slow is None or not slow.asked:
         return
@@ -144,13 +144,13 @@ def _in_less_memory(member: AppMember, conversion: Conversion) -> Iterator[Coste
 
 
 def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
-    """Return the longest time of each point in milliseconds, or None without a limit.
+    """Return the longest time of each point in milliseconds, or None for a model without a limit.
 
     Raises UsageError if the model has a time limit and its time is unknown.
     """
     if entry.most is None:
         return [None] * max(1, len(points))
-    if not points and entry.ms_measured is not None:  # TFLM runs the unchanged model
+    if not points and entry.ms_measured is not None:  # TFLM runs an unchanged model
         return [entry.ms_measured]
     timed = timer(member, entry, points[0].work if points else ())
     return [timed.milliseconds(point.work, point.converted.slow_moved) for point in points]

@@ -1,4 +1,4 @@
-"""Reports on which boards an application fits before and after the rewrite. RAM and flash of all models are counted."""
+"""Reports on which boards an application fits before and after the rewrite, by RAM and flash of all models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tflm_memopt.tflm.libraries import library
 
 
 def fit_app(optimized: AppOptimized, names: Collection[str] = (), on: Mapping[str, AppOptimized] | None = None) -> Fits:
-    """Return the fits on the named boards, or on all boards. Before the rewrite, TFLM uses one allocator for all models
+    """Return the fits on the named boards, or on all boards. Before the rewrite, all models use one allocator of TFLM
     in turn. on: the same application optimized for single boards, by board id. Raises UsageError for an unknown board.
     """
     report, each = optimized.report, list(optimized.models.values())

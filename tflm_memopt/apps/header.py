@@ -19,7 +19,7 @@ from tflm_memopt.tflm.structs import Abi
 
 
 def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Library], arena: Arena) -> int:
-    """Return the arena bytes to declare: enough for any TFLM with this pointer width, in whole alignments."""
+    """Return the arena bytes to declare, in whole alignments, which are enough for any TFLM with this pointer width."""
     full: Abi = "ilp32-full" if abi.startswith("ilp32") else "lp64-full"
     data = [done.model for done in models]
     others = [
@@ -51,14 +51,14 @@ def app_header(result: AppOptimized) -> str:
 
 
 def _operators(result: AppOptimized) -> Iterator[Needed]:
-    """Yield each operator that some model needs, once."""
+    """Yield each operator that some model needs, without duplicates."""
     every = (n for done in result.models.values() for n in needed(read(done.model), symbol(result.app.name)))
     yield from {(n.operator, n.operator in OURS): n for n in every}.values()
 
 
 def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
-    """Return two lists with a bit mask for each model: the models that must not be running when it starts, and those
-    that must not be paused then.
+    """Return two lists with a bit mask for each model: the models that must not be running when the model starts, and
+    those that must not be paused then.
     """
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
@@ -75,7 +75,7 @@ def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
 
 
 def excluded_rows(result: AppOptimized) -> list[str]:
-    """Return excluded() as rows of tmo_excluded in C."""
+    """Return the lists of excluded() as rows of tmo_excluded in C."""
     return [f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(*excluded(result), strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The models of an application, each with its options and, after the choice, its plan."""
+"""The models of an application, each of which has its options and, after the choice, its plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tflm_memopt.tflm.arena import Arena, predict_together
 
 @dataclass(frozen=True, slots=True)
 class AppMember:
-    """A model of the application, converted alone."""
+    """A model of an application, converted alone."""
 
     name: str
     data: bytes
@@ -50,13 +50,13 @@ class AppMember:
 
     @property
     def is_pushed(self) -> bool:
-        """Whether other models may run during an inference, while it waits for rows of its input."""
+        """Whether other models may run during an inference of this model, while it waits for rows of its input."""
         source = self.conversion.rows.source if self.conversion.rows else None
         return bool(source and source.pushed)
 
     @property
     def arena(self) -> Arena:
-        """The arena that the model would have alone."""
+        """The arena that the model would need alone."""
         return self.chosen.arena if self.chosen else self.original.arena
 
 
@@ -103,7 +103,7 @@ def pairs(app: App) -> frozenset[tuple[int, int]]:
 
 
 def tail_once(members: Sequence[AppMember]) -> int:
-    """Return the bytes that several models save by sharing parts of their tails, namely TFLM's allocator."""
+    """Return the bytes that several models save by sharing TFLM's allocator, a part of their tails."""
     libraries = [m.asked.library for m in members]
     together = predict_together([m.data for m in members], members[0].asked.abi, libraries=libraries)
     return sum(m.original.arena.tail for m in members) - together.tail

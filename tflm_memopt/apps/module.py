@@ -59,7 +59,8 @@ def _alone(name: str, done: Optimized) -> Module:
 
 def _in_head(model: Model, m: Module) -> tuple[dict[TensorId, int], int]:
     """Return the offsets of a model's buffers except its states, and the end of the last buffer. Buffers that TFLM
-    would place go above all others. A model with buffers placed by TFLM excludes all other models and retains nothing.
+    would place go above all other buffers. A model with buffers placed by TFLM excludes all other models and retains
+    nothing.
     """
     at = planned(model, m.at)
     end = max((offset + model.graph.tensors[t].nbytes for t, offset in at.items()), default=0)

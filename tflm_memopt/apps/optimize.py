@@ -39,9 +39,9 @@ from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 SLOW_TRIES = 8
-"""Number of layouts to try with less and less fast memory for single models."""
+"""Number of layouts to try in which single models have less and less fast memory."""
 HASTE = 2.0
-"""Effort (plan/effort.py) for each point of the curve, which is the head for each time between pauses."""
+"""Effort (plan/effort.py) for each point of the curve of the head by the time between pauses."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
@@ -78,7 +78,7 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """The models with their addresses in the shared arena."""
+    """The models of an application with their addresses in the shared arena."""
 
     members: list[AppMember]
     shared: Shared
@@ -129,8 +129,8 @@ def _excess(app: App, found: LaidOut) -> int:
 def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progress: Progress) -> LaidOut | None:
     """Give the model with the largest arena less fast memory until all models fit together.
 
-    members: the models with the plans that each gets alone, which together exceed the limit by `excess` bytes. Returns
-    None if a model cannot run with less.
+    members: the models with the plans that each model gets alone, which exceed the limit together by `excess` bytes.
+    Returns None if a model cannot run with less fast memory.
     """
     members = list(members)
     for _ in range(SLOW_TRIES):
@@ -151,7 +151,7 @@ def _in_two_memories(app: App, members: Sequence[AppMember], excess: int, progre
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
-    """Choose a point of each frontier: the least load within the RAM limit, or else the least RAM that keeps rates."""
+    """Choose a point per frontier: the least load within the RAM limit, or else the least RAM that keeps all rates."""
     found = space(app, members, progress)
     progress("choosing points", 0, 0)
     limit = _limit(app, members)
@@ -169,7 +169,7 @@ def _limit(app: App, members: Sequence[AppMember]) -> int | None:
 
 
 def _smaller(member: AppMember, nbytes: int, progress: Progress) -> AppMember | None:
-    """Return the model with a plan that needs `nbytes` less fast memory, or None if there is none."""
+    """Return the model with a plan that needs `nbytes` less fast memory, or None if there is no such plan."""
     limits = replace(member.asked.limits, total=member.arena.total - nbytes)
     try:
         made = _decided(replace(member, asked=replace(member.asked, limits=limits)), progress).made
@@ -185,7 +185,7 @@ def _together(members: Sequence[AppMember]) -> Arena:
 
 
 def _decided(member: AppMember, progress: Progress) -> AppMember:
-    """Return the member with the plan that it would get alone."""
+    """Return the model with the plan that it would get alone."""
 
     def planning(done: int, of: int) -> None:
         progress(f"{member.name}: planning points", done, of)
@@ -195,7 +195,7 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
-    """Return the member with a plan that places all of its bytes, if other models must not use some of these bytes.
+    """Return the model with a plan that places all of its bytes, if other models must not use some of these bytes.
 
     Raises UsageError if TFLM would place some of the bytes.
     """
@@ -218,14 +218,14 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 
 
 def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
-    """Place all members that have plans in one arena and lower their models again.
+    """Place all models that have plans in one arena, and lower them again.
 
     For a model that pauses, the plan with few live bytes at every moment is used if it leads to a lower head.
     """
     layouts, best = _best(app, members)
     for one in layouts.pausing:
         others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
-        with contextlib.suppress(DoesNotFit):  # the other plan may not have pauses this often
+        with contextlib.suppress(DoesNotFit):  # the other plan may not be able to pause this often
             other = _best(app, others)
             if other[1].shared.head < best.shared.head:
                 layouts, best = other
@@ -236,7 +236,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
         if made.chosen and plan != made.chosen.planned.plan:
             chosen = members[i].conversion.of(
                 replace(plan, sharing=())
-            )  # buffers overlap differently, so barriers differ
+            )  # buffers overlap differently, so barriers differ, too
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
     told = tuple(
         Pausing(
@@ -252,7 +252,7 @@ def _shared(app: App, members: Sequence[AppMember]) -> LaidOut:
 
 
 def _low(member: AppMember) -> AppMember:
-    """Return the member with a plan of the same multiply-accumulates that has few live bytes at every moment."""
+    """Return the model with a plan of as many multiply-accumulates that has few live bytes at every moment."""
     if member.chosen is None:
         return member
     chosen = member.conversion.low().at(member.chosen.planned.plan.macs)
@@ -260,7 +260,7 @@ def _low(member: AppMember) -> AppMember:
 
 
 def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout]:
-    """Return the layouts of these plans and the one with the lowest head."""
+    """Return the layouts of these plans, and the layout with the lowest head."""
     planned = [i for i, m in enumerate(members) if m.chosen]
     pausing = yielding(app, members)
     effort = max((m.asked.options.effort for m in members), default=1.0)
@@ -274,7 +274,7 @@ def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout
 
 @dataclass(frozen=True, slots=True)
 class PausedLayout:
-    """A layout and its pauses, by the model's number."""
+    """A layout, and the pauses of each model by its number."""
 
     shared: Shared
     pauses: Mapping[int, tuple[int, ...]]
@@ -294,7 +294,7 @@ class Layouts:
     seconds: float
 
     def at(self, apart: float | None, limits: Sequence[int], budget: Budget) -> PausedLayout:
-        """Return the layout for one time between pauses. limits: most live bytes at a pause, by pausing model."""
+        """Return the layout for one time between pauses. limits: maximum of live bytes at a pause, by pausing model."""
         tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
         yields: set[tuple[int, int]] = set()
         for one, limit in zip(self.pausing, limits, strict=False):
@@ -320,7 +320,7 @@ class Layouts:
         return min(tried, key=lambda found: found.shared.head)
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
-        """Return points of (time between pauses in milliseconds, bytes of the head), up to no pauses. Other times than
+        """Return points of (time between pauses in milliseconds, bytes of the head), up to no pauses. Times other than
         `apart` are planned with less effort.
         """
         longest = max(one.moments.total for one in self.pausing)
@@ -354,7 +354,7 @@ def _tenant(member: AppMember) -> Tenant:
 
 
 def check_app(members: Sequence[AppMember], app: App) -> None:
-    """Raise PlanError if one model could overwrite bytes of another one, in any order in which they may run."""
+    """Raise PlanError if one model could overwrite bytes of another model, in any order in which the models may run."""
     concurrent_pairs: set[tuple[int, int]] = set(pairs(app))
     yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
     planned = [i for i, m in enumerate(members) if m.chosen]
@@ -398,7 +398,7 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
 
 
 def _cores(app: App, busy: Sequence[int]) -> tuple[CoreLoad, ...]:
-    """Return the models of each core and their use of its time."""
+    """Return the models of each core, and the fraction of its time that they use."""
     cores = Cores(app.model_cores, app.on_one_core())
     placed = list(zip(app.models, cores.spread(busy), busy, strict=True))
     return tuple(
@@ -438,7 +438,7 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
         seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
-        # kept bytes stay occupied even if the models run in turn
+        # bytes that a model keeps stay occupied even if the models run in turn
         reserved = {r.model for r in report.reserved}.intersection(group)
         apart = "" if reserved else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(

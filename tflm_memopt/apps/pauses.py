@@ -25,15 +25,13 @@ class Yielding:
 
     number: int
     shorter: tuple[int, ...]
-    """Models that may run during a pause."""
+    """Models that may run while this model pauses."""
     moments: Moments
-    """Moments of the pauses, with times in milliseconds."""
+    """Moments of the model's pauses, with times in milliseconds."""
 
 
 def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
-    """Return the longer model of each pair that may run at the same time. Raises UsageError if a longer model cannot
-    pause.
-    """
+    """Return the longer model of each pair that may run at the same time. Raises UsageError if it cannot pause."""
     if app.yields is None:
         return []
     involved = {i for pair in pairs(app) for i in pair}
@@ -48,7 +46,7 @@ def yielding(app: App, members: Sequence[AppMember]) -> list[Yielding]:
 
 
 def _moments(member: AppMember, entry: AppModel) -> Moments:
-    """Return the possible pauses with times in milliseconds. Raises UsageError if the time of the model is unknown."""
+    """Return the possible pauses with times in milliseconds. Raises UsageError if the model's time is unknown."""
     if member.chosen is None:
         raise _cannot_pause(member)
     planned = member.chosen.planned

@@ -1,7 +1,7 @@
 """Cuts models of an application into partitions, each of which becomes a model.
 
-The tensor between two partitions exists twice: as the output of the first one, which retains it until it runs again,
-and as the input of the next one, which may run at the same time.
+The tensor between two partitions exists twice: as the output of the first partition, which retains it until it runs
+again, and as the input of the second partition, which may run at the same time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def expanded(app: App) -> App:
 
 
 def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
-    """Yield the partitions of a model, or the model if it is not a pipeline."""
+    """Yield the partitions of a model, or the model itself if it is not a pipeline."""
     if not entry.pipeline:
         yield name, entry
         return

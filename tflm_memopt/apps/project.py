@@ -23,7 +23,7 @@ from tflm_memopt.runtime.telling import keeps_state
 def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
     """Return the project of an application.
 
-    subjects: one per model. models: the models' files. boards: as for Project, for all models together.
+    subjects: a subject for each model. models: the models' files. boards: as for Project, for all models together.
     """
     name, each = file_stem(result.app.name), list(result.models.values())
     inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}

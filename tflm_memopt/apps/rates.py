@@ -1,4 +1,4 @@
-"""Times of an application's models in milliseconds, for rates and pauses.
+"""Times of an application's models in milliseconds, from which rates and pauses follow.
 
 The times are derived from a measured inference, from modelled cycles, or from an assumed range of cycles per
 instruction.
@@ -18,7 +18,7 @@ from tflm_memopt.errors import UsageError
 
 ASSUMED: Span = (0.5, 3.0)
 """Range of cycles per instruction for cores whose cycles are not modelled: two instructions per cycle as on Cortex-M7
-at best, and two wait states for each instruction at worst. Limits are checked with the upper bound.
+at best, and two wait states for each instruction at worst. Limits of time are checked with the upper bound.
 """
 MEASURED, MODELLED = "measured", "modelled"
 RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
@@ -26,7 +26,7 @@ RANGE = f"assumed, {ASSUMED[0]:g} to {ASSUMED[1]:g} cycles per instruction"
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """Times of the plans of one model."""
+    """The times of the plans of one model."""
 
     basis: str
     """Source of the times: a measurement, modelled cycles, or an assumed range."""
@@ -34,11 +34,11 @@ class Timer:
     clock: Clock | None = None
     """Clock of the cycle model, or None if times are proportional to instructions."""
     per_instruction: float = 0.0
-    """Milliseconds per instruction if there is no cycle model."""
+    """Milliseconds per instruction, used without a cycle model."""
 
     def milliseconds(self, work: Iterable[Work], moved: tuple[int, int] = (0, 0)) -> float | None:
-        """Return the longest time of some work, or None if unknown. moved: bytes of slow memory that are read and
-        written.
+        """Return the longest time of some work, or None if it is unknown. moved: bytes of slow memory that the work
+        reads and writes.
         """
         if self.clock is None:
             inside = self.per_instruction * sum(estimate(self.table.kernels, one) for one in work)
@@ -71,7 +71,7 @@ def timer(member: AppMember, entry: AppModel, plan: Sequence[Work]) -> Timer:
 
 
 def _hint(member: AppMember, entry: AppModel) -> str:
-    """Return a hint how to make the run time known, or how to do without it."""
+    """Return a hint how to make the model's run time known, or how to do without it."""
     without = "leave out fps, ms and yield: inspect says which of its operators stay builtin"
     if entry.ms_measured is not None:  # the plan has no operators whose instructions could be compared
         return without

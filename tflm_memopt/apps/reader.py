@@ -1,4 +1,4 @@
-"""Reads an application from app.toml. Paths in the file are relative to its folder."""
+"""Reads an application from app.toml. Paths in app.toml are relative to its folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.targets import own_board
 
 SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "flash_limit", "if_worthwhile", "interpreter"})
-"""Options that a model of an application cannot have. `ram` limits all models together; --emit sets the rest."""
+"""Options that a model of an application cannot have: `ram` limits all models together, --emit sets the rest."""
 KEYS = tuple(name for name in OPTIONS if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield", "model_cores")
 OF_MODEL = ("file", "retain", "fps", "ms", "ms_measured", "pipeline")
@@ -30,7 +30,7 @@ def is_app(path: Path) -> bool:
 
 
 def read_app(path: Path) -> App:
-    """Read an application. Raises UsageError for a file that is unreadable or invalid."""
+    """Read an application from app.toml. Raises UsageError for a file that is unreadable or invalid."""
     with about(path):
         return _app(toml(read_file(path), "docs/several-models.md shows an example"), path)
 
@@ -55,7 +55,6 @@ def _app(document: Mapping[str, Any], path: Path) -> App:
 
 
 def _cores(value: Any) -> int:
-    """Read a number of cores."""
     hint = f"model_cores = 1 to {MOST_CORES}"
     count: int = _of_type(value, int, "model_cores", hint)
     if not 1 <= count <= MOST_CORES:
@@ -84,7 +83,7 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
 
 
 def _options(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the options in a table. The file of a board is relative to `folder`."""
+    """Return the options in a table. The path of a board's file is relative to `folder`."""
     found = {name: table[name] for name in KEYS if name in table}
     if isinstance(board := found.get("board"), str) and board.endswith(own_board.SUFFIX):
         found["board"] = str(folder / board)

@@ -42,7 +42,7 @@ class Pausing:
 
 @dataclass(frozen=True, slots=True)
 class CoreLoad:
-    """Use of a core at the given rates."""
+    """How much of a core's time the models use at the given rates."""
 
     models: tuple[str, ...]
     """Models that run on the core."""
@@ -58,7 +58,8 @@ class AppReport:
     arena: Arena
     """Arena of all models, whose interpreters share one MicroAllocator, or of their C modules."""
     arena_size: int | None
-    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width. It is None for C modules.
+    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width. It is None for C
+    modules.
     """
     apart: int
     """Bytes of the original models with a separate arena for each."""
@@ -67,10 +68,10 @@ class AppReport:
     alone: int
     """Bytes of the rewritten models with a separate arena for each."""
     stacked: int
-    """Head if the whole heads of concurrent models were placed side by side, with reserved bytes above all others."""
+    """Bytes of the head if whole heads of concurrent models were side by side, with reserved bytes above them."""
     lower_bound_head: int
     proven: bool
-    """True if it is proved that no layout of these plans has a lower head."""
+    """Whether it is proved that no layout of these plans has a lower head."""
     concurrent: tuple[tuple[str, ...], ...]
     reserved: tuple[Reserved, ...]
     pausing: tuple[Pausing, ...]
@@ -79,20 +80,20 @@ class AppReport:
     ram_limit: int | None
     seconds: float
     interpreter: bool = True
-    """Whether TFLM runs the models. If not, the models are C modules."""
+    """Whether TFLM runs the models, which otherwise are C modules."""
     slow: int = 0
     """Bytes of the slow memory that the models share."""
     slow_offsets: Mapping[str, int] = field(default_factory=dict)
     """Offset in slow memory of each model that needs some."""
     times: Mapping[str, str] = field(default_factory=dict)
-    """Basis of the times of each model that has a rate or pauses."""
+    """Source of the times of each model that has a rate or pauses."""
     cores: tuple[CoreLoad, ...] = ()
     """Use of each core, if models have rates."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppOptimized:
-    """An application whose models share an arena: the result of each model and the report of all."""
+    """An application whose models share an arena, with the result of each model and the report of all models."""
 
     app: App
     models: Mapping[str, Optimized]
@@ -117,7 +118,7 @@ class AppOptimized:
 
 @dataclass(frozen=True, slots=True)
 class AppPoint:
-    """A choice of one point per model. No other choice is better in both RAM and load."""
+    """A choice of one point per model. No other choice of points is better in both RAM and load."""
 
     points: Mapping[str, int]
     """Index of the chosen point of each model."""
@@ -126,9 +127,9 @@ class AppPoint:
     head: int
     tail: int
     instructions: int
-    """Instructions of all models: per second at the given rates, or for one inference of each."""
+    """Instructions of all models together: per second at the given rates, or for one inference of each model."""
     busy: tuple[float, ...] | None
-    """Fraction of each core's time that is used at the given rates, or None without rates."""
+    """Fraction of each core's time that models use at the given rates, or None without rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class AppExploration:
     """Bytes of the original models with a separate arena for each."""
     seconds: float
     times: Mapping[str, str] = field(default_factory=dict)
-    """Basis of the times of each model that has a rate or pauses."""
+    """Source of the times of each model that has a rate or pauses."""
 
     def to_json(self) -> dict[str, Any]:
         models = {name: [point.to_json() for point in points] for name, points in self.models.items()}

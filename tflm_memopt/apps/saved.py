@@ -32,7 +32,7 @@ HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 OWN_NAMES = frozenset(
     {"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "set_slow", "slow_bytes", "turns"}
 )
-"""Suffixes of the application's name in its identifiers. A model's name must not be one of them."""
+"""Suffixes that follow the application's name in its identifiers, which models may not have as names."""
 
 
 @generic.files.register
@@ -88,7 +88,7 @@ def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) 
 def save(
     result: AppOptimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
 ) -> list[Path]:
-    """Write the files, all or none. An original model is never overwritten."""
+    """Write the files, all or none; an original model is never overwritten."""
     contents = paths_below(Path(folder), files(result, kinds, labels))
     for entry in result.app.models.values():
         if isinstance(entry.model, (str, os.PathLike)):

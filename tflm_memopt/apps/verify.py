@@ -39,7 +39,7 @@ def verify_app(
     app: App, folder: Path, progress: Progress, *, runs: int | None = None, seed: int = 0
 ) -> AppVerification:
     """Run each model of an application and its rewritten model in `folder`, and compare every byte of their outputs.
-    All plans together are replayed in any order that the application allows.
+    All plans are replayed together in any order that the application allows.
 
     Raises InterfaceError for models that were not rewritten for one arena, and the errors of verify() for each model.
     """
@@ -68,7 +68,8 @@ def verify_app(
 
 
 def _as_saved(member: AppMember, model: bytes, folder: Path, others: int) -> Converted | None:
-    """Return the model with its plan from the folder, or None if it was not rewritten. others: bytes of other models.
+    """Return the model with its plan from the folder, or None if the model was not rewritten. others: bytes of other
+    models.
 
     Raises UsageError if the plan belongs to another model.
     """

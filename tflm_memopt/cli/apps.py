@@ -1,4 +1,4 @@
-"""The commands for an application (app.toml); commands.py has those for a model."""
+"""The commands for an application (app.toml); commands.py has the commands for a model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Print on which boards an application fits. Exit code 1 if a named board is too small, or all boards are."""
+    """Print on which boards an application fits. The exit code is 1 if a named board, or every board, is too small."""
     app = read_app(args.model)
     with about(args.model), busy(args, f"optimizing {args.model.name}", lines=True) as progress:
         settings["progress"] = progress
@@ -60,7 +60,7 @@ def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Verify all models of an application. Exit code 1 if a byte of an output differs."""
+    """Verify all models of an application. The exit code is 1 if a byte of an output differs."""
     arguments.refuse(args, ("inputs", "steps", "c"), "one model", "verify NAME.tflite DIR/NAME.tflite")
     app = read_app(args.original)
     with about(args.original), busy(args, f"verifying {args.original.name}", lines=True) as progress:

@@ -17,14 +17,13 @@ ALONE = ("plan", "plot", "inputs", "calibrate", "test", "labels", "manifest")
 
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], are_for: str, hint: str) -> None:
-    """Raise UsageError if one of these flags is given. are_for: what the flags are for."""
+    """Raise UsageError if one of these flags is given. are_for: text that says what the flags are for."""
     for flag in flags:
         if getattr(args, flag):
             raise UsageError(f"--{flag.replace('_', '-')} is for {are_for}", hint=hint)
 
 
 def count(argument: str) -> int:
-    """Read a whole number from 0."""
     if not argument.isascii() or not argument.isdigit():
         raise argparse.ArgumentTypeError(f"'{argument}' is not a whole number from 0")
     return int(argument)

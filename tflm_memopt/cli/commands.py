@@ -1,4 +1,4 @@
-"""Each command takes the arguments that cli.parser() parsed, prints one answer and returns its exit code."""
+"""Each command function takes the arguments that cli.parser() parsed, prints one answer and returns its exit code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.own_board import board
 
 PACKED = "cortex-m4"
-"""Target for `fit` on boards whose core has packed kernels. M7 and M33 run the same programs."""
+"""Target for which `fit` packs models for cores with packed kernels; M7 and M33 run the same programs."""
 
 
 def optimize(args: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def optimize(args: argparse.Namespace) -> int:
 
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
-    """Rewrite every .tflite file of a folder. An error does not stop the others; the exit code is the worst of all."""
+    """Rewrite every .tflite file of a folder, even after an error, and return the worst of all exit codes."""
     arguments.refuse(args, arguments.ALONE, "one model", "one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
     if not paths:
@@ -144,7 +144,7 @@ def _labels(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
-    """Return the arrays of --inputs or, without it, of --calibrate. Raises UsageError if --inputs would be unused."""
+    """Return the arrays of --inputs or else of --calibrate. Raises UsageError if --inputs would be unused."""
     storing = (*bundle.PROJECTS, bundle.MODULE)
     if args.inputs and not set(storing) & set(args.emit):
         what = "--inputs needs a project or C module"
@@ -153,7 +153,7 @@ def _examples(args: argparse.Namespace) -> list[NDArray[Any]]:
 
 
 def listed(files: Iterable[Path], folder: Path) -> list[str]:
-    """Return the names that the list of written files shows; for the files of a project or device, its folder."""
+    """Return the names that the list of written files shows, which for a project or device is only its folder."""
     names = []
     for path in files:
         inside = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
@@ -162,7 +162,7 @@ def listed(files: Iterable[Path], folder: Path) -> list[str]:
 
 
 def fit(args: argparse.Namespace) -> int:
-    """Print on which boards the rewritten model fits. Exit code 1 if a named board is too small, or all boards are."""
+    """Print on which boards the rewritten model fits. The exit code is 1 if a named one, or every one, is too small."""
     if is_app(args.model):
         return apps.fit(args, given(args))
     data = _read(args.model)
@@ -176,7 +176,7 @@ def fit(args: argparse.Namespace) -> int:
         result = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in named or boards().values()):
-            with contextlib.suppress(DoesNotFit):  # packed kernels need scratch; plain ones may still fit
+            with contextlib.suppress(DoesNotFit):  # packed kernels need scratch, so plain kernels may still fit
                 packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     return fitted(args, tflm_memopt.fit(result, args.boards, packed, own))
 
@@ -199,7 +199,7 @@ def explore(args: argparse.Namespace) -> int:
 
 
 def given(args: argparse.Namespace, function: str = "optimize") -> dict[str, Any]:
-    """Return the arguments that are options of a function, except the plan's file."""
+    """Return the arguments that are options of a function, except the file of a plan."""
     found = {name: value for name, value in vars(args).items() if name in FUNCTIONS[function] and name != "plan"}
     return found | ({"interpreter": bundle.needs_interpreter(args.emit)} if "emit" in args else {})
 
@@ -219,7 +219,7 @@ def _saved(path: Path) -> Mapping[str, Any]:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Compare a model with its rewrite. Exit code 1 if a byte of an output differs."""
+    """Compare a model with its rewrite. The exit code is 1 if a byte of an output differs."""
     if is_app(args.original):
         return apps.verify(args)
     if args.reset_every and not args.steps:
@@ -244,7 +244,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _module(folder: Path | None, rewritten: Path) -> Path | None:
-    """Return the C module in the folder that has the model's name, or else any C module."""
+    """Return the C module in the folder that has the model's name, or else any C module in it."""
     if folder is None:
         return None
     named = folder / f"{file_stem(rewritten.stem)}.c"

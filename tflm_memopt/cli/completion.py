@@ -1,4 +1,4 @@
-"""Tab completion: a flag's metavar tells whether it takes a board, a model or another kind of file."""
+"""Tab completion, for which a flag's metavar tells whether the flag takes a board, a model or another kind of file."""
 
 from __future__ import annotations
 

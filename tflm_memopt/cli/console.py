@@ -1,5 +1,5 @@
-"""Print one answer to standard output, and errors to standard error. `args` has two flags of every command: json (print
-one JSON document instead of text) and quiet (print neither answer nor progress).
+"""Print one answer to standard output, and errors to standard error. The object `args` has two flags of every command:
+json (print one JSON document instead of text) and quiet (print neither answer nor progress).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAGE = 120
 
 
 def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], readable: RenderableType) -> None:
-    """Print the answer of a command in the requested form. A string is printed unchanged."""
+    """Print the answer of a command in the requested form. An answer that is a string is printed unchanged."""
     if args.json:
         sys.stdout.write(to_json(document()))
     elif args.quiet:
@@ -41,7 +41,7 @@ def answer(args: argparse.Namespace, document: Callable[[], dict[str, Any]], rea
 
 
 def say(error: MemoptError) -> int:
-    """Print an error to stderr: one line each for message and file, place, and hint. Returns the exit code."""
+    """Print an error to stderr, with one line each for message and file, place, and hint. Returns the exit code."""
     lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
     parts = ("at", error.where), ("try:", error.hint), ("code", error.code)
     lines += [f"  {word} {value}" for word, value in parts if value]

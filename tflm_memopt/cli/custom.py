@@ -10,11 +10,11 @@ from tflm_memopt.files import read_file
 from tflm_memopt.ops.custom import CUSTOM_OPERATORS
 
 NAME = "custom_operators"
-"""Value of __name__ in the file, so that code under `if __name__ == "__main__":` does not run."""
+"""Value of __name__ in the file of --describe, so that code under `if __name__ == "__main__":` does not run."""
 
 
 def run(file: Path) -> None:
-    """Run a file that describes operators. Raises UsageError if it fails or describes no operator."""
+    """Run a file that describes operators. Raises UsageError if the file fails or describes no operator."""
     read_file(file)
     before = dict(CUSTOM_OPERATORS)
     try:

@@ -48,7 +48,7 @@ def optimize(args: argparse.Namespace) -> int:
 
 
 def explore(args: argparse.Namespace) -> int:
-    """Print the frontier of a model or an application or, for several devices, their memory against time."""
+    """Print the frontier of a model or an application or, for several devices, the frontier of memory and time."""
     if args.devices == 1:
         arguments.refuse(args, ("link", "clock"), "several devices", "--devices 2")
         return commands.explore(args)
@@ -87,7 +87,7 @@ def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folde
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Compare a model with its rewrite for several devices. Exit code 1 if a byte of an output differs."""
+    """Compare a model with its rewrite for several devices. The exit code is 1 if a byte of an output differs."""
     if is_app(args.original) or not args.rewritten.is_dir():
         return commands.verify(args)
     arguments.refuse(args, ("c", "steps"), "one device", "verify one model")
@@ -103,7 +103,7 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def device_files(folder: Path, name: str = "") -> list[Path]:
-    """Return the models of all devices in a folder of optimize --devices. name: model to take if the folder holds
+    """Return the models of all devices in a folder of optimize --devices. name: name of the model, if the folder holds
     several conversions.
     """
     found: list[Path] = []

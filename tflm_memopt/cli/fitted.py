@@ -16,7 +16,7 @@ from tflm_memopt.targets.own_board import board
 Made = TypeVar("Made")
 
 MOST_BOARDS = 10
-"""Number of boards that are shown without --all and --board."""
+"""Number of boards that `fit` shows without --all and --board."""
 
 
 def on_boards(args: argparse.Namespace, optimize: Callable[[str], Made]) -> dict[str, Made]:

@@ -16,7 +16,7 @@ from tflm_memopt.report import text
 
 
 def inspect(args: argparse.Namespace) -> int:
-    """Print operators, tensors and peak memory of a model, and write its page."""
+    """Print operators, tensors and peak memory of a model, and write a page about it."""
     with about(args.model):
         data = read_model(args.model)
         result = inspected(
@@ -30,7 +30,7 @@ def inspect(args: argparse.Namespace) -> int:
 
 
 def _page(folder: Path, name: str, result: Inspection) -> dict[Path, bytes]:
-    """Return the page for -o."""
+    """Return the page that -o writes."""
     from tflm_memopt.report import html  # noqa: PLC0415 # its templates are slow to import
 
     return paths_below(folder, {f"{file_stem(name)}.report.html": html.inspection(result).encode()})

@@ -24,7 +24,7 @@ def fatal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def listed() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt on Ctrl-C as usual, and record it, since extension modules may replace the exception."""
+    """Raise KeyboardInterrupt on Ctrl-C as usual, and record it, since extension modules may hide the exception."""
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield seen

@@ -1,6 +1,7 @@
 """Convert a Keras model to an int8 .tflite model with TensorFlow's converter, calibrated on the user's data.
 
-It needs TensorFlow: `pip install tflm-memopt[train]`. Arrays hold one example per index of the first axis.
+The conversion of a Keras model needs TensorFlow: `pip install tflm-memopt[train]`. Arrays of inputs hold one example
+per index of the first axis.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ Array = NDArray[Any]
 
 FORMS = (".keras", ".h5")
 OUTPUT = (1, 2)
-"""Descriptors of standard output and standard error."""
+"""File descriptors of standard output and standard error."""
 BATCH = 64
 """Number of examples that the float model runs at once."""
 
 
 def is_keras(path: Path) -> bool:
-    """Return whether this is a Keras file or a folder with a SavedModel."""
+    """Return whether this is a Keras file, or a folder with a SavedModel."""
     return path.suffix.lower() in FORMS or (path / "saved_model.pb").is_file()
 
 
@@ -80,8 +81,8 @@ class FloatModel:
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
     def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
-        """Set the inputs' shapes without the first axis, which must be open or 1 because a microcontroller runs one
-        example at a time. Other open dimensions are None until to_int8() gets the examples.
+        """Set the shapes of inputs after the first axis, which must be open or 1 because a microcontroller runs one
+        example at a time. Other dimensions that are open are None until to_int8() gets the examples.
         """
         for name, (batch, *_) in zip(self.names, shapes, strict=True):
             if batch not in (None, 1):
@@ -121,7 +122,7 @@ class FloatModel:
             raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return the arrays in the inputs' shapes. Raises UsageError if arrays and shapes do not match."""
+        """Return the arrays in the shapes of the inputs. Raises UsageError if arrays and shapes do not match."""
         if len(arrays) != len(self.shapes):
             hint = "give one array per input, in the model's order"
             raise UsageError(
@@ -151,14 +152,14 @@ class FloatModel:
         parts = []
         for first in range(0, len(inputs[0]), BATCH):
             out = self._call(*(self._tf.constant(a[first : first + BATCH]) for a in inputs))
-            while isinstance(out, (dict, list, tuple)):  # take the first of several outputs
+            while isinstance(out, (dict, list, tuple)):  # of several outputs, the first one is taken
                 out = next(iter(out.values() if isinstance(out, dict) else out))
             parts.append(np.asarray(out))
         return np.concatenate(parts)
 
 
 def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[Array], labels: Array) -> Accuracy:
-    """Return the shares of examples whose highest score is the label's. int8 models run in TFLM's official wheel."""
+    """Return the fractions of examples whose highest score is the label's. int8 models run in TFLM's wheel."""
     classes = labels.argmax(axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
     examples = model.inputs(inputs)
     if len(classes) != len(examples[0]):
@@ -171,14 +172,14 @@ def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[
 
 
 def _classes(scores: Array) -> Array:
-    """Return the best class of each example; for a single score, whether it is above 0.5."""
+    """Return the best class of each example or, for a single score, whether the score is above 0.5."""
     flat = scores.reshape(len(scores), -1)
     classes: Array = flat.argmax(axis=1) if flat.shape[1] > 1 else (flat[:, 0] > 0.5).astype(np.int64)
     return classes
 
 
 def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
-    """Return the real values of the first output."""
+    """Return the first output's values as real numbers."""
     graph = read(model).graph
     fed = [_quantized(graph.tensors[i], array) for i, array in zip(graph.inputs, examples, strict=True)]
     outcome = run_model(model, fed, len(examples[0]), len(graph.outputs))
@@ -261,6 +262,6 @@ def unheard(*, verbose: bool) -> Iterator[None]:
 
 
 def _line(message: object) -> str:
-    """Return the first line of a message without the source location that the converter prepends."""
+    """Return the first line of a message without the source location that the converter puts before it."""
     first = (str(message).strip().splitlines() or [type(message).__name__])[0]
     return re.sub(r"^\S+:\d+:\d+: error: ", "", first)[:200]

@@ -1,7 +1,8 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: its flags and their values. COMMANDS lists the modules of the commands.
+"""The command line: its flags and their values. The table COMMANDS lists the modules of the commands.
 
-A module is imported only when its command runs, so that `--help` imports neither numpy, networkx nor the solver. Exit
+The module of a command is imported only when the command runs, so that `--help` imports neither numpy, networkx nor the
+solver. Exit
 codes: 0 success, 1 a check failed or a limit is exceeded, 2 bad usage or bad input.
 """
 
@@ -69,13 +70,13 @@ def main(words: Sequence[str] | None = None) -> int:
     with interrupts.listed() as seen:
         try:
             root = parser()
-            if "_ARGCOMPLETE" in os.environ:  # the shell completes a line
+            if "_ARGCOMPLETE" in os.environ:  # in this case, the shell completes a line
                 from tflm_memopt.cli import completion  # noqa: PLC0415 # commands do not need it
 
                 completion.complete(root)
             args = root.parse_args(words)
             return _run(args)
-        except BrokenPipeError:  # a command such as `head` has closed the pipe
+        except BrokenPipeError:  # a command after the pipe, such as `head`, has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
         except KeyboardInterrupt:
@@ -90,7 +91,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Run a command after the files of --describe."""
+    """Run a command after loading the files of --describe."""
     with interrupts.fatal():
         module = importlib.import_module(f"{__package__}.{COMMANDS[args.command]}")
     if files := getattr(args, "describe", ()):
@@ -293,7 +294,7 @@ class _Parser(argparse.ArgumentParser):
     """Reports usage errors in the common format, with a suggestion for a misspelt name."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Reject unknown arguments in the command's own parser, which knows its flags."""
+        """Reject unknown arguments in the parser of the command, which knows its flags."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -304,9 +305,9 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=next((f"{n} ({every} has all)" for n in self._near(message)), every))
 
     def _near(self, message: str) -> list[str]:
-        """Return the choices or flags nearest to the wrong one in argparse's message."""
+        """Return the choices or flags that are nearest to the wrong one in argparse's message."""
         if choice := re.search(r"'(.*)' \(choose from (.*)", message):
-            is_model = choice[1].endswith(".tflite")  # the command is missing
+            is_model = choice[1].endswith(".tflite")  # the user gave no command
             return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))
         if flag := re.search(r"unrecognized arguments: (--?[^\s=]+)", message):
             return near(flag[1], [name for action in self._actions for name in action.option_strings])
@@ -339,7 +340,7 @@ def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
 
 
 def _options(command: argparse.ArgumentParser, *names: str, **about: str) -> None:
-    """Add the flags of options (options.py). about: other help texts for this command."""
+    """Add the flags of options (options.py). about: help texts that replace those of the options for this command."""
     for name in names:
         option = OPTIONS[name]
         flags = (f"--{name.replace('_', '-')}",) if option.flags is None else option.flags

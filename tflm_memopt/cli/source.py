@@ -1,4 +1,4 @@
-"""Read the model that the user names: a .tflite file, or a Keras model, which is converted."""
+"""Read the model that the user names, which is a .tflite file or a Keras model to be converted."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tflm_memopt.runtime import arrays
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A model's bytes and, for a converted one, the Keras model with its test data."""
+    """A model's bytes and, for a converted model, the Keras model with its test data."""
 
     data: bytes
     model: FloatModel | None = None
     test: tuple[NDArray[Any], ...] = ()
-    """Inputs followed by labels."""
+    """Test data: the inputs, followed by the labels."""
     verbose: bool = False
     """Whether to show TensorFlow's log."""
 
@@ -33,8 +33,8 @@ class Source:
     def of(
         path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
     ) -> Source:
-        """Read the model and convert a Keras model. Raises UsageError for a Keras model without --calibrate, and for
-        any other model with --calibrate or --test.
+        """Read the model, and convert it if it is a Keras model. Raises UsageError for a Keras model without
+        --calibrate, and for any other model with --calibrate or --test.
         """
         if not is_keras(path):
             source = Source(read_model(path))  # first, since the error for another format says how to convert it
@@ -61,7 +61,7 @@ class Source:
             return Source(model.to_int8(examples), model, tests, verbose)
 
     def tested(self, result: Optimized, progress: Progress) -> Optimized:
-        """Return the result with the accuracy before and after, if there is test data."""
+        """Return the result with the accuracy before and after the rewrite, if the user gave test data."""
         if self.model is None or not self.test:
             return result
         progress("measuring accuracy", 0, 0)
@@ -71,5 +71,5 @@ class Source:
         return replace(result, report=replace(result.report, accuracy=found))
 
     def files(self, name: str) -> dict[str, bytes]:
-        """Return the file of the int8 model before optimization, if it was converted from Keras."""
+        """Return the file of the int8 model before optimization, if the model was converted from Keras."""
         return {f"{file_stem(name)}.int8.tflite": self.data} if self.model else {}

@@ -1,11 +1,11 @@
 """Choose how to split a network: the least memory, the least time within a limit, or all undominated splits.
 
-Two families of splits are compared by real plans: stages of whole operators (stages.py), and layers that all devices
-share: first by rows, with or without exchange, then by channels. With a limit, more splits of the second family are
-tried: any number of the first layers runs by rows or on the first device alone, and the last layers may also run on the
-first device alone (the switch to channels is then the one of least memory). These splits are first compared by three
-figures of their graphs: the largest device's weights and maps, its multiply-accumulates, and the bytes sent. Only
-undominated splits are converted.
+Real plans of two families of splits are compared: stages of whole operators (stages.py), and layers that all devices
+share, first by rows, with or without exchange, then by channels. With a limit, more splits of shared layers are tried:
+any number of the first layers runs by rows or on the first device alone, and the last layers may also run on the first
+device alone (the switch to channels is then the one of least memory). These splits are first compared by three figures
+of their graphs: the weights and maps of the largest device, its multiply-accumulates, and the bytes sent. Only splits
+that are undominated in these figures are converted.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from tflm_memopt.tflm.arena import predict
 
 Shardings = Mapping[int, DeviceSharding]
 Memory = tuple[int, "int | None"]
-"""Bytes of RAM and of flash that a device has. Flash is None if it is unlimited."""
+"""Bytes of RAM and of flash that a device has; flash is None if it is unlimited."""
 CLOSE = Fraction(2, 100)
-"""Largest difference between devices that is ignored, as a fraction of their mean."""
+"""Largest difference between devices that is ignored, as a fraction of the devices' mean."""
 FAIR = Fraction(108, 100)
 Planning = Callable[[int, int], None]
 
@@ -41,9 +41,9 @@ Planning = Callable[[int, int], None]
 def choose(network: Network, devices: int, memory: Memory | None, planning: Planning) -> OptimizedDevices:
     """Return the split with the smallest arena of the largest device, then the fewest bytes sent.
 
-    Splits that need a larger arena than one device alone come last, and splits that hardly share the weights come after
-    the others. With a memory limit, return the fastest split that fits or, without a link speed, the split that fits
-    and sends the fewest bytes. Raises DoesNotFit if none fits.
+    Splits that need a larger arena than one device alone come last, after splits that hardly divide the weights. With a
+    memory limit, return the fastest split that fits or, without a link speed, the split that fits and sends the fewest
+    bytes. Raises DoesNotFit if no split fits.
     """
     if memory is None:
         return min(_compared(network, devices, planning), key=lambda one: _cost(network, one))
@@ -78,8 +78,8 @@ def _compared(network: Network, devices: int, planning: Planning) -> list[Optimi
 def _switched(
     network: Network, before: OptimizedDevices, switch: int, step: int, front: DeviceSharding
 ) -> Iterator[OptimizedDevices]:
-    """Move the switch from rows to channels layer by layer, and yield each split while it costs less than the one
-    before.
+    """Move the switch from rows to channels layer by layer, and yield each split while it costs less than the previous
+    split.
     """
     with where_possible():
         while 0 <= switch + step <= in_rows(network.graph):
@@ -98,9 +98,9 @@ def _cost(network: Network, one: OptimizedDevices) -> SplitCost:
 def shared_layers(
     network: Network, devices: int, switch: int | None = None, front: DeviceSharding = DeviceSharding.ROWS
 ) -> OptimizedDevices:
-    """Return the network with layers that all devices share: by rows before the switch (by default the estimated best
-    one), then by channels. front: ROWS, or OVERLAP for rows without exchange. Partial sums are used where fewer bytes
-    are sent with them, unless they are switched off.
+    """Return the network with layers that all devices share: by rows before the switch, then by channels; the default
+    switch is the best by estimate. front: ROWS, or OVERLAP for rows without exchange. Partial sums are used where fewer
+    bytes are sent with them, unless they are switched off.
     """
     graph = network.graph
     shardings = cut(graph, switch_of(graph, devices) if switch is None else switch, len(graph.ops), front)
@@ -108,20 +108,21 @@ def shared_layers(
 
 
 def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
-    """Return a pipeline of devices, each with whole operators. A new device begins at each of the cuts."""
+    """Return a pipeline of devices, each of which runs whole operators. A new device begins at each cut."""
     shardings = {op.index: DeviceSharding.WHOLE for op in network.graph.ops}
     return network.converted(shardings, devices, at=pipeline(network.graph, cuts, devices))
 
 
 def _with_fan_in(network: Network, shardings: Shardings, devices: int) -> Shardings:
-    """Return `shardings` with partial sums where they send fewer bytes, unless they are switched off."""
+    """Return `shardings` with partial sums for layers that send fewer bytes with them, unless they are switched off."""
     return shardings if "fan-in" in network.asked.without else with_fan_in(network.graph, shardings, devices)
 
 
 def _balanced(network: Network, shardings: Shardings, devices: int) -> OptimizedDevices:
-    """Give the first device fewer channels if it holds more than the others: input, output and whole operators.
+    """Give the first device fewer channels if it holds more than the others, because it has input, output and whole
+    operators.
 
-    No device gets more than FAIR times an even share of the weights.
+    No device gets more than FAIR times an even part of the weights.
     """
     even = network.converted(shardings, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
@@ -157,8 +158,8 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 
 
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
-    """Yield a hint with a sufficient number of devices, if that is at most twice the given number. Trying a number
-    takes a plan per device, so a bisection follows the largest number.
+    """Yield a hint with a sufficient number of devices, if that is at most twice the given number. It takes a plan per
+    device to try a number of devices, so a bisection follows the largest number.
     """
     least, most, best = devices + 1, devices, None
     while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):
@@ -184,7 +185,7 @@ def _even(network: Network, devices: int) -> Shardings:
 
 
 def demand_board(made: OptimizedDevices, board: Board | None) -> None:
-    """Raise DoesNotFit if a device's arena, model and code are more than a board has."""
+    """Raise DoesNotFit if the arena, model and code of a device are more than a board has."""
     for number, found in enumerate(_left(made.models, board)):
         if not found.fits:
             raise DoesNotFit(
@@ -255,7 +256,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """Yield the conversions of all promising splits. Splits for which partial sums send fewer bytes are also converted
+    """Yield the conversions of all promising splits. Splits in which partial sums send fewer bytes are also converted
     with partial sums.
     """
     candidates = []

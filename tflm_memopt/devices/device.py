@@ -2,8 +2,9 @@
 
 The command line is one JSON object: the device number, the model's path, the number of inferences and the timeout in
 milliseconds. The process listens on a loopback port and prints the port. The ports of all devices then arrive on
-standard input. Device 0 has `inputs`, a file of arrays, and writes `results`. Each process ends with a line of JSON:
-bytes sent and received, and the status and time of every inference. The caller's side is in run.py.
+standard input. The command line of device 0 has `inputs`, a file of arrays, and writes `results`. Each process ends
+with a line of JSON: bytes sent and received, and the status and time of every inference. The caller's side is in
+run.py.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ BACKLOG = 16
 
 
 def connect(listening: socket.socket, device: int, ports: Sequence[int]) -> list[socket.socket | None]:
-    """Open a stream to every other device. Each device connects to those with lower numbers."""
+    """Open a stream to every other device; each device connects to the devices with lower numbers."""
     found: list[socket.socket | None] = [None] * len(ports)
     for other in range(device):
         made = socket.create_connection(("127.0.0.1", ports[other]))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class LinkSpeed:
-    """Speed of the link from one device to another."""
+    """Speed of a link from one device to another."""
 
     rate: float
     """Bytes per second."""
@@ -23,11 +23,11 @@ class LinkSpeed:
 
 
 class Exchange(NamedTuple):
-    """One step of a device: it computes, then sends a message or waits for one."""
+    """One step of a device, which computes and then sends a message or waits for a message."""
 
     milliseconds: float
     ends: tuple[int, int]
-    """Sender and receiver."""
+    """The sender and the receiver of a message."""
     sends: bool
     nbytes: int
 

@@ -1,4 +1,4 @@
-"""Writes the models of devices that run one network together. Each contains the device's part of the original."""
+"""Writes the models of devices that run one network together. Each model contains the device's part of the original."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tflm_memopt.model.reader import Model
 
 
 def device_models(source: Model, shared: DeviceGraphs) -> tuple[bytes, ...]:
-    """Return the models by device. Custom operators exchange rows with other devices (ops/message.py)."""
+    """Return the models by device, whose custom operators exchange rows with other devices (ops/message.py)."""
     return tuple(_model(source, graph, shared) for graph in shared.graphs)
 
 

@@ -1,8 +1,8 @@
-"""Split one network among several devices: a model for each, and a check that they fit together.
+"""Split one network among several devices: a model for each device, and a check that the models fit together.
 
 The first layers split their maps in stripes, later layers split their weights. An integer program (switch.py) chooses
-the layer at which the split changes, so that a device needs the fewest bytes. The model of each device is then
-converted like any other.
+the layer at which the split changes from maps to weights, so that a device needs the fewest bytes. The model of each
+device is then converted like any other.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 IMPOSSIBLE = ("cannot_share", "unsupported_operator", "too_slow")
 """Codes of errors that concern one way to split a network."""
 KINDS = ("cpp", "tflite")
-"""Kinds of files for a device. Projects and C modules are left out: they would have to contain the device's links."""
+"""Kinds of files for a device, without projects and C modules, which would have to contain the links."""
 
 
 def checked_count(devices: int, asked: Request) -> int:
-    """Return the number of devices. Raises UsageError for an invalid number or for options of a single device."""
+    """Raises UsageError for an invalid number or for options of a single device."""
     if not 2 <= devices <= MOST_DEVICES:
         raise UsageError(f"{devices} devices cannot share a network", hint=f"--devices 2 to {MOST_DEVICES}")
     options = asked.options
@@ -98,7 +98,7 @@ def where_possible() -> Iterator[None]:
 
 
 class Alone(NamedTuple):
-    """The rewritten network on one device."""
+    """The network rewritten for one device."""
 
     model: Optimized
     report: OneDevice
@@ -116,11 +116,11 @@ class Network:
     plan is None if the model is not rewritten.
     """
     line: LinkSpeed | None = None
-    """Speed of the link between two devices. If None, times are not estimated."""
+    """Speed of the link between two devices. If the speed is None, times are not estimated."""
 
     @cached_property
     def source(self) -> Model:
-        """The parsed model. Raises the errors of reading, and UsageError for a model with state."""
+        """The parsed model. Raises the errors of reading a model, and UsageError for a model with state."""
         source = read(self.data)
         refuse(refused(source, annotate(source.graph, left_whole(source))))
         tensors, ops = source.graph.tensors.values(), source.graph.ops
@@ -130,8 +130,8 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph without computed shapes, which devices would have to send, and without dead operators, since a
-        device might get only these.
+        """The graph without computed shapes, which devices would have to send, and without dead operators, because a
+        device might get only such operators.
         """
         return without_dead(with_known(self.source.graph))
 
@@ -155,7 +155,6 @@ class Network:
         portions: Sequence[Fraction] = (),
         at: Mapping[int, int] = ON_THE_FIRST,
     ) -> DeviceGraphs:
-        """Return the graphs of `devices` devices."""
         others = [*portions, *sorted(at.items())]
         said = repr((devices, sorted((i, sharding.value) for i, sharding in shardings.items()), *others))
         return share(self.graph, shardings, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), portions, at)
@@ -173,8 +172,8 @@ class Network:
     ) -> OptimizedDevices:
         """Return the models of the devices, checked together.
 
-        shardings, at: split and device of each operator, by Op.index. portions: shares of the channels, as in bounds().
-        Raises the errors of conversions, and UsageError if the network cannot be split.
+        shardings, at: split and device of each operator, by Op.index. portions: shares of the channels, as for
+        bounds(). Raises the errors of conversions, and UsageError if the network cannot be split.
         """
         started = time.monotonic()
         shared = self.shared(shardings, devices, portions, at)
@@ -217,7 +216,7 @@ class Network:
 
 
 def _stages(shardings: Mapping[int, DeviceSharding], at: Mapping[int, int]) -> tuple[StageOnDevice, ...]:
-    """Return the stages of whole operators, each with its device and first operator; none if one device runs all of
+    """Return the stages of whole operators, each with its device and first operator, or () if one device runs all of
     them.
     """
     each = [(i, at[i]) for i in sorted(at) if shardings[i] is DeviceSharding.WHOLE]
@@ -242,7 +241,7 @@ def _demand_possible(shared: DeviceGraphs) -> None:
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
-    """Return upper bounds, in milliseconds, of a device's computation before each exchanged row and after the last one.
+    """Return upper bounds, in milliseconds, of a device's computation before each exchanged row and after the last row.
 
     Raises UsageError if the time is unknown.
     """
@@ -292,10 +291,10 @@ def switch_of(graph: Graph, devices: int) -> int:
 
 
 def with_fan_in(graph: Graph, shardings: Mapping[int, DeviceSharding], devices: int) -> Mapping[int, DeviceSharding]:
-    """Return `shardings` with partial sums wherever the devices then send fewer bytes, including message heads.
+    """Return `shardings` with partial sums wherever the devices send fewer bytes with them, including message heads.
 
-    The outputs of any layer are stored where their channels are computed. So each tensor is decided separately: either
-    the devices exchange all of it, or they exchange the partial sums of the layers that read it.
+    The outputs of a layer are stored on the device that computes their channels. So each tensor is decided separately:
+    either the devices exchange all of it, or they exchange the partial sums of the layers that read it.
     """
     readers: dict[int, list[int]] = {}
     for op in graph.ops:
@@ -346,7 +345,7 @@ def in_rows(graph: Graph) -> int:
 def cut(
     graph: Graph, switch: int, end: int, front: DeviceSharding = DeviceSharding.ROWS
 ) -> Mapping[int, DeviceSharding]:
-    """Return the split by `front` up to operator `switch`, by channels up to `end`, and on one device after that."""
+    """Return the split by `front` up to operator `switch`, by channels up to `end`, on one device after that."""
     found = {}
     for i, op in enumerate(graph.ops):
         wanted = front if i < switch else DeviceSharding.CHANNELS if i < end else DeviceSharding.WHOLE
@@ -367,7 +366,7 @@ def filter_bytes(graph: Graph, op: Op) -> int:
 
 
 def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
-    """Return the bytes of all filters and biases. of: Op.index of the operators to count, or None for all."""
+    """Return the bytes of all filters and biases. of: Op.index of the operators to count, or None for all operators."""
     return sum(filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
@@ -386,7 +385,7 @@ def _demand_whole(one: Optimized, planned: Planned | None) -> Planned:
 def _between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
     """Return the computation before each exchanged row, in the order of check(), and after the last row.
 
-    cost: cost of all iterations of an operator, by its key, in any unit.
+    cost: cost of all iterations of an operator in any unit, by the operator's key.
     """
     found = [0.0]
     for group in planned.groups.values():

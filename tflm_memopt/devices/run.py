@@ -1,4 +1,4 @@
-"""Run a network on several devices: a process for each, with only its own model, linked over loopback."""
+"""Run a network on several devices, each of which is a process with only its own model, linked over loopback."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, r
 PATIENCE = 10_000
 """Timeout for the arrival of a row, in milliseconds."""
 SLACK = 60
-"""Seconds that a process may take in addition to the timeouts of all its rows before it is killed."""
+"""Seconds after the timeouts of all its rows at which a process is killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRun:
-    """Result of one device."""
+    """The result of one device."""
 
     sent: int
-    """Bytes of the messages of all inferences."""
+    """Bytes of the device's messages in all inferences."""
     received: int
     statuses: tuple[int, ...]
     """Status of each inference; 0 means success."""
@@ -41,10 +41,10 @@ class DeviceRun:
 
 @dataclass(frozen=True, slots=True)
 class DevicesRun:
-    """Result of all devices together."""
+    """The result of all devices together."""
 
     outputs: tuple[NDArray[Any], ...]
-    """Outputs of all runs, stacked by output. The outputs of a failed inference are undefined."""
+    """Outputs of all runs, stacked by output; those of a failed inference are undefined."""
     devices: tuple[DeviceRun, ...]
     failure: str = ""
     """Reason why a process ended too early, or ""."""

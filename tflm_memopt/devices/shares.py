@@ -1,8 +1,10 @@
-"""Splits a graph over devices: each computes parts of operators' outputs and sends the parts that others read.
+"""Splits a graph over devices, each of which computes parts of operators' outputs and sends the parts that other
+devices read.
 
 DeviceSharding lists the ways to split an operator. If a device reads elements that other devices made, these devices
-send them. Halos of stripes, gathers of channels, and the transfer of input and output all work like this. All devices
-follow one global order of operators, so that no two can wait for each other. A tensor is sent where it is first read.
+send them. Halos of stripes, gathers of channels, and the transfer of input and output all work in this way. All devices
+follow one global order of operators, so that no two devices can wait for each other. A tensor is sent when a device
+first reads it.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from tflm_memopt.rewrite.tiling import POINTWISE, Tiles, along, can_tile, filter
 
 MOST_DEVICES = 16
 RUNNING = ("INT8", "INT16")
-"""Types of activations that can be split; other tensors stay on the first device."""
+"""Types of activations that can be split; tensors of other types stay on the first device."""
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
 """Operators whose output channels have separate weights, and each read all input channels."""
 WINDOWS = (*CONVOLUTIONS, *POOLS)
@@ -54,24 +56,24 @@ class DeviceSharding(enum.Enum):
     """The split of an operator over devices."""
 
     WHOLE = "whole"
-    """One device runs the whole operator: the first device, or another given one."""
+    """One device runs the whole operator: the first device, or another device that is given."""
     ROWS = "rows"
     """Each device computes some rows of the output, and gets missing input rows from its neighbours (FFMT)."""
     OVERLAP = "overlap"
     """In a stack of such operators, each device computes all rows that its later operators read. The devices exchange
-    no rows inside the stack, and several of them compute some of the rows (FTP).
+    no rows inside the stack, so that several of them compute some of the rows (FTP).
     """
     CHANNELS = "channels"
-    """Each device computes some output channels and has only the weights of these (FDT, fan-out)."""
+    """Each device computes some output channels and has only the weights of these channels (FDT, fan-out)."""
     INPUTS = "inputs"
-    """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). Either every
-    device adds the sums of its own channels, or the only device that runs all readers adds all of them.
+    """Each device computes partial sums of all output channels from some input channels (FDT, fan-in). The partial sums
+    are added by every device for its own channels, or by the only device that runs all readers.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Elements [first, end) of a tensor along an axis, on one device."""
+    """The elements [first, end) of a tensor along an axis, on one device."""
 
     axis: int
     first: int
@@ -83,11 +85,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Partial sums, held by the device that adds them."""
+    """Partial sums that the adding device holds."""
 
     tensor: TensorId
     nbytes: int
-    """Bytes of a sum."""
+    """Number of bytes of a sum."""
     low: NDArray[np.int64]
     """Lowest possible sum of each channel."""
     high: NDArray[np.int64]
@@ -99,14 +101,14 @@ class DeviceGraphs:
 
     graphs: tuple[Graph, ...]
     sent: tuple[Tensor, ...]
-    """The tensor of each message, in the order of sending."""
+    """The tensor of each message, in the order in which messages are sent."""
     outputs: Mapping[TensorId, TensorId]
     """The tensor in the first device's graph for each output of the model."""
     identity: int
 
 
 def possible_shardings(graph: Graph, op: Op) -> tuple[DeviceSharding, ...]:
-    """Return the possible ways to split an operator, WHOLE first."""
+    """Return the possible ways to split an operator, with WHOLE first."""
     found = [DeviceSharding.WHOLE]
     if (_plain(graph, op) and can_tile(graph, op)) or _alike(graph, op, 4):
         found += [DeviceSharding.ROWS, DeviceSharding.OVERLAP]
@@ -125,10 +127,10 @@ def share(
     portions: Sequence[Fraction] = (),
     at: Mapping[int, int] = ON_THE_FIRST,
 ) -> DeviceGraphs:
-    """Return the graphs of the devices. shardings: split of each operator by Op.index. identity: Message.identity.
+    """Return the graphs of the devices. shardings: the split of each operator by Op.index. identity: Message.identity.
     portions: as for bounds(). at: device of each WHOLE operator that does not run on the first one, by Op.index.
 
-    Raises UsageError for an operator that cannot be split in this way.
+    Raises UsageError for an operator that cannot be split in the given way.
     """
     return _Sharer(graph, shardings, devices, identity, portions, at).shared()
 
@@ -140,7 +142,7 @@ def _plain(graph: Graph, op: Op) -> bool:
 
 
 def _splits_outputs(graph: Graph, op: Op) -> bool:
-    """Return whether the weights can be split by output channels."""
+    """Return whether the operator's weights can be split by output channels."""
     if op.type not in OUTPUTS_SPLIT or not _plain(graph, op) or len(activations(graph, op)) != 1:
         return False
     weights = graph.tensors[op.inputs[1]]
@@ -148,7 +150,7 @@ def _splits_outputs(graph: Graph, op: Op) -> bool:
 
 
 def _splits_inputs(graph: Graph, op: Op) -> bool:
-    """Return whether the weights can also be split by input channels, which requires int8."""
+    """Return whether the operator's weights can also be split by input channels, which requires int8."""
     if not _splits_outputs(graph, op):
         return False
     source, weights = graph.tensors[op.inputs[0]], graph.tensors[op.inputs[1]]
@@ -199,24 +201,22 @@ class _Sharer(Tiles):
     """Shares of the channels by device, as for bounds()."""
     at: Mapping[int, int]
     device: int = field(default=0, init=False)
-    """The device whose operators are currently added."""
+    """The device to which operators are currently added."""
     owner: dict[int, int] = field(default_factory=dict, init=False)
     """Device of each new operator, by Op.index."""
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
     stripes: Mapping[int, Sequence[Stripe]] = field(default_factory=dict, init=False)
     """Stripes of the operators that exchange no rows, by Op.index."""
     own: dict[tuple[TensorId, int], Piece] = field(default_factory=dict, init=False)
-    """All rows of a tensor that a device has computed, by tensor and device. The rows of two devices may overlap."""
+    """All rows of a tensor that a device has computed, by tensor and device; rows of two devices may overlap."""
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors assembled from pieces, by tensor, axis, first element, end and device."""
+    """Tensors that were assembled from pieces, by tensor, axis, first element, end and device."""
     reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
-    """Tensors with only the first rows of another tensor, as an operator reads them, by that tensor and the number of
-    rows.
-    """
+    """Tensors that consist of the first rows of another tensor, by that tensor and the number of rows."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Names of received tensors, by original tensor and receiving device."""
     sent: dict[TensorId, Tensor] = field(default_factory=dict, init=False)
-    """Messages by link tensor. SEND writes a link tensor and RECEIVE reads it."""
+    """Messages by link tensor. SEND writes a link tensor, and RECEIVE reads it."""
 
     def shared(self) -> DeviceGraphs:
         for t in self.graph.inputs:
@@ -357,7 +357,7 @@ class _Sharer(Tiles):
         return _Sums(self._cross(made, device, receiver), nbytes, low, high)
 
     def _margins(self, op: Op) -> tuple[int, ...]:
-        """Return the padding at top, bottom, left and right."""
+        """Return the padding of an operator at top, bottom, left and right."""
         if op.type == "FULLY_CONNECTED":
             return 0, 0, 0, 0
         sizes, kernel = self.tensors[op.inputs[0]].shape[1:3], self.tensors[op.inputs[1]].shape[1:3]
@@ -367,7 +367,7 @@ class _Sharer(Tiles):
         return tuple(margin for one in spans for margin in (one.before, one.after))
 
     def _of_sums(self, op: Op, channels: int) -> TensorId:
-        """Return a new tensor for the sums of a layer's outputs."""
+        """Return a new tensor for the partial sums of a layer's outputs."""
         whole = self.tensors[op.outputs[0]]
         return self.put(replace(whole, shape=(*whole.shape[:-1], channels), quantization=None))
 
@@ -406,10 +406,10 @@ class _Sharer(Tiles):
 
     def _read_alone(self, op: Op, readers: Set[int]) -> Op:
         """Return the operator with only those input rows that windows on these devices reach, so that a receiver waits
-        for no other rows. Operators that read the same tensor get the same rows, so that these are sent once.
+        for no other rows. Operators that read the same tensor get the same rows, so that the rows are sent once.
 
-        If a stride leaves rows at the end unread, padding at the end is removed. readers: devices that read all these
-        rows.
+        If a stride leaves rows at the end unread, padding at the end is removed. readers: devices that read all of
+        these rows.
         """
         t = op.inputs[0]
         if op.type not in WINDOWS or t not in self.pieces:
@@ -463,7 +463,7 @@ class _Sharer(Tiles):
         return self._piece(tensor, axis, 0, self.tensors[tensor].shape[axis], device)
 
     def _piece(self, tensor: TensorId, axis: int, first: int, end: int, device: int) -> TensorId:
-        """Return elements [first, end) of a tensor along an axis, on a device."""
+        """Return elements [first, end) of a tensor along an axis, as a tensor on a device."""
         key = tensor, axis, first, end, device
         if key not in self.known:
             self.known[key] = self._put_together(*key)
@@ -492,7 +492,7 @@ class _Sharer(Tiles):
 
     @staticmethod
     def _along(pieces: Sequence[Piece], axis: int, first: int, end: int) -> Iterator[tuple[Piece, int, int]]:
-        """Yield the pieces that overlap [first, end), with the overlapping range relative to each piece's start."""
+        """Yield the pieces that overlap [first, end), with the range of the overlap relative to each piece's start."""
         for piece in pieces:
             begin = piece.first if piece.axis == axis else 0
             stop = piece.end if piece.axis == axis else end
@@ -501,7 +501,7 @@ class _Sharer(Tiles):
                 yield piece, low - begin, high - begin
 
     def _cross(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
-        """Return a tensor of one device on another device, sending it at most once."""
+        """Return a tensor of one device on another device, which is sent at most once."""
         if sender == receiver:
             return tensor
         key = tensor, receiver

@@ -1,12 +1,12 @@
-"""Split a network into stages: consecutive operators, each run by one device.
+"""Split a network into stages of consecutive operators, each of which one device runs.
 
 Each device runs one stage, and the first device, which returns the output, may also run the last operators. Tensors
-between stages are sent row by row, so neither side holds them whole. Layers with more weights than an even part are
-split by channels over all devices instead.
+between stages are sent row by row, so that neither side holds them whole. Layers with more weights than an even part
+are not in a stage, but split by channels over all devices.
 
-For a few cuts, the network is planned as two stages on two devices. These plans bound the arena of any stage: it needs
-at most the arena of all operators up to its end, and at most that of all operators from its start on. Arrangements of
-stages are chosen by these bounds and then planned.
+For a few cuts, the network is planned as two stages on two devices. These plans bound the arena of any stage, which is
+at most the arena of all operators up to the stage's end, and at most that of all operators from its start on.
+Arrangements of stages are chosen by these bounds and then planned.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.results import DevicesReport, OptimizedDevices
 
 CUTS = 8
-"""Number of cuts that are planned, unless there are more devices."""
+"""Number of cuts to plan, unless there are more devices."""
 TRIED = 10
-"""Limit of the number of converted arrangements."""
+"""Maximum number of arrangements of stages that are converted."""
 KEPT = 6
 """Number of arrangements that are kept for each end of a stage."""
 FAIR_PART = 1.5
@@ -34,14 +34,14 @@ FAIR_PART = 1.5
 
 
 class SplitCost(NamedTuple):
-    """Cost of a split. Fields are compared in order, and the smaller cost is preferred."""
+    """The cost of a split. Fields of costs are compared in order, and the smaller cost is preferred."""
 
     exceeds_alone: int
-    """1 if a device needs a larger arena than one device for the whole network, 2 if this excess is larger than the
+    """1 if a device needs a larger arena than one device for the whole network, 2 if the excess is larger than the
     state of its links, otherwise 0.
     """
     weights: float
-    """Largest flash of a device, relative to an even part of a single device's flash; at least FAIR_PART."""
+    """Flash of the largest device, relative to an even part of a single device's flash, and at least FAIR_PART."""
     ram: int
     """Arena of the largest device."""
     sent: float
@@ -59,7 +59,7 @@ class Cut:
     sent: float
     """Bytes of the messages for tensors that cross the cut."""
     weights: float
-    """Weights of the whole (unsplit) layers before the cut, as a multiple of an even share of all weights."""
+    """Weights of the layers before the cut that are not split, as a multiple of an even part of all weights."""
 
 
 class PlannedCut(NamedTuple):
@@ -71,7 +71,7 @@ class PlannedCut(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """Stages of the first few devices."""
+    """The stages of the first few devices."""
 
     cost: SplitCost
     ends: tuple[int, ...]
@@ -84,7 +84,7 @@ def cost_of(report: DevicesReport, alone: int) -> SplitCost:
 
 
 def cost(ram: int, weights: float, sent: float, alone: int) -> SplitCost:
-    """Return a split's cost. weights: the largest device's weights, as a multiple of an even share. alone: arena of one
+    """Return a split's cost. weights: the largest device's weights, as a multiple of an even part. alone: arena of one
     device that runs the whole network.
     """
     exceeds = (ram > alone) + (ram > alone + LINK_STATE)
@@ -117,8 +117,8 @@ def arranged(
     """Yield networks in stages, until no remaining arrangement is estimated to cost less than the cheapest so far.
     best: cost of the cheapest other split.
 
-    Planned arenas replace the estimates. While no split needs less RAM than a single device, every second arrangement
-    has whole layers only and is chosen by its arena, even if its weights are uneven.
+    The arenas of plans replace the estimates. While no split needs less RAM than a single device, every second
+    arrangement has whole layers only and is chosen by its arena, even if its weights are uneven.
     """
     graph, alone = network.graph, network.alone.report.arena.total
     heavy, sent = _heavy(graph, devices), _sent_at(graph)
@@ -164,14 +164,14 @@ class _Arranging:
     alone: int
     """Arena of a single device that runs the whole network."""
     shared: float
-    """Weights of layers that are split by channels, as a fraction of an even part of all weights."""
+    """Weights of the layers that are split by channels, as a fraction of an even part of all weights."""
     known: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Planned arenas of stages other than the first, by their first and last cut."""
+    """Planned arenas of stages other than the first, by the stage's first and last cut."""
 
     def with_first(self, first: int) -> Iterator[Partial]:
-        """Yield the best arrangements whose first stage ends at cut `first`. The last stage is the first device's.
+        """Yield the best arrangements whose first stage ends at cut `first`. The last stage runs on the first device.
 
-        If one of its two parts is empty, the first device only sends the input or only receives the output.
+        If one of the first device's two stages is empty, it only sends the input or only receives the output.
         """
         cuts, count = self.cuts, len(self.cuts)
         states = {first: [Partial(cost(cuts[first].before, 0, cuts[first].sent, self.alone), (first,))]}
@@ -189,7 +189,7 @@ class _Arranging:
                 yield self._longer(one, end, count - 1, weights)._replace(ends=one.ends)
 
     def _longer(self, one: Partial, first: int, end: int, weights: float) -> Partial:
-        """Return the arrangement with one more stage. weights: the part of the weights on the stage's device."""
+        """Return the arrangement with one more stage. weights: the fraction of the weights on the stage's device."""
         before, behind = self.cuts[first], self.cuts[end]
         estimate = 0 if first == end else min(behind.before, before.behind)
         ram = self.known.get((first, end), estimate)
@@ -225,7 +225,7 @@ def _positions(graph: Graph, most: int) -> list[int]:
 
 
 def _sent_at(graph: Graph) -> list[float]:
-    """Return the bytes of messages by position in graph.ops, if another device runs the operators from there on."""
+    """Return the bytes of messages by position in graph.ops, if another device runs all operators from there on."""
     made = dict.fromkeys(graph.inputs, 0)
     made |= {t: position + 1 for position, op in enumerate(graph.ops) for t in op.outputs}
     last = {t: position for position, op in enumerate(graph.ops) for t in op.inputs if t in made}

@@ -1,7 +1,7 @@
 """Stripes of rows of an operator's output, one for each of several devices.
 
-With exchange of rows (FFMT), the stripes of an output do not overlap, and a device gets the rows around its own from
-its neighbours. Without exchange (FTP), a device computes all rows that it reads later in a stack of operators.
+With exchange of rows (FFMT), the stripes of an output do not overlap, and a device gets the rows around its stripe from
+other devices. Without exchange (FTP), a device computes all rows that it reads later in a stack of operators.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ Stripe = tuple[int, int, int]
 
 
 def activations(graph: Graph, op: Op) -> list[TensorId]:
-    """Return the inputs that are no constants."""
+    """Return those inputs of an operator that are no constants."""
     return [t for t in op.inputs if t >= 0 and not graph.tensors[t].constant]
 
 
 def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[Range]:
-    """Return each device's range of `size` elements. portions: sizes relative to even shares, which are the default.
+    """Return each device's range of `size` elements. portions: sizes of ranges relative to an even part, which is the
+    default.
 
     >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
@@ -37,7 +38,7 @@ def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[R
 
 
 def even_stripes(graph: Graph, op: Op, devices: int) -> list[Stripe]:
-    """Return an even stripe of the output for each device. Rows whose windows are all padding go to a neighbour."""
+    """Return an even stripe of the output for each device; rows under which all is padding go to a neighbour."""
     parts: list[Stripe] = []
     begin = 0
     for device, (first, end) in enumerate(bounds(_height(graph, op.outputs[0]), devices)):
@@ -90,7 +91,7 @@ def _reaching(graph: Graph, op: Op, first: int, end: int) -> Range:
 
 
 def _widen(ranges: dict[int, Range], device: int, other: Range) -> None:
-    """Extend a device's range so that it contains another one."""
+    """Extend a device's range so that it contains another range."""
     first, end = ranges.get(device, other)
     ranges[device] = min(first, other[0]), max(end, other[1])
 

@@ -28,17 +28,16 @@ class DevicesVerification:
 
     bit_exact: bool
     runs: int
-    """Number of test inputs: random, extreme and given ones, and some in which each byte takes every value."""
+    """Number of test inputs, which are random, extreme or given, and some in which each byte takes every value."""
     seed: int
     devices: tuple[DeviceRun, ...]
     difference: Difference | None = None
     failure: str = ""
     constants: ComparedConstants | None = None
-    """Comparison of the constants of all devices with the original's."""
+    """Comparison of the constants of all devices with those of the original."""
 
     @property
     def answer(self) -> str:
-        """The result in a few words."""
         return f"no difference in {self.runs:,} runs" if self.bit_exact else "DIFFERENT"
 
     def to_json(self) -> dict[str, Any]:
@@ -93,7 +92,7 @@ def verify_devices(
 
 
 def _both(first: DeviceRun, then: DeviceRun) -> DeviceRun:
-    """Return a device's results of two consecutive runs together."""
+    """Return a device's results of two consecutive runs as one result."""
     return DeviceRun(
         first.sent + then.sent,
         first.received + then.received,

@@ -1,6 +1,7 @@
 """Custom operators: descriptions that a decorator adds to the library's operators (docs/own-operator.md).
 
-    @operator("CUMSUM", numbers) def cumsum(b: Builder) -> None: ...
+    @operator("CUMSUM", numbers)
+    def cumsum(b: Builder) -> None: ...
 
 A description computes an int8 pixel `y` from a pixel `x`, or from `x` and `other`; each has `channels` elements along
 the tensor's last dimension. For each supported operator of a model, its extents and parameters are inserted in the

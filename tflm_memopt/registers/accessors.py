@@ -16,7 +16,7 @@ BUS = """\
 
 @dataclass(frozen=True, slots=True)
 class Accessor:
-    """A function of the header, which reads or writes some fields of one register of a group."""
+    """A function of the generated header, which reads or writes some fields of one register of a group."""
 
     op: AccessOp
     group: str
@@ -44,7 +44,7 @@ def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Slot]]:
 
 
 def _written(slots: Sequence[Slot]) -> int:
-    """Return the mask of the bits whose place is fixed. An array within one register has no such bits."""
+    """Return the mask of the bits whose place is fixed. An array within one register has no bits with a fixed place."""
     return sum(slot.mask for slot in slots if not slot.place.bit_step)
 
 
@@ -97,7 +97,7 @@ def _device(device: Device) -> str:
 
 
 def value_type(bits: int) -> str:
-    """Return the C type for arithmetic with a field; the words of the language extension use the same type."""
+    """Return the C type for arithmetic with a field, which is also used by the words of the language extension."""
     return "uint32_t" if bits <= WORD else "uint64_t"
 
 

@@ -13,7 +13,7 @@ _DIRECTIONS = {"<": (UP,), "<=": (UP,), ">": (DOWN,), ">=": (DOWN,), "!=": (UP, 
 
 
 def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeated: Iterable[Cursor]) -> None:
-    """Raise RegisterError unless a part of the loop's condition counts a variable towards a limit.
+    """Raise RegisterError unless a part of a loop's condition counts a variable towards a limit.
 
     repeated: the parts of the loop that run in each iteration.
     """
@@ -41,7 +41,7 @@ def _conjuncts(unit: ParsedFile, condition: Cursor) -> Iterator[Cursor]:
 
 
 def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]]:
-    """Return the directions in which each variable that is set changes: UP, DOWN, or 0 for any other change."""
+    """Return for each variable that is set the directions in which it changes: UP, DOWN, or 0 for any other change."""
     found: dict[str, set[int]] = {}
     for cursor in (inner for part in repeated for inner in part.walk_preorder()):
         children = list(cursor.get_children())

@@ -31,7 +31,7 @@ class Chains:
         self._devices = {device.name for device in description.devices}
 
     def is_member(self, cursor: Cursor) -> bool:
-        """Return whether the cursor is a member of a group: a field or a nested group."""
+        """Return whether the cursor is a member of a group, which is a field or a nested group."""
         if cursor.kind != CursorKind.MEMBER_REF_EXPR or cursor.referenced is None:
             return False
         return cursor.referenced.semantic_parent.spelling in self.description.groups
@@ -50,7 +50,6 @@ class Chains:
         return isinstance(member, Field) and member.count is None
 
     def indices(self, cursor: Cursor) -> list[Cursor]:
-        """Return the indices of an expression."""
         found = []
         while True:
             children = list(cursor.get_children())

@@ -1,4 +1,5 @@
-"""Finds accesses of a function that must not be combined: the bit field access conflict graph (6.4.2), and C's rules.
+"""Finds accesses of a function that must not be combined: those in the bit field access conflict graph (6.4.2), and
+those that C's rules forbid.
 
 In the graph, edges for control flow lead only to writes and to reads with effects. A read without effects may be
 executed although a branch would have skipped it. The dissertation combines the accesses of Figure 6.5 (a) in this way.
@@ -21,10 +22,10 @@ class Reason(Enum):
 
 
 Edge = tuple[int, int]
-"""Two accesses of a function, by their order. The earlier one is first."""
+"""Two accesses of a function by their number, with the earlier one first."""
 Edges = Mapping[Edge, frozenset[Reason]]
 Regions = list[list[FieldAccess]]
-"""Sets of accesses that can be combined, each in order."""
+"""Sets of accesses that can be combined, each set in order."""
 
 
 def conflicts(function: Function) -> Edges:
@@ -55,7 +56,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Colour accesses in source order: each access joins the first region that it fits into."""
+    """Colour accesses in source order, where each access joins the first region that it fits into."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -143,7 +144,7 @@ class Combining:
         )
 
     def _begin(self, lead: FieldAccess) -> int:
-        """Return the number of the first event of the statement in front of which the region's read is placed."""
+        """Return the number of the first event of the statement in front of which the read of a region is placed."""
         order, events = lead.order, self.function.events
         while order > 0 and events[order - 1].host == lead.host:
             order -= 1

@@ -9,7 +9,7 @@ from enum import Enum
 from tflm_memopt.errors import RegisterError
 
 WORD = 32
-"""Register size in generated layouts, in bits; microcontroller buses transfer whole words at word addresses."""
+"""Register size in generated layouts in bits, since microcontroller buses transfer whole words at word addresses."""
 
 
 class AccessType(Enum):
@@ -18,7 +18,7 @@ class AccessType(Enum):
     READ_WRITE = "read_write"
     READ_ONLY = "read_only"
     WRITE_ONLY = "write_only"
-    """A command, for which zeros have no effect."""
+    """The field is a command, for which zeros have no effect."""
     READ_CLEARS = "read_clears"
     """A read of the register clears the field."""
     ONE_CLEARS = "one_clears"
@@ -38,14 +38,14 @@ class SourceLine:
         return f"{self.file}:{self.line}"
 
     def error(self, what: str, hint: str) -> RegisterError:
-        """Return the error to raise for this place."""
+        """Return the error to raise for this place in a file."""
         return RegisterError(what, where=str(self), hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Place of a member in its group: byte offset of its register (for an array, of the first element's register), and
-    its lowest bit there.
+    """Place of a member in its group: the byte offset of its register (for an array, of the first element's register),
+    and its lowest bit there.
     """
 
     byte: int
@@ -58,7 +58,7 @@ class BitPlace:
         return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
 
     def within(self, parent: BitPlace) -> BitPlace:
-        """Return the place in the outer group, if the member's group is at `parent` there."""
+        """Return the place in the outer group, if the inner group is at `parent` in the outer group."""
         return BitPlace(self.byte + parent.byte, self.bit, self.byte_step, self.bit_step)
 
 
@@ -68,7 +68,7 @@ FieldName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A bit field, or an array of `count` bit fields. `place` is None if it can be chosen."""
+    """A bit field, or an array of `count` bit fields. `place` is None if the place of the field can be chosen."""
 
     group: str
     name: str
@@ -77,13 +77,13 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a read changes (rse). If the field itself is among them, its reads cannot be combined."""
+    """Fields that a read changes (rse). A field whose own read changes it has reads that cannot be combined."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a write changes (wse). If this includes the field itself, the outside world observes each write."""
+    """Fields that a write changes (wse). If one is the written field, the outside world observes each write."""
     place: BitPlace | None = None
     register_bits: int = WORD
     reset: int | None = None
-    """Value of its register after a reset, if known. Bits outside of fields keep this value."""
+    """Value of the field's register after a reset, which bits outside of fields keep, or None if unknown."""
 
     @property
     def key(self) -> FieldName:
@@ -91,7 +91,7 @@ class Field:
 
     @property
     def is_volatile(self) -> bool:
-        """Whether two reads may return different values."""
+        """Whether two reads of the field may return different values."""
         return self.key in self.read_invalidates
 
     @property
@@ -125,7 +125,7 @@ class SubGroup:
 
 @dataclass(frozen=True, slots=True)
 class RegisterGroup:
-    """Fields and groups that form one C type. `nbytes` is only set if places are fixed."""
+    """Fields and groups that form one C type. The field `nbytes` is only set if places are fixed."""
 
     name: str
     members: tuple[Field | SubGroup, ...]

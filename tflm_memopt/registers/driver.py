@@ -1,4 +1,4 @@
-"""A driver's use of registers: each function as a list of events in evaluation order."""
+"""A driver's use of registers, in which each function is a list of events in evaluation order."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from enum import Enum
 from tflm_memopt.registers.description import Field, SubGroup
 
 Span = tuple[int, int]
-"""First byte of a piece of source, and the byte after its last one."""
+"""The first byte of a piece of source, and the end of its bytes."""
 Context = tuple[int, ...]
-"""The enclosing branches and loops, outermost first. Pieces of code with equal contexts are executed equally often and
-in their order.
+"""The branches and loops around a piece of code, outermost first. Pieces of code with equal contexts are executed
+equally often and in their order.
 """
 
 
 class Happening(Enum):
-    """Kinds of events."""
+    """Kinds of events of a driver's function."""
 
     ACCESS = "access"
     BARRIER = "barrier"
-    """Something that can be observed or controlled from outside: a call, a volatile variable, or assembly."""
+    """An event that can be observed or controlled from outside: a call, a volatile variable, or assembly."""
     EXIT = "exit"
-    """return, break or continue."""
+    """A jump by return, break or continue."""
     SET = "set"
     """An assignment to a variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """One link of an expression: a member, and its array index. `span` is the expression so far."""
+    """One link of an expression, up to which `span` reaches: a member, and its array index."""
 
     member: Field | SubGroup
     span: Span
@@ -48,8 +48,8 @@ class FieldChain:
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine which field is accessed. A call counts as an unnamed variable; two expressions that
-    depend on it are never equal.
+    """Variables that determine which field the expression accesses. A call counts as an unnamed variable, and two
+    expressions that depend on unnamed variables are never equal.
     """
 
     @property
@@ -62,7 +62,7 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement before which other statements can be inserted. blocks: the enclosing blocks, outermost first."""
+    """A statement before which other statements can be inserted. blocks: the blocks around it, outermost first."""
 
     span: Span
     context: Context
@@ -76,7 +76,7 @@ class AccessOp(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FieldAccess:
-    """One access to a field. `order` is its index among the function's events."""
+    """One access to a field. `order` is the index of the access among the function's events."""
 
     op: AccessOp
     chain: FieldChain
@@ -84,9 +84,9 @@ class FieldAccess:
     context: Context
     host: Host
     span: Span
-    """The piece of source that is replaced: the field's expression, or the whole assignment."""
+    """The piece of source that the rewrite replaces: the field's expression, or the whole assignment."""
     operator: str = ""
-    """Operator of an assignment, such as =, += or ++; "" for a read in an expression."""
+    """Operator of an assignment, such as =, += or ++, or "" for a read in an expression."""
     value: Span | None = None
     """The right side of an assignment."""
     is_statement: bool = False
@@ -112,7 +112,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class MadeOf:
-    """The dependencies of a value: accesses by their order, and variables."""
+    """What a value depends on: accesses by their order, and variables."""
 
     accesses: frozenset[int]
     variables: frozenset[str]
@@ -131,14 +131,14 @@ class Function:
     name: str
     is_interrupt: bool = False
     has_jumps: bool = False
-    """Whether the function has a goto, in which case nothing in it is combined."""
+    """Whether the function has a goto, in which case none of its accesses are combined."""
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
     """Branches and loops (by context number) that may be executed several times."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """For each branch or loop (by context number): what its condition depends on."""
+    """For each branch or loop (by context number), what its condition depends on."""
     values: dict[str, MadeOf] = field(default_factory=dict)
-    """For each variable: what its values depend on."""
+    """For each variable, what its values depend on."""
     calls: set[str] = field(default_factory=set)
 
     @property
@@ -157,7 +157,7 @@ class Function:
         return frozenset(order for order in self._closed(needs).accesses if order < access.order)
 
     def _closed(self, needs: MadeOf) -> MadeOf:
-        """Return the dependencies, including those of the variables among them."""
+        """Return the dependencies, including the dependencies of the variables among them."""
         while True:
             more = needs
             for name in needs.variables:
@@ -169,13 +169,13 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """All functions of a driver, and the way its text uses groups."""
+    """All functions of a driver, and the way in which its text uses groups."""
 
     functions: tuple[Function, ...]
     dynamic: frozenset[str]
     """Groups to which pointers of the driver may lead."""
     indexed: frozenset[tuple[str, str]]
-    """Arrays (group, member) with an unknown index."""
+    """Arrays that the driver indexes with an unknown index, as (group, member)."""
     words: tuple[tuple[Span, str], ...]
     """Words of the language extension in the text, each with its replacement in plain C."""
     reach: frozenset[tuple[str, str]]

@@ -1,4 +1,4 @@
-"""Bit field group simplification (6.4.3): groups without pointers or unknown indices are merged into their parents."""
+"""Bit field group simplification (6.4.3): merges groups without pointers or unknown indices into their parents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.registers.driver import Driver, FieldAccess, Span
 
 @dataclass(frozen=True, slots=True)
 class FlatField:
-    """A field of a remaining group. `count` is None, unless the field is an array with unknown indices."""
+    """A field of a remaining group, with a `count` only if it is an array that is indexed with an unknown index."""
 
     name: str
     field: Field
@@ -21,7 +21,7 @@ class FlatField:
 
 @dataclass(frozen=True, slots=True)
 class FlatGroup:
-    """A remaining group, which becomes a C struct."""
+    """A group that remains after simplification, which becomes a C struct."""
 
     name: str
     fields: tuple[FlatField, ...]
@@ -42,7 +42,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """All remaining groups. Nested groups come first."""
+    """All groups that remain, of which nested groups come first."""
 
     groups: Mapping[str, FlatGroup]
 

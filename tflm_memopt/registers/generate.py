@@ -31,7 +31,6 @@ class Version:
     stores: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures."""
         return {"calls": self.calls, "loads": self.loads, "stores": self.stores, "accesses": self.loads + self.stores}
 
 
@@ -43,15 +42,15 @@ class Generated:
     """Name of the rewritten driver among the files."""
     files: Mapping[str, str]
     plain: Version
-    """The driver without combined accesses."""
+    """The figures of the driver without combined accesses."""
     combined: Version
     memory_map: int
     """Size of the memory map in bytes."""
     regions: Mapping[str, Sequence[Sequence[str]]]
-    """For each function, the groups of combined accesses."""
+    """For each function, the sets of accesses that were combined."""
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write the files into a folder, all or none, and return their paths. None of `sources` is overwritten."""
+        """Write the files into a folder, all or none, but never over `sources`, and return their paths."""
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         for path in sources:
             keep(path, files)
@@ -59,7 +58,6 @@ class Generated:
         return list(files)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report."""
         return {
             "driver": self.driver,
             "files": list(self.files),
@@ -125,15 +123,15 @@ class _Places:
     driver: Driver
     flat: Flat
     includes: tuple[str, str]
-    """Name of the description, and of the header with the accessors."""
+    """Name of the description, and of the header that has the accessors."""
 
     def rewritten(self, found: Layout, regions: Mapping[str, Regions]) -> rewrite.Rewritten:
-        """Return the driver for a layout, with these regions combined."""
+        """Return the driver for a layout, with the accesses of these regions combined."""
         return rewrite.rewrite(self.unit, self.driver, self.flat, found, regions, self.includes)
 
     def placed(self) -> Layout:
         """Choose the layout with the fewest accesses in the text, since a write to a shared register must first read
-        it. Combinations that cost more than they save are dropped, the least frequent ones first.
+        it. Combinations that cost more than they save are dropped, with the least frequent first.
         """
         wanted = self.combinations()
         best = layout.place(self.flat, wanted)
@@ -149,7 +147,7 @@ class _Places:
         return sum(accessors.bus_accesses(self.rewritten(found, self.regions(found)).calls, found))
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """Return the combined accesses of each function in a layout. Without a layout, each group counts as one
+        """Return the combined accesses of each function in a layout. If there is no layout, each group counts as one
         register.
         """
 
@@ -179,5 +177,5 @@ class _Places:
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
 
     def _words(self, spot: Spot) -> list[str]:
-        """Return the text that leads to a target. Equal texts with equal variables lead to the same register."""
+        """Return the text that leads to a target; equal texts with equal variables lead to the same register."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]

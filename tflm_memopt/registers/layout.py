@@ -1,4 +1,4 @@
-"""Places of fields, either given for a chip or chosen for the fewest accesses (6.4.4)."""
+"""Places of fields, which are either given for a chip or chosen for the fewest accesses (6.4.4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tflm_memopt.registers.description import WORD, AccessType, BitPlace, SubGro
 from tflm_memopt.registers.flatten import Flat, FlatField, FlatGroup
 
 Combination = frozenset[tuple[str, str]]
-"""Fields that are accessed together, each as group and name."""
+"""Fields that are accessed together, each given as group and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Slot:
 
     @property
     def mask(self) -> int:
-        """The bits of the field in its register; for an array, the bits of the first element."""
+        """The bits of the field in its register or, for an array, of the first element."""
         return ((1 << self.field.field.bits) - 1) << self.place.bit
 
     @property
@@ -35,14 +35,14 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A word of the bus, or an array of words. `byte` is its offset in the group."""
+    """A word of the bus, or an array of words. `byte` is the offset of the register in the group."""
 
     byte: int
     bits: int
     slots: tuple[Slot, ...]
     reset: int | None
-    """Value after a reset, which writes put into the bits outside of fields. If it is None, writes put back what was
-    read from these bits.
+    """Value of the register after a reset, which writes put into the bits outside of fields. If the value is None,
+    writes put back what was read from these bits.
     """
 
     @property
@@ -59,7 +59,7 @@ class Register:
 
     @property
     def used(self) -> int:
-        """Bits that belong to fields."""
+        """Bits of the register that belong to fields."""
         return sum(slot.all_bits for slot in self.slots)
 
     @property
@@ -79,8 +79,8 @@ class Register:
 
     @property
     def neutral(self) -> tuple[int, int]:
-        """Return two masks: the bits that have no effect if a write sets them to 0, and those that have no effect if it
-        sets them to 1.
+        """Return two masks: the bits that have no effect if a write sets them to 0, and the bits that have no effect if
+        it sets them to 1.
         """
         zeros = sum(slot.all_bits for slot in self.slots if slot.field.field.access in _ZEROS)
         ones = sum(slot.all_bits for slot in self.slots if slot.field.field.access is AccessType.ZERO_CLEARS)
@@ -102,7 +102,7 @@ _ZEROS = AccessType.ONE_CLEARS, AccessType.WRITE_ONLY
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A group with its registers and nested groups."""
+    """A group with its registers and its nested groups."""
 
     name: str
     registers: tuple[Register, ...]
@@ -142,12 +142,13 @@ def place(flat: Flat, regions: Iterable[Combination]) -> Layout:
     """Place fields by a heuristic, which takes combinations in the order of their frequency and then of their number of
     fields.
 
-    regions: the fields of each access region of the driver. Fields whose accesses have effects get their own registers.
+    regions: the fields of each access region of the driver. Fields whose accesses have effects get registers of their
+    own.
     """
     order = combinations(regions)
     elements = {part.group for group in flat.groups.values() for part in group.parts if part.count is not None}
     found: dict[str, Placed] = {}
-    for group in flat.groups.values():  # groups contained in others come first
+    for group in flat.groups.values():  # groups that other groups contain come first
         placed = _placed(group, order, found)
         if group.name in elements:  # the size becomes a power of two, so that indexing is a shift
             placed = replace(placed, nbytes=1 << (placed.nbytes - 1).bit_length())
@@ -156,7 +157,7 @@ def place(flat: Flat, regions: Iterable[Combination]) -> Layout:
 
 
 def combinations(regions: Iterable[Combination]) -> list[Combination]:
-    """Return the combinations of fields that are accessed together (list C of 6.4.4), the most frequent first."""
+    """Return the combinations of fields that are accessed together (list C of 6.4.4), with the most frequent first."""
     uses = Counter(region for region in regions if len(region) > 1)
     return sorted(uses, key=lambda fields: (-uses[fields], -len(fields), sorted(fields)))
 

@@ -15,20 +15,20 @@ from tflm_memopt.errors import RegisterError
 from tflm_memopt.registers.description import SourceLine
 
 Cursor: TypeAlias = Any
-"""A node of clang's tree; the bindings have no types."""
+"""A node of clang's tree, for which clang's Python bindings have no types."""
 CursorKind: Any = cindex.CursorKind
 
 HERE = Path(__file__).parent
 PRELUDE = str(HERE / "prelude.h")
 """Name of a virtual file, whose text is passed to libclang."""
 KEYWORDS = "bfGroup", "interrupt_handler"
-"""Words that may also occur in the driver."""
+"""Words of the extension that may also occur in a driver."""
 _NOTE = '__attribute__((annotate("{}")))'
 LARGEST = 64
 
 
 def keywords() -> str:
-    """Return the support header of 6.3.4 for our own parser, in which each word leaves an annotation."""
+    """Return the support header of 6.3.4 for our own parser, in which the extension's words leave annotations."""
     types = [
         f"#define uint{n} {_NOTE.format(f'bits {n}')} unsigned{' long long' * (n > 32)}" for n in range(1, LARGEST + 1)
     ]
@@ -97,14 +97,13 @@ class ParsedFile:
         return SourceLine(Path(file.name).name if file else self.path.name, cursor.location.line)
 
     def span(self, cursor: Cursor) -> tuple[int, int]:
-        """Return the first byte and the byte after the last."""
+        """Return the first byte of a node and the end of its bytes."""
         return cursor.extent.start.offset, cursor.extent.end.offset
 
     def source(self, cursor: Cursor) -> str:
         return self.text_of(self.span(cursor))
 
     def text_of(self, span: tuple[int, int]) -> str:
-        """Return the text of a span."""
         return self.data[slice(*span)].decode()
 
     @cached_property
@@ -118,7 +117,6 @@ class ParsedFile:
         return [first for first, _, _ in self.tokens]
 
     def token_from(self, offset: int) -> str:
-        """Return the first token at or after `offset`."""
         at = bisect.bisect_left(self._starts, offset)
         return self.tokens[at][2] if at < len(self.tokens) else ""
 

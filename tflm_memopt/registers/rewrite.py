@@ -52,7 +52,7 @@ def _included(text: str, description: str, header: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """New text for a span; inserted if the span is empty. parts: spans of the source that the new text contains."""
+    """New text for a span, inserted if the span is empty. parts: spans of the source that the new text contains."""
 
     span: Span
     text: str
@@ -86,8 +86,8 @@ class _Writer:
                 self._edit(access.span, *self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Read all fields of the region into variables, before the first access. Returns each access's variable, by the
-        access's event number.
+        """Read all fields of the region into variables, before the first access. The result is the variable of each
+        access, by the access's event number.
         """
         lead = region[0]
         fields = self._by_name(region)
@@ -113,7 +113,7 @@ class _Writer:
         return found
 
     def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
-        """Keep all values in variables until the last write, which writes them together."""
+        """Keep all values of a region in variables until the last write, which writes them together."""
         *early, last = region
         kept: dict[int, tuple[str, tuple[Span, ...]]] = {}
         for access in early:
@@ -141,7 +141,7 @@ class _Writer:
         return {name: spots[name] for name in sorted(spots, key=order.index)}
 
     def _value(self, access: FieldAccess, values: Mapping[int, str]) -> tuple[str, tuple[Span, ...]]:
-        """Return the written value as text, and the spans of its parts."""
+        """Return the text of the value to be written, and the spans of its parts."""
         right = (access.value,) if access.value else ()
         if access.operator == "=":
             return "{0}", right

@@ -77,15 +77,13 @@ def _reach(functions: tuple[Function, ...]) -> frozenset[tuple[str, str]]:
 
 
 class _FunctionReader:
-    """Collects the events of one function in evaluation order."""
-
     def __init__(self, unit: ParsedFile, chains: Chains, quiet: frozenset[str]) -> None:
         self.unit, self.chains, self.quiet = unit, chains, quiet
         self.context: Context = ()
         self.host = Host((0, 0), ())
         self.count = 0
         self.needs = NOTHING
-        """Dependencies of the expression that is currently being read."""
+        """Dependencies of the expression that is being read."""
 
     def function(self, cursor: Cursor) -> Function:
         handler = any(word == "interrupt" for word, _ in notes(cursor)) or "interrupt" in _attributes(self.unit, cursor)

@@ -1,7 +1,7 @@
 """Reads CMSIS-SVD descriptions of existing chips, and writes generated layouts in the same format.
 
 SVD describes side effects of accesses within their own register (readAction, modifiedWriteValues), but not that writing
-one field changes another. Such effects are given in the file's vendorExtensions:
+one field changes another. Effects on other fields are given in the file's vendorExtensions:
 
     <vendorExtensions>
       <sideEffects peripheral="spi">
@@ -83,7 +83,7 @@ def read(path: Path, text: str) -> Description:
 
 @dataclass
 class _Lines:
-    """An SVD file as an XML tree, for what the SVD parser does not return: line numbers and vendorExtensions."""
+    """An SVD file as an XML tree, for data that the SVD parser does not return: line numbers and vendorExtensions."""
 
     file: str
     tree: Any
@@ -103,7 +103,7 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Return the line of an element, given its name and those of the enclosing elements, innermost first."""
+        """Return the line of an element, given its name and the names of the elements around it, innermost first."""
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)
@@ -189,14 +189,14 @@ class _Reader:
 
 
 def _said(node: Any, register: Any, name: str) -> str:
-    """Return a property of a field or, if it is missing, of its register."""
+    """Return a property of a field or, if the field lacks it, of its register."""
     value = getattr(node, name) or (getattr(register, name) if register is not None else None)
     return str(value.value) if value else ""
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
     """Return the group with the side effects that the file states for its peripheral or, if it states none, with all
-    possible ones.
+    possible effects.
     """
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
@@ -240,7 +240,7 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
 
 
 def _word(name: str) -> str:
-    """Return a C identifier. The [%s] or %s of arrays is removed."""
+    """The C identifier of an array lacks the array's [%s] or %s."""
     return re.sub(r"\W", "_", re.sub(r"_?\[?%s\]?", "", name.strip()))
 
 
@@ -267,7 +267,7 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a layout as CMSIS-SVD with its side effects, to be read again. Arrays of groups become clusters."""
+    """Return a layout as CMSIS-SVD with its side effects, to be read again, with arrays of groups as clusters."""
     root = ET.Element("device", schemaVersion="1.3")
     _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")
     _texts(root, addressUnitBits="8", width="32", size="32", access="read-write")

@@ -1,4 +1,4 @@
-"""The elements of figures: shapes with named styles, which svg.py draws.
+"""The elements of figures, which are shapes with named styles that svg.py draws.
 
 The colours are those of Okabe and Ito, which people with colour vision deficiencies can distinguish ("Color Universal
 Design", 2008). Buffers that are only partly kept are also hatched, so that colour is never the only sign.
@@ -26,7 +26,7 @@ DARK: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Style of shapes. Colours are given by name, or "" for none. Lengths are in pixels."""
+    """The style of shapes. Colours are given by name, or as "" for no colour. Lengths of a style are in pixels."""
 
     fill: str = ""
     opacity: float = 1.0
@@ -54,7 +54,7 @@ ROLES: Mapping[str, tuple[str, bool, str]] = {
 }
 """Colour, hatching and legend text for each role of a buffer."""
 DARK_ROLES = ("tensor", "output", "scratch")
-"""Roles whose colours require white letters."""
+"""Roles of buffers whose colours require white letters."""
 
 STYLES: Mapping[str, Style] = {
     "axis": Style(stroke="soft"),
@@ -77,7 +77,7 @@ STYLES: Mapping[str, Style] = {
 
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """A closed polygon. `tip`: text that appears when the reader points at it."""
+    """A closed polygon. The field `tip` is a text that appears when the reader points at the shape."""
 
     points: tuple[Point, ...]
     style: str
@@ -92,7 +92,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text. `anchor`: the part of the text that is at x, which is start, middle or end. y is the baseline."""
+    """A text. `anchor` names the part of the text that is at x: start, middle or end. y is the baseline."""
 
     x: float
     y: float
@@ -115,7 +115,7 @@ class Drawing:
 
 
 def text_width(text: str, style: str = "text") -> float:
-    """Return the width in pixels, from the mean width of a sans-serif letter."""
+    """Return the width of a text in pixels, from the mean width of a sans-serif letter."""
     return len(text) * STYLES[style].size * (0.6 if STYLES[style].bold else 0.55)
 
 

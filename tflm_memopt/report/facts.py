@@ -1,4 +1,4 @@
-"""The main figures of a result for the terminal and the page. Each figure has a name, a value and a remark."""
+"""The main figures of a result for the terminal and the page, each with a name, a value and a remark."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:  # slow to import
     from tflm_memopt.results import Accuracy, Balance, Inspection, MemoriesReport, Report, WindowReport
 
 Fact: TypeAlias = tuple[str, str, str]
-"""Name, figure, remark."""
+"""Name, value and remark of a figure."""
 DEAD = "cannot influence any output: folded away"
 WAITING = "for a reduction of themselves; --max-macs above 1 may compute them twice"
 
 
 def of_report(report: Report) -> list[Fact]:
-    """Return the figures of a conversion: arena, flash, F, and any others that it has."""
+    """Return the main figures of a conversion: arena, flash, F, and any others that the conversion has."""
     flash, macs = report.flash, report.macs
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
     twice = sum(stage.rematerialised for group in report.groups for stage in group.stages)
@@ -49,7 +49,7 @@ def of_report(report: Report) -> list[Fact]:
 
 
 def of_inspection(result: Inspection) -> list[Fact]:
-    """Return the figures of an unchanged model."""
+    """Return the main figures of an unchanged model."""
     arena = result.arena
     head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
     running = sum(op.supported for op in result.operators)
@@ -107,7 +107,7 @@ def _cores(report: Report) -> Fact:
 
 
 def _board(left: BoardFit) -> Fact:
-    """Return the memory that is left on the board."""
+    """Return how much memory is left on the board."""
     flash = left.flash
     tflm = f" and TFLM {flash.tflm:,} B" if flash.tflm else ""
     counted = f"flash: model {flash.model:,} B, library {flash.library:,} B{tflm}, estimated"

@@ -41,7 +41,7 @@ WIDE = 700.0
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A horizontal line at a number of bytes."""
+    """A horizontal line at a number of bytes, with a text."""
 
     nbytes: int
     text: str
@@ -50,13 +50,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of a plot: (bytes, F) for each point."""
+    """One line of a plot, with a pair (bytes, F) for each point."""
 
     name: str
     points: Sequence[tuple[int, float]]
     joined: bool = True
-    """Whether the points are a frontier, which is drawn in steps: a RAM limit between two points admits only the
-    smaller one.
+    """Whether the points are a frontier, which is drawn in steps, because a RAM limit between two points admits only
+    the smaller point.
     """
 
 
@@ -72,8 +72,8 @@ def memory_map(
     marks: Sequence[Mark] = (),
     roles: Collection[str] = (),
 ) -> Drawing:
-    """Draw one rectangle for each buffer, solid where it contains data. full: bytes that the whole height stands for,
-    or 0 for the bytes of the map. roles: roles in the legend; by default those in the map.
+    """Draw a rectangle for each buffer, solid where the buffer contains data. full: bytes for which the whole height
+    stands, or 0 for the bytes of the map. roles: roles in the legend, by default those in the map.
     """
     legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
     top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))
@@ -131,7 +131,7 @@ def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Seque
 
 
 def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
-    """Return the positions at which moments start, and the position at which the last one ends."""
+    """Return the positions at which moments start, and the position at which the last moment ends."""
     widths = [max(1, len(phase.ops)) for phase in memory.phases]
     pixels = (right - left) / max(1, sum(widths))
     x, result = left, [left]
@@ -169,7 +169,7 @@ def _tip(buffer: MappedBuffer) -> str:
 
 
 def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list[Area]) -> Iterator[Label]:
-    """Yield the names that have enough space, at each buffer's largest stretch. The largest buffers come first."""
+    """Yield the names that have enough space, at each buffer's largest stretch, those of the largest buffers first."""
     for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes):
         fullest = max(buffer.stretches, key=lambda s: s.top - s.bottom, default=None)
         if fullest is None or y(fullest.bottom) - y(fullest.top) < 13:
@@ -204,7 +204,7 @@ def _meet(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterator[Shape]:
-    """Draw the time axis: below each phase, the numbers of its operators, if there is enough space."""
+    """Draw the time axis: the numbers of the operators of each phase below it, if there is enough space."""
     yield Line(((x[0], height), (x[-1], height)), "axis")
     edges = [x[i] for i in itertools.accumulate((p.moments for p in memory.phases), initial=0)]
     free = 0.0
@@ -230,7 +230,7 @@ def _byte_axis(full: int, y: Height, width: float) -> Iterator[Shape]:
 
 
 def _legend(roles: Collection[str], width: float) -> list[tuple[str, int, float]]:
-    """Return (role, row, x) for each role that the map shows."""
+    """Return (role, row, x) in the legend for each role that the map shows."""
     placed: list[tuple[str, int, float]] = []
     x, row = LEFT, 0
     for role in (r for r in ROLES if r in roles):
@@ -257,7 +257,7 @@ def _said(memory: MemoryMap) -> str:
 
 
 def frontier(result: Exploration, width: float) -> Drawing:
-    """Draw the frontier of one model, and TFLM today."""
+    """Draw the frontier of one model, and the original model under TFLM."""
     ram = f"arena ({result.convention})"
     unit, compute = {
         "macs": (1.0, "F"),
@@ -299,10 +299,10 @@ class _Axes:
     width: float
     height: float
     low: float
-    """Bounds of the bytes, as logarithms."""
+    """Lowest and highest bytes of the axis, as logarithms."""
     high: float
     least: float
-    """Bounds of the axis of F."""
+    """Lowest and highest value on the axis of F."""
     most: float
 
     @classmethod
@@ -389,7 +389,7 @@ def _linear_ticks(low: float, high: float) -> list[float]:
 
 
 def _log_ticks(low: float, high: float, width: float) -> list[int]:
-    """Return 1, 2, 5, 10, ..., with some left out if they would overlap."""
+    """Return 1, 2, 5, 10, ..., without those that would overlap."""
     steps: Sequence[float] = (1, 2, 5) if math.log10(high / low) * 3 * 46 < width else (1,)
     if high / low < 4:
         steps = (1, 1.5, 2, 3, 4, 5, 6, 8)
@@ -398,7 +398,7 @@ def _log_ticks(low: float, high: float, width: float) -> list[int]:
 
 
 def bytes_text(nbytes: float) -> str:
-    """Return bytes as text for an axis; kB = 1000.
+    """Return bytes as text for an axis, with kB = 1000.
 
     >>> bytes_text(20000), bytes_text(500), bytes_text(1500)
     ('20 kB', '500 B', '1.5 kB')

@@ -31,12 +31,12 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 WIDTHS = {"wide": 1080, "narrow": 352}
-"""Widths of a figure in pixels, for large and small screens. The style sheet shows the map that fits."""
+"""Widths of a figure in pixels, for large and small screens. The style sheet shows the figure that fits the screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table. `bar`: its share of the largest value, from 0 to 1. `mark`: a class for the style sheet."""
+    """A cell of a table. `bar`: fraction of the largest value, from 0 to 1. `mark`: class of the style sheet."""
 
     text: str
     bar: float | None = None
@@ -121,7 +121,7 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
 
 
 def _map(memory: MemoryMap, marks: Sequence[Mark]) -> Mapping[str, Markup]:
-    """Draw a memory map for each width."""
+    """Draw a memory map for each width of figures."""
 
     def drawn(width: float) -> Drawing:
         return figures.memory_map(memory, width, height=340 if width > figures.WIDE else 300, marks=marks)

@@ -12,7 +12,7 @@ INDENT = 2
 
 
 def page(*parts: RenderableType | None) -> RenderableType:
-    """Return the parts that are not None, with a blank line between them."""
+    """Return the parts that are not None, with a blank line between two parts."""
     there = [part for part in parts if part is not None]
     return Group(*(line for part in there for line in (part, Text())))
 
@@ -22,7 +22,7 @@ def section(title: str, body: RenderableType) -> RenderableType:
 
 
 def table_of(*columns: str, numbers: int = 0) -> Table:
-    """Return an empty table. The last `numbers` columns are right-justified."""
+    """Return an empty table, of which the last `numbers` columns are right-justified."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i >= len(columns) - numbers else "left", overflow="fold")

@@ -12,7 +12,7 @@ from tflm_memopt.results import Optimized
 WIDTH = 480
 """Width in pixels. Text stays readable if a page shows the plot 400 pixels wide."""
 HEIGHT = 240
-"""Height of each memory map."""
+"""Height of each memory map in pixels."""
 
 
 def check(path: Path | None) -> None:
@@ -22,7 +22,7 @@ def check(path: Path | None) -> None:
 
 
 def optimized(result: Optimized, width: float = WIDTH) -> Drawing:
-    """Draw the memory before and after at the same scale."""
+    """Draw the memory before and after the rewrite at the same scale."""
     before, report = result.inspection.memory, result.report
     return figures.before_and_after(
         before, result.memory, width, title=report.model, note=report.convention, height=HEIGHT

@@ -15,7 +15,7 @@ from tflm_memopt.results import Report
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the next steps. `code`: code to paste."""
+    """One of the next steps. `code` is text that the user can paste."""
 
     what: str
     code: str = ""
@@ -34,7 +34,7 @@ def head(report: Report) -> str:
 
 
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:
-    """Return the next steps. original: its file. folder: folder of the rewritten model's files."""
+    """Return the next steps. original: file of the original model. folder: folder of the rewritten model's files."""
     if not report.changed:
         return [Step("Use the original model.", note=report.diagnosis.advice)]
     stem = file_stem(original.stem)

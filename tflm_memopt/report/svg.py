@@ -16,7 +16,7 @@ HATCH = (
 
 
 def document(drawing: Drawing) -> str:
-    """Return an SVG file. Its colours are light or dark, like those of the reader's screen."""
+    """Return an SVG file, whose colours are light or dark, like those of the reader's screen."""
     background = f'<path d="M0 0H{drawing.width:g}V{drawing.height:g}H0Z" fill="var(--paper)"/>'
     head = f"<defs>{HATCH}</defs><style>{style_sheet()}</style>{background}"
     size = f'width="{drawing.width:g}" height="{drawing.height:g}"'
@@ -29,7 +29,6 @@ def inline(drawing: Drawing) -> str:
 
 
 def style_sheet() -> str:
-    """Return the CSS of colours and styles."""
     rules = "".join(f".t-{name}{{{_css(style)}}}" for name, style in STYLES.items())
     rules += "".join(f"text.t-{n}{{stroke:var(--{s.halo})}}" for n, s in STYLES.items() if s.fill and not s.stroke)
     text = f"font-family:{FONT};paint-order:stroke;stroke-width:2.5px;stroke-opacity:.6;stroke-linejoin:round"
@@ -75,7 +74,7 @@ def _shape(shape: Shape) -> Iterator[str]:
 
 
 def _path(points: tuple[Point, ...], *, closed: bool) -> str:
-    """Return the path. Horizontal and vertical lines need only one coordinate."""
+    """Return a path in SVG. Horizontal and vertical lines of a path need only one coordinate."""
     x, y = points[0]
     parts = [f"M{_number(x)} {_number(y)}"]
     for to_x, to_y in points[1:]:

@@ -40,7 +40,7 @@ LEFT = ("RAM left", "flash left")
 
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:
-    """Return the answer of `optimize`, the main results first."""
+    """Return the answer of `optimize`, with the main results first."""
     verdict, kept, unchanged = times.verdict(report), report.kept_builtin, report.interface_kept
     style = "green" if verdict == "rewritten" else "yellow"
     title = Text(printable(report.model), "bold").append(f": {printable(verdict)}", style)
@@ -83,7 +83,7 @@ def batch(result: Batch, folder: Path) -> RenderableType:
 
 
 def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
-    """Return the answer of `explore`: a line for each point, least cost first."""
+    """Return the answer of `explore`, with a line for each point, least cost first."""
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     timed = ["ms"] if any(p.milliseconds for p in result.points) else []
@@ -114,7 +114,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
 
 
 def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
-    """Return the RAM and flash that a point leaves free on a board. Missing memory is red."""
+    """Return the RAM and flash that a point leaves free on a board. Memory that is missing is printed in red."""
     return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in left or ())
 
 
@@ -163,7 +163,7 @@ def fits(result: Fits, shown: Sequence[BoardReport]) -> RenderableType:
 
 
 def _on(fit: BoardFit, refused: str = "") -> Text:
-    """Describe in a few words whether a model fits a board. refused: why TFLM does not run it."""
+    """Describe in a few words whether a model fits a board. refused: reason why TFLM does not run the model."""
     if refused:
         return Text("TFLM refuses it", "red")
     if fit.only_external:
@@ -282,7 +282,7 @@ def _groups(groups: Sequence[GroupReport]) -> Table:
 
 
 def _span(group: GroupReport) -> str:
-    """Describe the operators of a group: the first and the last by name, all of them by index."""
+    """Describe the operators of a group: the first and the last by name, and all of them by index."""
     names = [printable(name) for name in group.operators]
     chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
     again = [i for stage in group.stages if stage.rematerialised for i in stage.ops]
@@ -296,7 +296,7 @@ def _keeps(group: GroupReport) -> str:
 
 
 def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str]:
-    """Describe the number and the depth of the rolling buffers.
+    """Describe the number and the depth of a group's rolling buffers.
 
     >>> _rolling_buffers((RollingBufferReport("a", 48, 3, 300), RollingBufferReport("b", 48, 5, 500)))
     ['2 rolling buffers of 3-5 rows (800 B)']
@@ -317,7 +317,7 @@ def _rolling_buffers(rolling_buffers: Sequence[RollingBufferReport]) -> list[str
 
 
 def _kept(kept: Sequence[KeptBuiltin]) -> Table:
-    """Return a line for each operator type and kind of reason, with the text of the first such reason."""
+    """For each operator type and kind of reason, return a line with the text of the first such reason."""
     table = table_of("operator", "reason", "try", "which")
     groups: dict[tuple[str, str], list[KeptBuiltin]] = {}
     for k in kept:

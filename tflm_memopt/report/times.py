@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # slow to import
 
 ESP_NN = "ESP-NN"
 VISIBLE = 0.005
-"""Relative changes below this limit are not reported as slower, since they round to 0 %."""
+"""A relative change below this limit is not reported as slower, since it rounds to 0 %."""
 UPPER = "ms: of one inference, at most, estimated"
 
 
@@ -26,7 +26,7 @@ def span(milliseconds: tuple[float, float]) -> str:
 
 
 def _digits(number: float) -> str:
-    """Return two significant digits, or whole milliseconds."""
+    """Return a number of milliseconds with two significant digits, or as whole milliseconds."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.1f}" if number >= 1 else f"{number:.2f}"
 
 
@@ -45,7 +45,7 @@ def change(time: Time, *, changed: bool) -> str:
 
 
 def percent(change: Span | None) -> str:
-    """Return the relative change in percent, or "" if unknown.
+    """Return the relative change in percent, or "" if it is unknown.
 
     >>> percent((0.12, 0.244)), percent((-0.39, -0.33)), percent((-0.021, -0.019)), percent(None)
     ('+12 to +24 %', '-39 to -33 %', '-2 %', '')
@@ -55,7 +55,7 @@ def percent(change: Span | None) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return the first line: whether the model was rewritten and, if it takes longer, by how much and a faster plan."""
+    """Return a report's first line: whether the model was rewritten and, if slower, by how much and a faster plan."""
     if not report.changed:
         return f"unchanged, {report.why_unchanged}"
     slower, faster = _slower(report.time), report.faster
@@ -80,13 +80,13 @@ def _slower(time: Time | None) -> str:
 
 
 def both(time: Time | None) -> str:
-    """Return the upper bounds in milliseconds before and after the rewrite for a table, or "" if unknown."""
+    """Return the upper bounds in milliseconds before and after the rewrite for a table, or "" if they are unknown."""
     spans = [one.milliseconds for one in (time.original, time.rewritten) if one] if time else []
     return " -> ".join(_digits(span[1]) for span in spans if span)
 
 
 def most(milliseconds: tuple[float, float] | None) -> list[str]:
-    """Return a list with the cell of a table, or an empty list if the time is unknown.
+    """Return a list with the time as a cell of a table, or an empty list if the time is unknown.
 
     >>> most((426.6, 568.8)), most(None)
     (['569'], [])
@@ -120,7 +120,7 @@ def basis(time: Time) -> str:
 
 
 def rows(report: Report) -> list[tuple[str, str, str]]:
-    """Return name, figure and remark: instructions and, with a clock, time."""
+    """Return name, figure and remark of the instructions and, if there is a clock, of the time."""
     time = report.time
     if time is None:
         return []
@@ -134,7 +134,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _instructions(report: Report, time: Time) -> list[tuple[str, str, str]]:
-    """Return a core's instructions before and after the rewrite; for a generic program, those of the slowest and the
+    """Return a core's instructions before and after the rewrite or, for a generic program, those of the slowest and the
     fastest core.
     """
     before, after = (one.instructions if one else None for one in (time.original, time.rewritten))

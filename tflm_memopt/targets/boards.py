@@ -18,13 +18,13 @@ from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
-"""Number of suggestions for an unknown board."""
+"""Maximum number of boards that the error for an unknown board suggests."""
 STACK = {"cortex-m55": 1_272, "cortex-m": 1_160, "rv32": 1_184, "xtensa": 1_296}
-"""Bytes of stack that one Invoke takes at most, by the first letters of the core's name. tests/cores measures them."""
+"""Maximum bytes of stack that one Invoke takes, by the first letters of the core's name. tests/cores measures them."""
 
 
 def stack(core: str) -> int:
-    """Return the bytes of stack that one Invoke takes at most.
+    """Return the maximum bytes of stack that one Invoke takes.
 
     >>> stack("Cortex-M4F"), stack("Cortex-M55")
     (1160, 1272)
@@ -43,29 +43,29 @@ class Board:
     chip: str
     core: str
     mhz: float
-    """Clock that the board definition sets, in MHz."""
+    """Clock that the board's definition sets, in MHz."""
     abi: Abi
     target: str
     """Target whose kernels suit the board best."""
     ram: int
     flash: int
     largest_block: int
-    """Largest contiguous block of RAM, which limits the size of an array."""
+    """Largest contiguous block of the board's RAM, which limits the size of an array."""
     core_ram: int
     core_flash: int
     radio_ram: int
     radio_flash: int
     sources: Mapping[str, str]
-    """URLs of the documents with these figures."""
+    """URLs of the documents from which these figures come."""
     note: str
     platformio: str = ""
     """Name of the board in PlatformIO, as PLATFORM/BOARD."""
     arduino: bool = True
     """Whether PlatformIO has an Arduino core for the board."""
     flash_timing: FlashTiming | None = None
-    """Flash timing at `mhz`, or None if it is not described."""
+    """Flash timing at `mhz`, or None if the flash is not described."""
     external_ram_cycles: SlowCycles | None = None
-    """Cycles at `mhz` for a byte of PSRAM or SDRAM, in addition to those of `ram`, or None if unknown."""
+    """Cycles at `mhz` for a byte of PSRAM or SDRAM, beyond those of `ram`, or None if they are unknown."""
     external_ram: int = 0
     """Bytes of PSRAM or SDRAM, which is slower than `ram`. An arena that fits only into external RAM is reported
     separately.
@@ -78,7 +78,7 @@ class Board:
 
     @property
     def arena_limit(self) -> int:
-        """Return the bytes for an arena while the core software runs, without the radio."""
+        """Return the bytes for an arena while the core software runs without the radio."""
         return max(0, min(self.largest_block, self.free_ram))
 
     @property
@@ -106,7 +106,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
-    """Fit of a model on a board. A negative figure is the number of missing bytes."""
+    """How a model fits on a board. A negative figure of a fit is the number of missing bytes."""
 
     board: str
     name: str
@@ -114,16 +114,17 @@ class BoardFit:
     """Whether the model fits together with the core software."""
     fits_with_radio: bool
     ram_left: int
-    """Contiguous bytes of RAM left after core software, stack and arena."""
+    """Contiguous bytes of RAM that core software, stack and arena leave."""
     flash_left: int
-    """Bytes of flash left after core software, TFLM, the C library and the model."""
+    """Bytes of flash that core software, TFLM, the C library and the model leave."""
     flash: Footprint
     ram_needed: int
     """Bytes of the smallest arena that TFLM accepts."""
     only_external: bool = False
     """Whether the arena fits only into the board's external RAM."""
     known: bool = True
-    """Whether the arena use of all operators is known. If it is not, `ram_left` is an upper bound, and `fits` is False.
+    """Whether the arena use of all operators is known. If some arena use is unknown, `ram_left` is an upper bound, and
+    `fits` is False.
     """
 
     runs: bool = True
@@ -152,7 +153,7 @@ class BoardFit:
 
 @cache
 def boards() -> Mapping[str, Board]:
-    """Return all boards by id, smallest RAM first."""
+    """Return all boards by id, with the smallest RAM first."""
     text = resources.files("tflm_memopt.targets").joinpath("boards.json").read_text(encoding="utf-8")
     found = [_board(key, values) for key, values in json.loads(text).items()]
     return {board.id: board for board in sorted(found, key=lambda b: (b.ram, b.id))}
@@ -180,7 +181,8 @@ def board(name: str) -> Board:
 def runs(on: Board, packed: Collection[Family]) -> bool:
     """Return whether the board's core can run programs packed for these families.
 
-    All of Espressif's chips run programs for ESP-NN, those without its vector kernels in C (TMO_RUNS_ESP).
+    All of Espressif's chips run programs for ESP-NN; chips without ESP-NN's vector kernels run them in C
+    (TMO_RUNS_ESP).
     """
     own = {Family.ESP} if on.chip.startswith("ESP32") else set()
     return set(packed) <= own | set(TARGETS[on.target].runs)
@@ -188,7 +190,7 @@ def runs(on: Board, packed: Collection[Family]) -> bool:
 
 def fit(on: Board, arena: Arena, model: Firmware, slow: int = 0) -> BoardFit:
     """Return how a model fits on a board, without and with the radio stack. slow: bytes of slow memory that the plan
-    needs; they are in the board's external RAM.
+    needs in the board's external RAM.
     """
     can, slow_left = runs(on, model.packed), on.external_ram - slow
     need, flash = arena.needed, model.on(on.flash_core)

@@ -23,7 +23,7 @@ HINT = "docs/targets.md shows an example"
 
 
 def board(name: str) -> Board:
-    """Return a known board, or the board that a file describes. Raises UsageError for unknown boards and bad files."""
+    """Return a known board, or the board that a file describes. Raises UsageError if the board or file is bad."""
     return own_board(Path(name)) if name.endswith(SUFFIX) else known_board(name)
 
 
@@ -86,7 +86,7 @@ def _slow_cycles(given: Any) -> SlowCycles | None:
 
 
 def _timing(core: str | None, given: Any) -> FlashTiming | None:
-    """Return the flash timing. Raises UsageError for a timing that is invalid or for which no times are modelled."""
+    """Return the flash timing. Raises UsageError if it is invalid or if no times are modelled for it."""
     if given is None:
         return None
     types = get_type_hints(FlashTiming)

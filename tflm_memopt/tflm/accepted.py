@@ -1,9 +1,9 @@
 """The builtin operators of TFLM, and the types that their kernels accept.
 
-Each row is a form: the operator, the types of its inputs, the types of its outputs, and the types that T stands for.
-`any` is a type that the kernel does not check, `/` separates alternatives, `?` marks an input that may be absent, and
-`*` marks one that may be repeated. A test compares each row with the official wheel, in both directions
-(tests/tflm/test_accepted.py). TFLM ignores the version of an operator.
+Each row of the table is a form: the operator, the types of its inputs, the types of its outputs, and the types for
+which T stands. In a form, `any` is a type that the kernel does not check, `/` separates alternatives, `?` marks an
+input that may be absent, and `*` marks an input that may be repeated. A test compares each row with the official wheel,
+in both directions (tests/tflm/test_accepted.py). TFLM ignores the version of an operator.
 """
 
 from __future__ import annotations
@@ -136,26 +136,26 @@ class Operand:
     """Accepted types of one input or output."""
 
     types: tuple[str, ...]
-    """Names of types in the schema; ("T",) for the form's type parameter; empty for any type."""
+    """Names of types in the schema, ("T",) for the form's type parameter, or () for any type."""
     optional: bool = False
     repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A row of the table: the inputs and outputs that a kernel accepts together."""
+    """A row of the table, with the inputs and outputs that a kernel accepts together."""
 
     operator: str
     text: str
-    """Text of the row."""
+    """The row of the table as text."""
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     types: tuple[str, ...]
-    """Types that T may be, or ("",) for a form without T."""
+    """Types for which T may stand, or ("",) for a form without T."""
 
     @property
     def readable(self) -> str:
-        """Return the form as text.
+        """Return the form of an operator as text.
 
         >>> FORMS["GATHER"][0].readable, FORMS["CONV_2D"][1].readable
         ('T, int32 -> T (T: float32 or int8)', 'int8, int8 or int4, [int32] -> int8')
@@ -163,7 +163,7 @@ class Form:
         return self.text if self.types == ("",) else f"{self.text} (T: {' or '.join(t.lower() for t in self.types)})"
 
     def accepts(self, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
-        """Return whether the form has these types. "" stands for an absent input."""
+        """Return whether the form of an operator has these types. "" stands for an absent input."""
         return any(_match(self.inputs, inputs, t) and _match(self.outputs, outputs, t) for t in self.types)
 
 

@@ -1,7 +1,7 @@
-"""The order in which kernels read and write, which determines whether an output may overlap an input.
+"""The order in which kernels read and write their tensors, which determines whether an output may overlap an input.
 
-Each library has one row per kernel. The rows of the reference kernels are verified by running TFLM's own headers with
-every load and store logged (tests/tflm/test_access_order.py). The order of kernels that CMSIS-NN and ESP-NN replace is
+Each kernel library has one row per kernel. The rows of the reference kernels are verified by running TFLM's own headers
+with every load and store logged (tests/tflm/test_access_order.py). The order of kernels of CMSIS-NN and ESP-NN is
 unknown, so their outputs never overlap their inputs.
 
 A compiler may move a store above a load of another type, unless one of the types is a byte. So kernels that read and
@@ -28,8 +28,8 @@ from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
 Order = Callable[[Node, int], tuple[Ints, Ints]]
-"""Function that takes a node and an input's number. The function returns the step of the last read of each input
-element, and the step of the first write of each output element.
+"""Function of a node and the number of an input that describes when the kernel accesses its tensors. The function
+returns the step of the last read of each input element, and the step of the first write of each output element.
 """
 BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
 ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
@@ -43,7 +43,7 @@ class KernelOrder:
     types: tuple[tuple[str, str], ...] = ALIKE
     """Pairs of input and output types for which the order is verified."""
     operands: int = 1
-    """Number of inputs, counted from input 0, that are read in this order."""
+    """Number of inputs, counted from input 0, that the kernel reads in this order."""
 
 
 def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
@@ -87,7 +87,7 @@ def _written(node: Node) -> Ints:
 
 
 def _last_pixel(w: ConvShape) -> Ints:
-    """Return the last output pixel whose window contains each input pixel, or -1 if none does."""
+    """For each input pixel, return the last output pixel whose window contains it, or -1 if no window does."""
     y = _last_window(w.in_h, w.out_h, w.kernel_h, w.stride_h, w.dilation_h, w.pad_h)[:, None]
     x = _last_window(w.in_w, w.out_w, w.kernel_w, w.stride_w, w.dilation_w, w.pad_w)
     last = np.where((y < 0) | (x < 0), -1, y * w.out_w + x).ravel()
@@ -96,7 +96,7 @@ def _last_pixel(w: ConvShape) -> Ints:
 
 
 def _last_window(size: int, windows: int, kernel: int, stride: int, dilation: int, pad: int) -> Ints:
-    """Return the last window along one axis that reads each element."""
+    """For each element along one axis, return the last window that reads it."""
     last = np.full(size, -1)
     for window in range(windows):
         at = window * stride - pad + dilation * np.arange(kernel)
@@ -122,7 +122,7 @@ REFERENCE: Mapping[str, KernelOrder] = {
     "SUB": KernelOrder(elementwise, operands=2),
     "TANH": KernelOrder(elementwise),
 }
-"""Orders by the operator's name in the schema."""
+"""Access orders by the operator's name in the schema."""
 
 CMSIS_NN = frozenset(
     (
@@ -144,7 +144,7 @@ def without(replaced: frozenset[str]) -> Mapping[str, KernelOrder]:
 
 
 def orders(rows: Mapping[str, KernelOrder], op: Op, node: Node) -> Mapping[TensorId, Callable[[], AccessOrder]]:
-    """Return the inputs that an operator's output may overlap, with the access order of the kernel for each."""
+    """Return the inputs that an operator's output may overlap, with the kernel's access order for each input."""
     row = rows.get(op.type)
     if row is None or len(op.outputs) != 1:
         return MappingProxyType({})
@@ -172,12 +172,13 @@ def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) 
 # --- tensors that are parts of others
 
 VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
-"""Operators that change only the shape. Their kernels skip the copy if input and output are the same memory
-(reshape.cc, squeeze.cc)."""
+"""Operators that change only the shape. The kernels of RESHAPE and SQUEEZE skip the copy if input and output are the
+same memory (reshape.cc, squeeze.cc).
+"""
 SLICES: Mapping[str, Callable[[OperatorContext, Sequence[Indices]], Indices]] = {
     "SLICE": movement.slice_, "STRIDED_SLICE": movement.strided_slice,
 }  # fmt: skip
-"""Functions that return the indices of the input elements in a slice."""
+"""Functions that return which input elements a slice contains, as indices."""
 UNREAD = ("ellipsisMask", "newAxisMask", "offset")
 """Options of STRIDED_SLICE that TFLM ignores."""
 COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
@@ -187,7 +188,7 @@ COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
 def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
     """Return the tensors of a copying operator that can be stored inside another tensor, so that nothing needs to be
     copied. Such tensors are slices of adjacent bytes, and the inputs of a CONCATENATION along the outermost axis that
-    is larger than 1. The kernels then copy bytes onto themselves.
+    is larger than 1. If the tensors are stored in this way, the kernels copy bytes onto themselves.
     """
     node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):
@@ -211,7 +212,7 @@ def _joined(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
 
 
 def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
-    """If a slice is one contiguous range of its input's bytes, return its place in the input."""
+    """If a slice is one contiguous range of its input's bytes, return where the range is in the input."""
     source, output = node.inputs[0], node.outputs[0]
     if source is None or source.constant or any(op.options.get(n) for n in UNREAD):
         return

@@ -4,10 +4,10 @@ The module replays MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micr
 the same allocations in the same order with the same alignment, so that gaps are counted as well. The kernel libraries
 (libraries.py) list what each operator allocates. The arena is assumed to start at a 16-byte boundary, as TFLM requires.
 
-The two ends grow towards each other. The tail holds persistent data: structs and per-channel arrays. The head holds,
-one after the other, scratch requests, temporary tensors of Prepare, the planner's own arrays, and finally the
-activations. `total` is the size after AllocateTensors. `min` covers the peak during AllocateTensors, which the planner
-often causes.
+The two ends of the arena, head and tail, grow towards each other. The tail holds persistent data: structs and
+per-channel arrays. The head holds, one after the other, scratch requests, temporary tensors of Prepare, the planner's
+own arrays, and finally the activations. The figure `total` is the size after AllocateTensors. The figure `min` covers
+the peak during AllocateTensors, which the planner often causes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MAX_SCRATCH_PER_OP = 12
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """Bytes of the tensor arena, for one ABI."""
+    """The bytes of the tensor arena, for one ABI."""
 
     abi: Abi
     head: int
@@ -61,13 +61,15 @@ class Arena:
     tail: int
     """Bytes of persistent data: structs, per-channel arrays, and variable tensors."""
     total: int
-    """head + tail: the result of arena_used_bytes() after AllocateTensors in an arena whose size is a multiple of 16.
+    """Sum of head and tail, which arena_used_bytes() returns after AllocateTensors in an arena whose size is a multiple
+    of 16.
     """
     min: int
-    """The smallest arena with which AllocateTensors succeeds. It can be up to 15 B below `total`, because an arena
-    whose size is not a multiple of 16 may have smaller alignment gaps."""
+    """The smallest arena with which AllocateTensors succeeds. This size can be up to 15 B below `total`, because an
+    arena whose size is not a multiple of 16 may have smaller alignment gaps.
+    """
     unknown: tuple[str, ...] = ()
-    """Names of the operators whose allocations are unknown. If there are any, all figures are lower bounds."""
+    """Names of the operators whose allocations are unknown; if there are any, all figures are lower bounds."""
     kernels: Kernels = "reference"
     """Kernel library of the builtin operators, whose scratch and state are included."""
     variables: int = 0
@@ -80,11 +82,11 @@ class Arena:
         return not self.unknown
 
     def figure(self, nbytes: int) -> str:
-        """Return a figure as text, with "at least" if it is a lower bound."""
+        """Return a figure of the arena as text, with "at least" if it is a lower bound."""
         return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON. Lower bounds are null, and `at_least` has their values."""
+        """Return the figures as JSON, in which those that are lower bounds are null and appear in `at_least`."""
         figures = {"head": self.head, "tail": self.tail, "total": self.total, "min": self.min}
         return {
             **asdict(self),
@@ -94,7 +96,7 @@ class Arena:
 
     @property
     def needed(self) -> int:
-        """Bytes that are enough to run: AllocateTensors succeeds, and everything that it allocates fits."""
+        """Bytes of arena that are enough to run: AllocateTensors succeeds, and everything that it allocates fits."""
         return max(self.total, self.min)
 
 
@@ -104,8 +106,8 @@ def predict(
     """Predict the arena of `model`, original or rewritten, with the kernels of `library`.
 
     abi: "ilp32", "ilp32-full" for the largest of 32-bit builds, or "lp64"; structs.py describes these builds.
-    recording: for RecordingMicroInterpreter, whose own structs are larger. Raises ModelError if the bytes are not a
-    model, and for an offline plan that TFLM rejects.
+    recording: whether to predict RecordingMicroInterpreter, whose own structs are larger. Raises ModelError if the
+    bytes are not a model, and for an offline plan that TFLM rejects.
     """
     return predict_together((model,), abi, recording=recording, libraries=(library,))
 
@@ -114,8 +116,8 @@ def predict_together(
     models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library], recording: bool = False
 ) -> Arena:
     """Predict the arena of several interpreters that are created one after the other with one MicroAllocator. The head
-    is the largest of all heads; the tail is the sum of all tails, in which the allocator counts once. libraries: the
-    kernel library of each model. Raises as predict().
+    is the largest of all heads, and the tail is the sum of all tails, in which the allocator counts once. libraries:
+    the kernel library of each model. Raises the errors of predict().
     """
     events: list[_Event] = []
     unknown: set[str] = set()
@@ -141,7 +143,7 @@ class Head:
 
     wanted: Wanted
     offsets: tuple[int, ...]
-    """Offset of each request in bytes from the arena's start."""
+    """For each request, the offset in bytes from the arena's start."""
 
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
@@ -163,16 +165,16 @@ class _Where(enum.Enum):
     """Event: allocates temporary bytes above the head, which the next RESET or HEAD frees."""
     RESET = enum.auto()
     LENT = enum.auto()
-    """Event: lends all free bytes to the planner, which needs at least this many."""
+    """Event: lends all free bytes to the planner, which needs at least this number."""
 
 
 _Event = tuple[_Where, int, int]
-"""Kind, bytes and alignment of an event."""
+"""Kind, bytes and alignment of an allocation event."""
 
 
 @dataclass(slots=True)
 class _Replay:
-    """The model and the allocations so far, in order."""
+    """The model and its allocations so far, in order."""
 
     tree: Any
     graphs: tuple[Graph, ...]
@@ -193,7 +195,7 @@ class _Replay:
         self.events.append((where, size, align))
 
     def add_variable(self, size: int) -> None:
-        """Add bytes of resource variables."""
+        """Add the bytes of resource variables."""
         self.add(_Where.TAIL, size, ALIGNMENT)
         self.variable_bytes += aligned(size)
 
@@ -207,7 +209,7 @@ class _Replay:
         q = self.tree.subgraphs[subgraph].tensors[tensor].quantization
         if q is not None and _length(q.scale) and _length(q.zeroPoint):
             self.add_struct(where, "TfLiteAffineQuantization")
-            self.add_struct(where, "int", 1 + _length(q.scale))  # zero points are a TfLiteIntArray
+            self.add_struct(where, "int", 1 + _length(q.scale))  # the zero points of a tensor are a TfLiteIntArray
 
     def kernel(self, op: Op) -> Kernel:
         name = kernel_name(op)
@@ -219,7 +221,7 @@ class _Replay:
 def _replay(
     source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
 ) -> _Replay:
-    """Replay the allocations of one interpreter. first: whether to include the allocations of the allocator itself."""
+    """Replay the allocations of one interpreter. first: whether to include those of the allocator itself."""
     replay = _Replay(source.tree, source.graphs, abi, recording, library, floor=floor)
     for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
@@ -253,7 +255,7 @@ def _start(replay: _Replay) -> None:
 
 
 def _reserve_scratch_requests(replay: _Replay) -> None:
-    """Reserve space for the scratch requests so far and for those of one more operator."""
+    """Reserve space for the scratch requests so far, and for those of one more operator."""
     replay.add_struct(_Where.HEAD, "ScratchBufferRequest", len(replay.scratch) + MAX_SCRATCH_PER_OP)
 
 
@@ -298,7 +300,7 @@ def _plan(replay: _Replay) -> None:
     if replay.scratch:
         replay.add_struct(_Where.TAIL, "ScratchBufferHandle", len(replay.scratch))
     tensors = sum(len(graph.tensors) for graph in replay.graphs)
-    # indices of the first tensors of all subgraphs, as size_t
+    # these are the indices of the first tensors of all subgraphs, as size_t
     replay.add_struct(_Where.TEMP, "pointer", len(replay.graphs))
     replay.add_struct(_Where.TEMP, "AllocationInfo", tensors + len(replay.scratch))
     offsets = offline_offsets(replay.tree, tensors)
@@ -345,9 +347,9 @@ class _Ends(NamedTuple):
 
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Return the ends of head and tail after all events in an arena of `size` bytes, or at the first event that does
-    not fit. This differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a
-    temporary tensor that Prepare still reads. Here, an event does not fit if it would overwrite such a tensor. If the
-    events fit into an arena, they fit into any larger one, as a bisection requires.
+    not fit. The replay differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a
+    temporary tensor that Prepare still reads. In the replay, an event does not fit if it would overwrite such a tensor.
+    If the events fit into an arena, they fit into any larger arena, as a bisection requires.
     """
     head = temp = 0
     tail = size

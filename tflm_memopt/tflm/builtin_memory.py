@@ -1,8 +1,9 @@
-"""The allocations of each TFLM operator besides its tensors, for the reference kernels: one row per operator.
+"""The allocations of each TFLM operator besides its tensors, for the reference kernels, with one row per operator.
 
 A row names the struct that the flatbuffer parser allocates (`params`), the struct that Init allocates (`state`), and
-what Prepare does (`prepare`). The steps have the order of TFLM's sources, since it determines alignment gaps. Sources:
-tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_resolver.h, tensorflow/lite/core/api/flatbuffer_conversions.cc.
+what Prepare does (`prepare`). The steps of a row have the order of TFLM's sources, which determines alignment gaps.
+Sources: tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_resolver.h,
+tensorflow/lite/core/api/flatbuffer_conversions.cc.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ class TempTensor:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """RequestScratchBufferInArena: bytes in the head, placed by TFLM's planner and live during this operator."""
+    """RequestScratchBufferInArena: bytes in the head that TFLM's planner places, live during this operator."""
 
     nbytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceBuffer:
-    """MicroResourceVariables::Allocate: the variable's bytes in the tail. TFLM allocates these bytes when a variable
-    first gets a value, and only in the subgraph that creates its handle.
+    """MicroResourceVariables::Allocate: the bytes of a variable in the tail. TFLM allocates the bytes of a variable
+    when it first gets a value, and only in the subgraph that creates its handle.
     """
 
     handle: Tensor
@@ -53,14 +54,14 @@ Step = Persistent | TempTensor | Scratch | ResourceBuffer
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An operator with its tensors. None stands for an optional input that is absent."""
+    """An operator with its tensors, where None stands for an optional input that is absent."""
 
     inputs: tuple[Tensor | None, ...]
     outputs: tuple[Tensor, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def tensor(self, name: str) -> Tensor | None:
-        """Return input 1 for "i1", output 0 for "o0", or None if the operator has no such tensor."""
+        """Return input 1 of the operator for "i1", output 0 for "o0", or None if the operator has no such tensor."""
         group: tuple[Tensor | None, ...] = self.inputs if name[0] == "i" else self.outputs
         index = int(name[1:])
         return group[index] if index < len(group) else None
@@ -89,7 +90,7 @@ def node_of(graph: Graph, op: Op) -> Node:
 
 
 def kernel_name(op: Op) -> str:
-    """Return the operator's name in a library's rows."""
+    """Return the operator's name in the rows of a kernel library."""
     return str(op.options["custom_code"]) if op.type == CUSTOM else op.type
 
 
@@ -124,13 +125,13 @@ def int_array(length: int) -> Persistent:
 
 
 def per_channel(channels: int) -> Iterator[Step]:
-    """Allocate int32 multipliers, then int32 shifts."""
+    """Allocate int32 multipliers, then int32 shifts, one of each per channel."""
     yield Persistent(4 * channels)
     yield Persistent(4 * channels)
 
 
 def scratch(nbytes: int) -> Iterator[Step]:
-    """Request scratch, unless it is 0 bytes."""
+    """Request scratch unless the number of bytes is 0."""
     if nbytes > 0:
         yield Scratch(nbytes)
 
@@ -201,7 +202,7 @@ def _convolution(channel_axis: int) -> Prepare:
 
 
 def _unpacked_filter(node: Node) -> Iterator[Step]:
-    """Request scratch for int4 weights, which are unpacked to one byte each before every run."""
+    """Request scratch for int4 weights, which each run first unpacks to one byte each."""
     if node.dtype("i1") == "INT4":
         yield Scratch(node.elements("i1"))
 
@@ -216,7 +217,7 @@ def _fully_connected(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _transpose_conv(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request int32 or int64 accumulators of the output. Inputs: shape, weights, data, bias (transpose_conv.cc)."""
+    """Request int32 or int64 accumulators of the output of inputs shape, weights, data, bias (transpose_conv.cc)."""
     yield from temps(node, "o0 i2 i1")
     yield from per_channel(node.dim("i1", 0))
     if node.dtype("i2") in _ACCUMULATOR_BYTES:
@@ -265,7 +266,7 @@ _LUT_BYTES = 2 * 513
 
 
 def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay Prepare of SVDF. The inputs are data, feature weights, time weights, bias and state (svdf_common.cc)."""
+    """Replay Prepare of SVDF, whose inputs are data, feature and time weights, bias and state (svdf_common.cc)."""
     yield from temps(node, "i0 i1 i2 i3 i4 o0")
     yield Scratch(4 * node.dim("i0", 0) * node.dim("i1", 0))
     if node.dtype("i0") == "INT8":
@@ -273,8 +274,8 @@ def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay Prepare of LSTM, with four gates of the cell's size. Input 18 is the output state, and 19 the cell state
-    (kernels/lstm_shared.h).
+    """Replay Prepare of LSTM, with four gates of the cell's size. Input 18 of an LSTM is the output state, and input 19
+    the cell state (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell = node.tensor("i19")
@@ -354,15 +355,15 @@ _NOTHING = _reads("")
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A row of the table."""
+    """A row of the table, which describes the allocations of an operator."""
 
     params: str = ""
-    """Struct that the parser allocates, or "" if there is none."""
+    """Struct that the parser allocates for the operator, or "" if there is none."""
     state: str = ""
-    """Struct that Init allocates, or "" if there is none."""
+    """Struct that Init allocates for the operator, or "" if there is none."""
     prepare: Prepare = _NOTHING
     init: Prepare = _NOTHING
-    """Allocations of Init after `state`."""
+    """Allocations of Init that follow `state`."""
 
 
 _IO = _reads("i0 o0")
@@ -471,7 +472,7 @@ KERNELS: Mapping[str, Kernel] = {
     "VAR_HANDLE": Kernel("TfLiteVarHandleParams", "var_handle::OpData"),
     "WHILE": Kernel("TfLiteWhileParams", "while::OpData"),
     "ZEROS_LIKE": Kernel(prepare=_IO),
-    # Our operators have no state: everything is in the program (custom_ops/tflm/tmo_region_op.h).
+    # Our operators have no state of their own, since everything is in the program (custom_ops/tflm/tmo_region_op.h).
     "TMO_REGION": Kernel(),
     "TMO_GROUP": Kernel(),
     "TMO_CONV_2D": Kernel(),
@@ -480,5 +481,6 @@ KERNELS: Mapping[str, Kernel] = {
 """Rows by the operator's name in the schema, or by the custom code of our operators and of TFLM's CIRCULAR_BUFFER."""
 
 UNKNOWN = Kernel()
-"""Row for operators that are not listed, whose allocations are unknown: figures of models with these are lower bounds.
+"""Row for operators that are not listed, whose allocations are unknown, so that figures of models with them are lower
+bounds.
 """

@@ -1,9 +1,9 @@
-"""The allocations of operators in TFLM's CMSIS-NN kernels where they differ from the reference kernels.
+"""The allocations of operators in TFLM's CMSIS-NN kernels where they differ from those of the reference kernels.
 
 Sources: tensorflow/lite/micro/kernels/cmsis_nn/*.cc, built for speed as in TFLM's Makefile, and the functions of
 CMSIS-NN that they call (Source/*/arm_*_get_buffer_sizes_*.c), as compiled by gcc and clang. Arm Compiler adds a few
 hundred bytes to pointwise convolutions. `mve` selects the figures for Helium instead of the DSP extension. A core
-without either extension needs less.
+without either extension needs fewer bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tflm_memopt.tflm.builtin_memory import (
 from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 MVE_BLOCK = 124
-"""Number of channels of a depthwise convolution processed at once (CH_IN_BLOCK_MVE)."""
+"""Number of channels of a depthwise convolution that are processed at once (CH_IN_BLOCK_MVE)."""
 REVERSED_FROM = 16
 """Number of channels above which a transposed convolution becomes a convolution with a reversed filter
 (REVERSE_TCOL_EFFICIENT_THRESHOLD).
@@ -117,7 +117,7 @@ def _depthwise(mve: bool) -> Prepare:
 
 
 def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
-    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size; packed: the size for int4 weights."""
+    """Return arm_depthwise_conv_wrapper_s8_get_buffer_size. packed: whether to return the size for int4 weights."""
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
     if w.channels != w.out_channels or w.batches != 1 or not w.dilation_h == w.dilation_w == 1:
@@ -129,7 +129,7 @@ def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
 
 
 def _fully_connected(mve: bool) -> Prepare:
-    """Return the row of fully_connected.cc. Outputs with three or more dimensions use pointwise convolutions."""
+    """Return the row of fully_connected.cc, which uses pointwise convolutions for outputs of 3 or more dimensions."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from temps(node, "i0 i1 i2 o0")
@@ -169,9 +169,10 @@ def _svdf(mve: bool) -> Prepare:
 
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
-    """Replay unidirectional_sequence_lstm.cc. Each of the four gates has sums of its two weight matrices, each with a
-    bias. The kernel has three more buffers of the cell's size, and in float32 also the four buffers of the reference
-    kernel. Input 18 is the output state, and 19 the cell state.
+    """Replay unidirectional_sequence_lstm.cc. Each of the four gates of an LSTM has sums of its two weight matrices,
+    each with a bias. The LSTM's kernel has three more buffers of the cell's size, and for float32 also the four buffers
+    of the reference kernel. Input 18 of an LSTM is the output state, and input 19 the cell state
+    (kernels/lstm_shared.h).
     """
     yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)
@@ -185,7 +186,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 _LSTM_BIAS_BYTES: Mapping[str, int] = {"INT8": 4, "INT16": 8}
-"""Bytes of a bias by the input's type."""
+"""Bytes of a value of the bias, by the input's type."""
 
 
 def _batch_matmul(mve: bool) -> Prepare:
@@ -221,9 +222,7 @@ def _transpose_conv(mve: bool) -> Prepare:
 
 
 def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
-    """Return the bytes of two buffers: the first for im2col columns or sums of a few rows, the second for a reversed
-    filter.
-    """
+    """Return the bytes of two buffers: one for im2col columns or sums of a few rows, and one for a reversed filter."""
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:

@@ -1,4 +1,5 @@
-"""The allocations of TFLM's own custom operators, one row per operator. All kernel libraries share these operators.
+"""The allocations of TFLM's own custom operators, with one row per operator. All kernel libraries share these custom
+operators.
 
 Sources: signal/micro/kernels/*.cc, with kissfft v130, tensorflow/lite/micro/kernels/decode*.cc and
 detection_postprocess.cc. The persistent bytes of some operators depend on the custom options, which Init reads.
@@ -46,7 +47,7 @@ def _size(struct: str, abi: Abi) -> int:
 
 
 def _circular_buffer(capacity: int, abi: Abi) -> Persistent:
-    """Allocate the bytes of CircularBufferGetNeededMemory: a struct, and int16 items for twice the buffer."""
+    """Allocate the bytes of CircularBufferGetNeededMemory: a struct, and twice the buffer's number of int16 items."""
     return Persistent(_size("tflm_signal::CircularBuffer", abi) + 4 * capacity)
 
 
@@ -117,8 +118,8 @@ def _channels(nbytes: int, more: int = 0) -> Prepare:
 
 
 def _decode(node: Node, abi: Abi) -> Iterator[Step]:
-    """Allocate the states of DECODE. For each output, there are inputs with its coded data and its ancillary data,
-    whose first byte identifies the coding.
+    """Allocate the states of DECODE. For each output of DECODE, there are inputs with its coded data and its ancillary
+    data, whose first byte identifies the coding.
     """
     yield Persistent(len(node.outputs) * _size("pointer", abi))
     for k, output in enumerate(node.outputs):
@@ -141,7 +142,7 @@ DECODERS = ("DecodeStateLut", "DecodeStateHuffman", PRUNE)
 
 
 def _detection_postprocess(node: Node, options: Options, abi: Abi) -> Iterator[Step]:
-    """Allocate the buffers of the operator. Inputs: boxes, scores, anchors; the custom options have the sizes."""
+    """Allocate the buffers of DETECTION_POSTPROCESS, from its boxes, scores, anchors and the sizes in its options."""
     detections, classes = int(options["max_detections"]), int(options["num_classes"])
     yield from temps(node, "i0 i1 i2")
     boxes = node.dim("i0", 1)

@@ -12,7 +12,7 @@ from tflm_memopt.tflm.builtin_memory import KERNELS, ConvShape, Kernel, Node, Pr
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""Largest padded depthwise input, in bytes, that is buffered as a whole. Larger inputs are buffered in stripes."""
+"""Largest padded depthwise input, in bytes, that is buffered as a whole; larger inputs are buffered in stripes."""
 WHOLE_INT16 = 48 * 1024
 """Largest input and filter, in bytes as int16, that are buffered as a whole."""
 
@@ -30,7 +30,7 @@ def rows() -> Mapping[str, Kernel]:
 
 
 def _then(name: str, nbytes: Callable[[ConvShape], int]) -> Prepare:
-    """Return a Prepare like the reference kernel's that also requests scratch if the input is int8."""
+    """Return a Prepare that equals the reference kernel's and also requests scratch if the input is int8."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from KERNELS[name].prepare(node, abi)
@@ -41,7 +41,7 @@ def _then(name: str, nbytes: Callable[[ConvShape], int]) -> Prepare:
 
 
 def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
-    """Request one int32 for each class. The kernel takes dimension 1 as the number of classes."""
+    """Request one int32 for each class of a SOFTMAX. The kernel takes dimension 1 as the number of classes."""
     yield from KERNELS["SOFTMAX"].prepare(node, abi)
     if node.dtype("i0") == node.dtype("o0") == "INT8":
         yield from scratch(4 * node.dim("i0", 1))

@@ -1,6 +1,6 @@
 """Replays TFLM's GreedyMemoryPlanner to predict the offsets of activations and scratch buffers.
 
-Order, gap rule and tie-breaks are those of tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so the
+Order, gap rule and tie-breaks are those of tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so that the
 predicted head equals TFLM's. Offline offsets are kept even if they overlap, since TFLM does not check them.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One buffer, as TFLM's AllocationInfo describes it. The buffer is live from scope `first` to `last`, both
+    """One buffer, as TFLM's AllocationInfo describes it. The buffer is live from scope `first` to scope `last`, both
     included.
     """
 
@@ -24,7 +24,7 @@ class Need:
     first: int
     last: int
     offline: int | None = None
-    """Offset from the arena's start, or None if TFLM chooses the offset."""
+    """Offset from the arena's start, or None if TFLM chooses it."""
 
 
 def place(requests: Sequence[Need]) -> tuple[int, ...]:
@@ -48,19 +48,18 @@ def place(requests: Sequence[Need]) -> tuple[int, ...]:
 
 
 def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
-    """Return the bytes of the head section that the plan needs (GetMaximumMemorySize)."""
     return max((0, *(offset + request.nbytes for request, offset in zip(requests, offsets, strict=True))))
 
 
 def _order(requests: Sequence[Need]) -> list[int]:
-    """Return offline buffers in order, then online buffers by decreasing size; of equal ones, the last comes first."""
+    """Return buffers with offline offsets in order, then all others by decreasing size, the last of equals first."""
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]
     return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)
 
 
 def _first_gap(request: Need, placed: NDArray[np.int64]) -> int:
-    """Return the start of the lowest gap between buffers that are live with `request`, or the end of the last."""
+    """Return the start of the lowest gap between buffers that are live with `request`, or the last one's end."""
     starts, ends, first, last = placed
     together = (first <= request.last) & (request.first <= last)
     candidates = np.maximum.accumulate(np.append(0, ends[together]))

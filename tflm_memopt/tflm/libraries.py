@@ -20,9 +20,9 @@ class Library:
 
     name: Kernels
     rows: Mapping[str, Kernel]
-    """Allocations by operator."""
+    """Allocations of the library's kernels by operator."""
     orders: Mapping[str, KernelOrder]
-    """Order of reads and writes by operator, where it is known."""
+    """Order of reads and writes by operator, if it is known."""
 
 
 def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
@@ -32,7 +32,7 @@ def _rows(builtin: Mapping[str, Kernel]) -> Mapping[str, Kernel]:
 
 REFERENCE = Library("reference", _rows(builtin_memory.KERNELS), access_order.REFERENCE)
 ANY = Library("reference", REFERENCE.rows, access_order.without(access_order.CMSIS_NN | access_order.ESP_NN))
-"""The reference kernels, with only the access orders that all libraries share."""
+"""The reference kernels, with only those access orders that all libraries share."""
 EARLY_2023 = Library("reference", _rows(reference_2023.rows()), access_order.REFERENCE)
 """The reference kernels of January 2023, which libraries for Arduino still contain."""
 
@@ -40,7 +40,7 @@ EARLY_2023 = Library("reference", _rows(reference_2023.rows()), access_order.REF
 @cache
 def library(name: Kernels | None, *, mve: bool = False) -> Library:
     """Return the library of that name, or ANY for None. mve: whether the core has Helium, for which CMSIS-NN needs
-    other buffers. Raises UsageError for an unknown name.
+    other buffers. Raises UsageError for an unknown name of a library.
     """
     match name:
         case None:
@@ -55,5 +55,5 @@ def library(name: Kernels | None, *, mve: bool = False) -> Library:
 
 
 def whose_kernels(kernels: Kernels | None, target: str) -> Library:
-    """Return the library of that name for the target's cores, or ANY for None."""
+    """Return the library of that name for the cores of a target, or ANY for None."""
     return library(kernels, mve=family(target) is Family.MVE)

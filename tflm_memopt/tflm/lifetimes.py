@@ -45,7 +45,7 @@ class Wanted:
     """Owner of each request: subgraph and tensor, or the scratch request."""
     scopes: tuple[tuple[int, int], ...]
     """Subgraph and position of the operator that opens each allocation scope. Scope 0, which precedes all operators,
-    counts for the next operator. Scopes of called subgraphs count for the caller.
+    counts for the operator after it. Scopes of called subgraphs count for the operator that calls them.
     """
 
 
@@ -80,7 +80,7 @@ def plans_others(graphs: Sequence[Graph]) -> bool:
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
     """Return the tensors' offsets in the metadata of a schema ModelT, or None (GetOfflinePlannedOffsets). tensors:
-    their number. Raises ModelError if TFLM would reject the plan or read beyond it.
+    number of tensors. Raises ModelError if TFLM would reject the plan or read beyond it.
     """
     offsets = None
     for entry in () if tree.metadata is None else tree.metadata:
@@ -113,7 +113,7 @@ def nbytes(tensor: Tensor) -> int:
 
 
 def aligned(size: int, align: int = ALIGNMENT) -> int:
-    """Return `size`, rounded up.
+    """Return `size` rounded up to TFLM's alignment.
 
     >>> aligned(17)
     32
@@ -128,7 +128,7 @@ def _needs_allocating(tensor: Tensor, offset: int) -> bool:
 
 
 class _Lifetimes:
-    """Traversal of the subgraphs in execution order (MarkAllocationLifetimes). The state is the current scope."""
+    """Traversal of the subgraphs in execution order (MarkAllocationLifetimes), with the current scope as state."""
 
     def __init__(self, graphs: Sequence[Graph], scratch: Sequence[ScratchRequest]) -> None:
         self.graphs, self.requests = graphs, scratch

@@ -47,10 +47,10 @@ def _known(node: BuiltinNode, graph: Graph, op: Op, library: Library, abi: Abi, 
 
 
 def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
-    """Return the positions of tensors that can be stored inside others. The model's inputs are left out, because they
-    exist before all other tensors. If two operators require different places for a tensor, the first operator decides.
-    A tensor that contains others moves with its own container: a map whose rows a RESHAPE passes to a CONCATENATION is
-    written into the concatenated tensor.
+    """Return the positions of tensors that can be stored inside other tensors. The model's inputs are left out, because
+    they exist before all other tensors. If two operators require different places for a tensor, the first operator
+    decides. A tensor that contains others moves with its own container: a map whose rows a RESHAPE passes to a
+    CONCATENATION is written into the concatenated tensor.
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:

@@ -1,8 +1,8 @@
 """The allocations of operators in TFLM's reference kernels of January 2023, where they exceed those of today's kernels.
 
 Current libraries for Arduino still contain these kernels. Source: unidirectional_sequence_lstm.cc in
-tensorflow/lite/micro/kernels before its redesign (February 2023). Prepare of this kernel accesses most tensors three
-times and frees temporary tensors only at its end.
+tensorflow/lite/micro/kernels before its redesign (February 2023). The Prepare of this LSTM kernel accesses most tensors
+three times and frees temporary tensors only at its end.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
         yield Scratch(nbytes * cell)
     yield from temps(node, "i0 i18 i1 i2 i3 i4 i5 i6 i7 i8 i16 i17")
     yield from _hidden(node)
-    for bias in ("i13", "i14", "i15", "i12"):  # sums of each gate's weights, for input and state
+    for bias in ("i13", "i14", "i15", "i12"):  # these are sums of each gate's weights, for input and state
         yield from temps(node, bias)
         yield Persistent(4 * node.dim("i2", 0))
         yield Persistent(4 * node.dim("i6", 0))
 
 
 def _hidden(node: Node) -> Iterator[Step]:
-    """Access the hidden state's intermediate tensor. It has one scale, as the output state has."""
+    """Access the intermediate tensor of an LSTM's hidden state. This tensor has one scale, as the output state has."""
     state = node.tensor("i18")
     if state is not None:
         yield TempTensor(state)

@@ -120,7 +120,7 @@ def summary(found: Sequence[Refusal]) -> str:
 
 
 def _listed(places: Sequence[str]) -> str:
-    """Return the places as one list.
+    """Return the places of refused operators as one list.
 
     >>> _listed(["operator 42 EXP", "operator 44 LOG"])
     'operators 42 EXP, 44 LOG'
@@ -130,7 +130,7 @@ def _listed(places: Sequence[str]) -> str:
 
 
 def _refused(graph: Graph, op: Op) -> Iterator[tuple[str, str]]:
-    """Yield the reason and the hint for an operator that TFLM refuses, and nothing for others."""
+    """Yield the reason and the hint for an operator that TFLM refuses, and nothing for any other operator."""
     if op.type == CUSTOM:
         code = str(op.options["custom_code"])
         if code.startswith("Flex"):
@@ -166,7 +166,6 @@ def _types_hint(op: Op, node: Node) -> str:
 
 
 def _limit(op: Op, node: Node) -> str:
-    """Return the reason why the kernel's Prepare rejects the operator, or ""."""
     least, most = RANKS.get(op.type, (0, len(node.inputs[0].shape) if node.inputs and node.inputs[0] else 0))
     if node.inputs and not least <= node.rank("i0") <= most:
         return (

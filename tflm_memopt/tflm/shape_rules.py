@@ -1,6 +1,6 @@
 """Output shapes of TFLM's builtin operators, computed from the shapes of their inputs and from their options.
 
-Each function takes an operator and returns the shape of each output. The function raises Unknown if the shape depends
+Each shape rule takes an operator and returns the shape of each output. A shape rule raises Unknown if the shape depends
 on values that are known only at run time, and Diagnostics if the shapes of the inputs do not match.
 """
 
@@ -24,7 +24,7 @@ class Unknown(Exception):
 
 
 class Diagnostics(Exception):
-    """The shapes of an operator's inputs do not match. The message names the shapes."""
+    """The shapes of an operator's inputs do not match. The message of the error names the shapes."""
 
 
 def _of(node: Node, name: str) -> Shape:
@@ -39,7 +39,6 @@ def _tensor(node: Node, name: str) -> Tensor:
 
 
 def _constant(node: Node, name: str) -> tuple[int, ...]:
-    """Return the values of a constant operand."""
     data = _tensor(node, name).data
     if data is None:
         raise Unknown
@@ -108,7 +107,7 @@ def pool(node: Node) -> Shapes:
 
 
 def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
-    """Return height and width of a window's output."""
+    """Return the height and width of the output of a window operator."""
     strides = node.options["strideH"], node.options["strideW"]
     dilations = node.options.get("dilationHFactor", 1), node.options.get("dilationWFactor", 1)
     return tuple(
@@ -117,8 +116,8 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 
 def transpose_conv(node: Node) -> Shapes:
-    """Return the stated shape, because TFLM scatters into a tensor of any shape. A convolution of the output must have
-    the input's shape.
+    """Return the shape that the file states, because TFLM scatters into a tensor of any shape. A convolution of this
+    output must have the input's shape.
     """
     units, kernel_h, kernel_w, group = _of(node, "i1")
     batches, h, w, channels = _of(node, "i2")

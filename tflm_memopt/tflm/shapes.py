@@ -24,7 +24,7 @@ FIX_BATCH = "fix the batch size to 1 and convert again: keras.Input(shape, batch
 PAD_FIRST = f"{FIX_BATCH}, which makes dilated convolutions of it; or pad with PAD before it"
 SPACE_TO_BATCH = "SPACE_TO_BATCH_ND"
 Alike = Callable[[Shape, Shape], bool]
-"""Returns whether a kernel accepts the stated shape (first) in place of the computed one (second)."""
+"""Function that returns whether a kernel accepts the stated shape (first) in place of the computed shape (second)."""
 
 
 def exactly(stated: Shape, computed: Shape) -> bool:
@@ -122,8 +122,8 @@ RULES: Mapping[str, ShapeRule] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": ShapeRule(rules.lstm),
     "UNPACK": ShapeRule(rules.unpack, without_ones),
 }  # fmt: skip
-"""Rules by operator. Operators without a rule accept any output shape: control flow, resource variables and
-CIRCULAR_BUFFER.
+"""Rules for output shapes by operator. Operators without a rule accept any output shape: control flow, resource
+variables and CIRCULAR_BUFFER.
 """
 
 
@@ -142,7 +142,6 @@ class Undefined:
 
 
 def undefined(model: Model) -> Undefined | None:
-    """Return the first reason why results are undefined, or None."""
     if why := wrong_shape(model.graphs):
         return Undefined(f"the file has a wrong shape, {why}", FIX_BATCH if model.free_batch else RECONVERT)
     padded = (describe(op) for graph in model.graphs for op in graph.ops if _pads(graph, op))

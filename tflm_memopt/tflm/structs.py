@@ -1,6 +1,7 @@
 """Sizes of TFLM's own structs, from which the arena is predicted.
 
-The sizes are measured, from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2).
+The sizes of structs are measured, from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b,
+gcc 12.2).
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Abi = Literal["ilp32", "ilp32-full", "lp64", "lp64-full"]
-"""Builds of TFLM.
-
-ilp32 is TFLM's own Makefile for Cortex-M4, with -DTF_LITE_STATIC_MEMORY and Arm's EABI, where an enum is as small as
-its values. ilp32-full is the largest of the usual 32-bit builds: without TF_LITE_STATIC_MEMORY, as in Arduino
-libraries, and with enums of 4 B, as on RISC-V and Xtensa. An arena that suits any board must be large enough for
-ilp32-full. lp64 is the official Python wheel for x86-64, with TF_LITE_STATIC_MEMORY and USE_TFLM_COMPRESSION. lp64-full
-is x86-64 without TF_LITE_STATIC_MEMORY; its differences are measured from TFLM's headers of October 2023.
+"""The builds of TFLM have these names. ilp32 is TFLM's own Makefile for Cortex-M4, with -DTF_LITE_STATIC_MEMORY and
+Arm's EABI, where an enum is as small as its values. ilp32-full is the largest of the usual 32-bit builds: without
+TF_LITE_STATIC_MEMORY, as in Arduino libraries, and with enums of 4 B, as on RISC-V and Xtensa. An arena that suits any
+board must be large enough for ilp32-full. lp64 is the official Python wheel for x86-64, with TF_LITE_STATIC_MEMORY and
+USE_TFLM_COMPRESSION. lp64-full is x86-64 without TF_LITE_STATIC_MEMORY; its differences are measured from TFLM's
+headers of October 2023.
 """
 
 PLANNER_BYTES_PER_BUFFER = 40
@@ -32,15 +32,15 @@ class StructSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """One C++ type under each ABI, and the file that declares it (below tensorflow/lite/micro/, or from the root)."""
+    """A C++ type's size under each ABI, and the file that declares it (below tensorflow/lite/micro/, or the root)."""
 
     ilp32: tuple[int, int]
     lp64: tuple[int, int]
     source: str
     ilp32_full: tuple[int, int] | None = None
-    """Size in ilp32-full, or None if it equals ilp32."""
+    """Size of the type in ilp32-full, or None if it equals that in ilp32."""
     lp64_full: tuple[int, int] | None = None
-    """Size in lp64-full, or None if it equals lp64."""
+    """Size of the type in lp64-full, or None if it equals that in lp64."""
 
     def of(self, abi: Abi) -> StructSize:
         full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)
@@ -73,7 +73,7 @@ STRUCTS: Mapping[str, Struct] = {
     "int": Struct((4, 4), (4, 4), "int, and the items of a TfLiteIntArray"),
     "MicroResourceVariables": Struct((12, 4), (16, 8), "micro_resource_variable.h"),
     "MicroResourceVariable": Struct((20, 4), (40, 8), "micro_resource_variable.h"),
-    # Builtin data, which the flatbuffer parser makes from operator options.
+    # Structs of builtin data, which the flatbuffer parser makes from operator options.
     "TfLiteAddParams": Struct((2, 1), (8, 4), _OPTIONS, (8, 4)),
     "TfLiteArgMaxParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
     "TfLiteArgMinParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
@@ -114,11 +114,11 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteUnpackParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteVarHandleParams": Struct((8, 4), (16, 8), _OPTIONS),
     "TfLiteWhileParams": Struct((8, 4), (8, 4), _OPTIONS),
-    # Operators' own state.
+    # Structs of the state of builtin operators.
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
     "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
     "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),
-    # exists only for compressed models
+    # this struct exists only for compressed models
     "assign_variable::OpData": Struct((0, 1), (4, 4), "kernels/assign_variable.cc"),
     "OpDataBatchMatmul": Struct((16, 4), (32, 8), "kernels/batch_matmul.h"),
     "QuantizationOpDataBatchMatmul": Struct((28, 4), (28, 4), "kernels/batch_matmul.h"),
@@ -162,7 +162,7 @@ STRUCTS: Mapping[str, Struct] = {
     "transpose_conv::OpData": Struct((72, 4), (88, 8), "kernels/transpose_conv.cc"),
     "var_handle::OpData": Struct((4, 4), (4, 4), "kernels/var_handle.cc"),
     "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
-    # State of TFLM's own custom operators.
+    # Structs of the state of TFLM's own custom operators.
     "tflm_signal::CircularBuffer": Struct((24, 4), (40, 8), "signal/src/circular_buffer.h"),
     "signal::DelayParams": Struct((20, 4), (32, 8), "signal/micro/kernels/delay.cc"),
     "signal::EnergyParams": Struct((8, 4), (8, 4), "signal/micro/kernels/energy.cc"),
@@ -181,7 +181,7 @@ STRUCTS: Mapping[str, Struct] = {
     "DecodeStateHuffman": Struct((28, 4), (56, 8), "kernels/decode_state_huffman.h"),
     "DecodeStateLut": Struct((36, 4), (72, 8), "kernels/decode_state_lut.h"),
     "DecodeStatePrune": Struct((40, 4), (80, 8), "kernels/decode_state_prune.h"),
-    # State of the kernels for CMSIS-NN and ESP-NN: usually the reference kernel's, and indices of scratch buffers.
+    # Structs of CMSIS-NN's and ESP-NN's kernels: usually the reference kernel's state, and indices of scratch.
     "OpDataConv+int": Struct((60, 4), (88, 8), "kernels/cmsis_nn/conv.cc, depthwise_conv.cc; kernels/esp_nn/conv.cc"),
     "OpDataPooling+int": Struct((36, 4), (36, 4), "kernels/cmsis_nn/pooling.cc"),
     "SoftmaxParams+int": Struct((64, 8), (88, 8), "kernels/esp_nn/softmax.cc"),
@@ -192,4 +192,4 @@ STRUCTS: Mapping[str, Struct] = {
     "cmsis_nn::Svdf": Struct((40, 4), (48, 8), "kernels/cmsis_nn/svdf.cc"),
     "cmsis_nn::TransposeConv": Struct((72, 4), (80, 8), "kernels/cmsis_nn/transpose_conv.cc"),
 }
-"""Sizes by C++ name. Kernels whose struct is just OpData are distinguished by their file."""
+"""Sizes of structs by C++ name. Kernels whose struct is called just OpData are distinguished by their file."""
