@@ -6,7 +6,6 @@ import ctypes
 
 import numpy as np
 import pytest
-from models import Net
 from numpy.typing import NDArray
 from unit.command import long, small
 
@@ -49,32 +48,6 @@ def test_any_pauses(data: bytes) -> None:
         assert said == [WAIT] * count + [Status.OK]
         for one, other in zip(expected, got, strict=True):
             np.testing.assert_array_equal(one, other, err_msg=f"seed {SEED}, {count} pauses")
-
-
-def in_place() -> bytes:
-    """Return a model whose first convolution overwrites its input pixel by pixel."""
-    net = Net(SEED)
-    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
-    x = net.conv2d(net.depthwise_conv2d(x), 16)
-    return net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 4))
-
-
-@pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55"])
-def test_tiles_of_a_row_are_the_same_one_by_one(target: str) -> None:
-    """A run computes all tiles of a row up to the next pause at once. Tiles that are computed one by one give the same
-    bytes.
-    """
-    model = optimize(in_place(), target=target, max_macs=1.0, effort=0.01, seconds=0.1).model
-    (program,) = programs(read(model).graph)
-    inputs = [np.random.default_rng(SEED).integers(-128, 128, (1, 24, 24, 3), dtype=np.int8)]
-    iterations = int(np.frombuffer(program, HEADER, 1)[0]["iterations"])
-    first = [iteration.op for iteration in host.iteration_order(program, inputs, [4])].index(1)
-    assert first == 12 * 12  # the first operator runs once per pixel
-    (at_once,) = host.run(program, inputs, [4])
-    for pauses in ([5, 6, 17, 31], list(range(1, iterations))):
-        said, (apart,) = paused_run(program, inputs, [4], pauses)
-        assert said == [WAIT] * len(pauses) + [Status.OK]
-        np.testing.assert_array_equal(at_once, apart)
 
 
 def test_a_damaged_pause_is_refused() -> None:

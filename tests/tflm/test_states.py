@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import streaming
-from conftest import WAKE_WORD, thinned
+from conftest import WAKE_WORD
 from stepping import STEPS, differing
 
 import tflm_memopt
@@ -36,17 +35,6 @@ def test_a_thousand_steps(build: Callable[[], bytes]) -> None:
     assert rewritten.subgraphs == 1
     assert not HANDLES & {op.type for op in rewritten.graph.ops}
     assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
-
-
-@pytest.mark.parametrize(
-    "options", [{"op_per": "group"}, {"target": "cortex-m4"}, {"target": "cortex-m55"}, {"target": "rv32-v"}], ids=str
-)
-@pytest.mark.parametrize("build", thinned([streaming.mixed, streaming.chunks], 1))
-def test_other_settings(build: Callable[[], bytes], options: dict[str, Any]) -> None:
-    data = build()
-    done = tflm_memopt.optimize(data, seconds=0, **options)
-    assert not HANDLES & {op.type for op in read(done.model).graph.ops}
-    assert differing(data, done.model, 60, (20,)) == 0
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,8 @@ from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
 from tflm_memopt.devices.network import Network
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, RuntimeUnavailable, UsageError
-from tflm_memopt.lower.program import ProgramOp, ProgramTensor
-from tflm_memopt.lower.rewrite import programs
-from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.model.reader import read
-from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.plan.plan import Group, Role
 from tflm_memopt.results import OptimizedDevices
-from tflm_memopt.runtime import host
 
 SHAPES = EXAMPLE
 
@@ -205,41 +199,6 @@ def test_the_checker_wants_whole_rows_of_messages(tiled: tflm_memopt.Optimized, 
         check(replace(plan, buffers=(*plan.buffers[:k], more, *plan.buffers[k + 1 :])), graph)
 
 
-def narrow(op: ProgramOp) -> ProgramOp:
-    return replace(op, tile=8)
-
-
-def grouped(op: ProgramOp) -> ProgramOp:
-    return replace(op, channel_groups=2, group_channels=op.group_channels or 12)
-
-
-def shorter(tensor: ProgramTensor) -> ProgramTensor:
-    (window,) = tensor.column_windows
-    return replace(tensor, column_windows=(replace(window, depth=window.depth - 1),))
-
-
-def interleaved(tensor: ProgramTensor) -> ProgramTensor:
-    (window,) = tensor.column_windows
-    return replace(tensor, column_windows=(replace(window, rows=2),), nest=replace(tensor.nest, advance=2, rows=2))
-
-
-@pytest.mark.parametrize("kind", [Kind.RECEIVE, Kind.SEND])
-def test_the_executor_refuses_parts_of_rows(tiled: tflm_memopt.Optimized, kind: Kind) -> None:
-    (data,) = programs(read(tiled.model).graph)
-    program = unpack(data)
-    at = next(i for i, op in enumerate(program.ops) if op.kind is kind)
-    op = program.ops[at]
-    tensor = op.output if kind is Kind.RECEIVE else op.inputs[0]
-    assert host.check(data, [], []) is host.Status.OK
-    for change in (narrow, grouped):
-        ops = (*program.ops[:at], change(op), *program.ops[at + 1 :])
-        assert host.check(pack(replace(program, ops=ops)), [], []) is host.Status.OP
-    for damage in (shorter, interleaved):
-        others = program.tensors[:tensor], program.tensors[tensor + 1 :]
-        tensors = (*others[0], damage(program.tensors[tensor]), *others[1])
-        assert host.check(pack(replace(program, tensors=tensors)), [], []) is host.Status.OP
-
-
 def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> None:
     net = Net()
     x = net.conv2d(net.input((1, 4, 4, 2)), 4)
@@ -291,18 +250,6 @@ def test_only_impossible_splits_are_left_out(
     monkeypatch.setattr(Network, "converted", converted)
     with nullcontext() if left_out else pytest.raises(type(error), match=error.what):
         assert not tflm_memopt.optimize_devices(dense(), 2, effort=0.05).report.stages
-
-
-@pytest.mark.slow
-def test_splits_that_are_too_slow_are_left_out() -> None:
-    """Without exchange, or with layers on the first device alone, a device would exceed the limit."""
-    net = Net()
-    x = net.conv2d(net.input((1, 12, 24, 3)), 8, kernel=(3, 3))
-    model = net.model(net.conv2d(net.conv2d(x, 24, kernel=(3, 3)), 4, kernel=(3, 3)))
-    options: dict[str, Any] = {"effort": 0.05, "core": "cortex-m3"}
-    limit = int(0.7 * tflm_memopt.optimize(model, **options).report.instructions["cortex-m3"])
-    made = tflm_memopt.optimize_devices(model, 2, memory="100kB", max_instructions=limit, **options)
-    assert all(one.report.instructions["cortex-m3"] <= limit for one in made.models)
 
 
 @pytest.mark.slow

@@ -47,22 +47,6 @@ def offline_plan(model: Model) -> list[int]:
     return np.frombuffer(data, "<i4").tolist()
 
 
-def signed() -> bytes:
-    net = Net(seed=1)
-    x = net.input((1, 4, 4, 2), name="image")
-    y = net.conv2d(x, 3)
-    tree = net.finished(y)
-    tree.signatureDefs = [
-        schema.SignatureDefT(
-            signatureKey="serving_default",
-            subgraphIndex=0,
-            inputs=[schema.TensorMapT(name="in", tensorIndex=x)],
-            outputs=[schema.TensorMapT(name="out", tensorIndex=y)],
-        )
-    ]
-    return net.model(y)
-
-
 def network() -> bytes:
     net = Net(seed=1)
     x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), stride=(2, 2))
@@ -77,13 +61,6 @@ def test_the_memory_plan_names_every_tensor() -> None:
         assert (version, subgraphs, count, len(offsets)) == (1, 1, len(model.graph.tensors), count)
         for tensor, offset in zip(model.graph.tensors.values(), offsets, strict=True):
             assert offset == ONLINE if tensor.constant else offset >= 0 and offset % 16 == 0
-
-
-def test_the_signature_names_the_same_tensors() -> None:
-    model, _ = rewritten(signed())
-    (signature,) = model.tree.signatureDefs
-    assert model.graph.tensors[signature.inputs[0].tensorIndex].name == "image"
-    assert [signature.outputs[0].tensorIndex] == list(model.graph.outputs)
 
 
 def test_tensors_are_where_the_plan_puts_them() -> None:
