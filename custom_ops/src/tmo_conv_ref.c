@@ -150,10 +150,9 @@ static void copy_runs(int8_t *to, const int8_t *const *at, uint32_t n, uint32_t 
   }
 }
 
-/* Copies the bytes under a window, each tap to the position of its weights. */
+/* Copies the bytes under a window, each tap to the position of its weights. to: position of the first tap. */
 static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window *v, uint32_t rows, int8_t *to) {
   const uint32_t pixel = k->in_channels, row = k->op->kernel_w * pixel, apart = k->op->dilation_w * pixel;
-  to += tmo_first_tap(k, v);
   if (!tmo_reads_rows(k)) {
     const int8_t *const *at = v->pixels;
     if (v->columns == k->op->kernel_w) {
@@ -166,6 +165,10 @@ static TMO_ALWAYS_INLINE void collect_taps(const tmo_kernel *k, const tmo_window
   } else {
     for (uint32_t c = 0; c < v->columns; ++c) copy_runs(to + c * pixel, v->pixels, rows, v->offset + c * apart, pixel, row);
   }
+}
+
+void tmo_collect_taps(const tmo_kernel *k, const tmo_window *v, int8_t *to) {
+  collect_taps(k, v, v->columns == 0 ? 0 : tmo_reads_rows(k) ? v->count : tmo_quotient(v->count, v->columns), to);
 }
 
 /* Computes one output pixel from gathered bytes. For the DSP extension, up to three bytes at the zero point precede the gathered bytes, so that
@@ -184,7 +187,7 @@ TMO_OWN_FRAME static void conv_small(const tmo_kernel *k, const tmo_window *v, u
   } else {
     memset(gathered, op->input_zero_point[0], before + filter);
   }
-  collect_taps(k, v, rows, gathered + before);
+  collect_taps(k, v, rows, gathered + before + tmo_first_tap(k, v));
 #if TMO_CORE_DSP
   tmo_dsp_conv_run(k, gathered, before + filter, k->weights - before, out + i);
 #else

@@ -22,6 +22,10 @@ static TMO_ALWAYS_INLINE void copy_words(int8_t *to, const int8_t *from, uint32_
 
 static void move_bytes(const tmo_move *m, const int8_t *from, int8_t *to) {
   const uint32_t bytes = m->bytes, apart = 0u - 16 - bytes, source_step = (uint32_t)m->source_step, target_step = m->target_step;
+  if (bytes == 1) {
+    for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) *to = *from;
+    return;
+  }
   const bool aligned = (((uint32_t)(uintptr_t)from | (uint32_t)(uintptr_t)to | source_step | target_step) & 3) == 0;
   for (uint32_t left = m->count; left > 0; --left, from += (int32_t)source_step, to += (int32_t)target_step) {
     if (aligned && (uint32_t)((uintptr_t)to - (uintptr_t)from) - bytes <= apart) {

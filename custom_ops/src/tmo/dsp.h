@@ -29,6 +29,51 @@ static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
 #endif
 }
 
+#if TMO_CORE_DSP
+
+/* Return bytes 0 and 2 of a word, or bytes 1 and 3, each added to a half of `to`. */
+static TMO_ALWAYS_INLINE int32_t tmo_even_bytes(int32_t to, int32_t word) {
+  if (__builtin_constant_p(to) && to == 0) {
+    __asm__("sxtb16 %0, %1" : "=r"(word) : "r"(word));
+    return word;
+  }
+  __asm__("sxtab16 %0, %1, %2" : "=r"(word) : "r"(to), "r"(word));
+  return word;
+}
+
+static TMO_ALWAYS_INLINE int32_t tmo_odd_bytes(int32_t to, int32_t word) {
+  if (__builtin_constant_p(to) && to == 0) {
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(word) : "r"(word));
+    return word;
+  }
+  __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(word) : "r"(to), "r"(word));
+  return word;
+}
+
+/* Return the lower or the upper halves of two words as one word. */
+static TMO_ALWAYS_INLINE int32_t tmo_low_halves(int32_t first, int32_t second) {
+  __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(first) : "r"(first), "r"(second));
+  return first;
+}
+
+static TMO_ALWAYS_INLINE int32_t tmo_high_halves(int32_t first, int32_t second) {
+  __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(first) : "r"(second), "r"(first));
+  return first;
+}
+
+/* Return `sum` plus the products of the lower halves and of the upper halves of two words. */
+static TMO_ALWAYS_INLINE int32_t tmo_add_two(int32_t sum, int32_t a, int32_t b) {
+  __asm__("smlad %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));
+  return sum;
+}
+
+static TMO_ALWAYS_INLINE int64_t tmo_add_two_wide(int64_t sum, int32_t a, int32_t b) {
+  __asm__("smlald %Q0, %R0, %1, %2" : "+r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+
+#endif
+
 #ifdef __cplusplus
 }
 #endif

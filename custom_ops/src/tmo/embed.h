@@ -24,7 +24,8 @@
 #endif
 
 #include "../tmo_add_dsp.c"
-#include "../tmo_conv16_ref.c"
+#include "../tmo_choice.c"
+#include "../tmo_conv16_dsp.c"
 #include "../tmo_conv_backend.c"
 #include "../tmo_conv_dsp.c"
 #include "../tmo_conv_mve.c"
@@ -49,6 +50,7 @@
 #include "../tmo_select_ref.c"
 #include "../tmo_source.c"
 #include "../tmo_lstm_ref.c"
+#include "../tmo_matmul_dsp.c"
 #include "../tmo_nibbles_ref.c"
 #include "../tmo_own.c"
 #include "../tmo_pool_ref.c"

@@ -96,9 +96,12 @@ TMO_LINKAGE inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t sh
 
 /* Rescales an int64 with one rounding, for shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
 static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
-  const uint64_t reduced = multiplier < 0x7FFF0000 ? (uint64_t)((multiplier + (1 << 15)) >> 16) : 0x7FFF;
+  const uint32_t reduced = multiplier < 0x7FFF0000 ? (uint32_t)(multiplier + (1 << 15)) >> 16 : 0x7FFF;
   const uint32_t right = (uint32_t)(15 - shift);
-  return (int32_t)((int64_t)((uint64_t)x * reduced + ((uint64_t)1 << (right - 1))) >> right);
+  const uint64_t product = (uint64_t)x * reduced;
+  const uint32_t low = (uint32_t)product, high = (uint32_t)(product >> 32);
+  if (right < 32) return (int32_t)((low >> right) + (high << (32 - right)) + (low >> (right - 1) & 1));
+  return (int32_t)((int64_t)(product + ((uint64_t)1 << (right - 1))) >> right);
 }
 
 /* Returns x * 2^left, saturated; left in [0, 30]. gemmlowp: SaturatingRoundingMultiplyByPOT. */

@@ -183,6 +183,9 @@ static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
+/* Copies the bytes under a window as its weights are arranged. to: position of the first tap. */
+TMO_LINKAGE void tmo_collect_taps(const tmo_kernel *k, const tmo_window *w, int8_t *to);
+
 /* The bytes under a window, in parts that consist of runs of bytes with adjacent weights. */
 typedef struct {
   const int8_t *const *at; /* pointer to the first byte of the first run */

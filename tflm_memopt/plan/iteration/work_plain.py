@@ -110,7 +110,7 @@ def _depthwise(w: Windows, done: Work) -> Work:
 
 
 def _filter16(w: Windows, done: Work) -> Work:
-    """Model tmo_conv16_ref.c, which computes each two-byte channel tap by tap."""
+    """Model tmo_generated_conv16.c, which computes each two-byte channel tap by tap."""
     channels = w.out_channels // 2
     return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that call one of several generated kernels, which an operator's fields select. */
 #include "tmo/kernels.h"
+
+#if !TMO_CORE_DSP /* tmo_conv16_dsp.c, tmo_matmul_dsp.c */
 
 void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_s16); }
 
@@ -12,6 +15,8 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
 void tmo_batch_matmul_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->transposed ? tmo_transposed_product_s16 : tmo_product_s16)(k, window, out);
 }
+
+#endif
 
 void tmo_curve_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->tangent ? tmo_tanh_s16 : tmo_logistic_s16)(k, window, out);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of matrices for cores with the DSP extension. A row of the right matrix, or of its transpose, is a pointer in the window. */
+#include "tmo/kernels.h"
+
+#if TMO_CORE_DSP
+
+#include "tmo/dsp.h"
+#include "tmo/elements.h"
+
+static TMO_ALWAYS_INLINE const int8_t *at(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, uint32_t bytes) {
+  return k->op->transposed ? window->pixels[1 + column] + i * bytes : window->pixels[1 + i] + column * bytes;
+}
+
+/* Add the products of the left values from `i` on with one column. */
+TMO_OWN_FRAME static int32_t add_rest_s8(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, int32_t sum) {
+  const int32_t zero = k->op->input_zero_point[0], right_zero = k->op->input_zero_point[1];
+  for (; i < k->in_channels; ++i) {
+    sum = tmo_wrapping_add(sum, (window->pixels[0][i] - zero) * (*at(k, window, i, column, 1) - right_zero));
+  }
+  return sum;
+}
+
+TMO_OWN_FRAME static int64_t add_rest_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, uint32_t column, int64_t sum) {
+  for (; i < k->in_channels / 2; ++i) {
+    const int32_t product = tmo_int16_at(window->pixels[0] + 2 * i) * tmo_int16_at(at(k, window, i, column, 2));
+    sum = (int64_t)((uint64_t)sum + (uint64_t)(int64_t)product);
+  }
+  return sum;
+}
+
+/* Sums two columns of the transpose, four values at once. */
+TMO_OWN_FRAME static void rows_s8(const int8_t *x, const int8_t *a, const int8_t *b, uint32_t fours, int32_t zero, int32_t right_zero, int32_t sums[2]) {
+  int32_t s = 0, t = 0;
+  for (const int8_t *const end = x + 4 * fours; x != end; x += 4, a += 4, b += 4) {
+    const int32_t even = tmo_even_bytes(zero, tmo_word(x)), odd = tmo_odd_bytes(zero, tmo_word(x)), p = tmo_word(a), q = tmo_word(b);
+    s = tmo_add_two(tmo_add_two(s, tmo_even_bytes(right_zero, p), even), tmo_odd_bytes(right_zero, p), odd);
+    t = tmo_add_two(tmo_add_two(t, tmo_even_bytes(right_zero, q), even), tmo_odd_bytes(right_zero, q), odd);
+  }
+  sums[0] = s;
+  sums[1] = t;
+}
+
+/* Sums four adjacent columns, four rows at once. */
+TMO_OWN_FRAME static void columns_s8(const int8_t *x, const int8_t *const *rows, uint32_t column, uint32_t fours, int32_t zero, int32_t right_zero,
+                                     int32_t sums[4]) {
+  int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  for (const int8_t *const end = x + 4 * fours; x != end; x += 4, rows += 4) {
+    int32_t left = tmo_even_bytes(zero, tmo_word(x));
+    TMO_UNROLLED for (uint32_t i = 0; i < 2; ++i, left = tmo_odd_bytes(zero, tmo_word(x))) {
+      const int32_t a = tmo_word(rows[i] + column), b = tmo_word(rows[i + 2] + column);
+      const int32_t a_even = tmo_even_bytes(right_zero, a), b_even = tmo_even_bytes(right_zero, b);
+      s0 = tmo_add_two(s0, tmo_low_halves(a_even, b_even), left);
+      s2 = tmo_add_two(s2, tmo_high_halves(a_even, b_even), left);
+      const int32_t a_odd = tmo_odd_bytes(right_zero, a), b_odd = tmo_odd_bytes(right_zero, b);
+      s1 = tmo_add_two(s1, tmo_low_halves(a_odd, b_odd), left);
+      s3 = tmo_add_two(s3, tmo_high_halves(a_odd, b_odd), left);
+    }
+  }
+  sums[0] = s0;
+  sums[1] = s1;
+  sums[2] = s2;
+  sums[3] = s3;
+}
+
+/* Returns the negated zero point in both halves of a word. */
+static int32_t two_zeros(int32_t zero_point) { return (int32_t)((uint32_t)(uint16_t)-zero_point * 0x10001u); }
+
+void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0], *const *const right = window->pixels + 1;
+  const int32_t zero = two_zeros(k->op->input_zero_point[0]), right_zero = two_zeros(k->op->input_zero_point[1]);
+  const int32_t multiplier = k->multipliers[0], shift = k->shifts[0], zero_out = k->op->output_zero_point;
+  const uint32_t fours = k->in_channels / 4, columns = k->out_channels, most = k->op->transposed ? 2 : 4;
+  const bool has_rest = k->in_channels % 4 != 0;
+  for (uint32_t n = 0, step; n < columns; n += step) {
+    int32_t sums[4] = {0, 0, 0, 0};
+    step = columns - n >= most ? most : 1;
+    if (k->op->transposed) {
+      rows_s8(x, right[n], right[n + step - 1], fours, zero, right_zero, sums);
+    } else if (step > 1) {
+      columns_s8(x, right, n, fours, zero, right_zero, sums);
+    }
+    for (uint32_t c = 0; c < step; ++c) {
+      const uint32_t done = step == 1 && !k->op->transposed ? 0 : 4 * fours;
+      const int32_t sum = has_rest || done == 0 ? add_rest_s8(k, window, done, n + c, sums[c]) : sums[c];
+      *out++ = (int8_t)tmo_saturated_byte(tmo_wrapping_add(tmo_rescale(sum, multiplier, shift), zero_out));
+    }
+  }
+}
+
+/* Sums two columns of the transpose, four values at once. */
+TMO_OWN_FRAME static void rows_s16(const int8_t *x, const int8_t *a, const int8_t *b, uint32_t fours, int64_t sums[2]) {
+  int64_t s = 0, t = 0;
+  for (const int8_t *const end = x + 8 * fours; x != end; x += 8, a += 8, b += 8) {
+    const int32_t first = tmo_word(x), last = tmo_word(x + 4);
+    s = tmo_add_two_wide(tmo_add_two_wide(s, tmo_word(a), first), tmo_word(a + 4), last);
+    t = tmo_add_two_wide(tmo_add_two_wide(t, tmo_word(b), first), tmo_word(b + 4), last);
+  }
+  sums[0] = s;
+  sums[1] = t;
+}
+
+/* Sums two adjacent columns, four rows at once. */
+TMO_OWN_FRAME static void columns_s16(const int8_t *x, const int8_t *const *rows, uint32_t column, uint32_t fours, int64_t sums[2]) {
+  int64_t s = 0, t = 0;
+  for (const int8_t *const end = x + 8 * fours; x != end; rows += 4) {
+    TMO_UNROLLED for (uint32_t i = 0; i < 4; i += 2, x += 4) {
+      const int32_t left = tmo_word(x), a = tmo_word(rows[i] + 2 * column), b = tmo_word(rows[i + 1] + 2 * column);
+      s = tmo_add_two_wide(s, tmo_low_halves(a, b), left);
+      t = tmo_add_two_wide(t, tmo_high_halves(a, b), left);
+    }
+  }
+  sums[0] = s;
+  sums[1] = t;
+}
+
+void tmo_batch_matmul_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0], *const *const right = window->pixels + 1;
+  const int32_t multiplier = k->multipliers[0], shift = k->shifts[0];
+  const uint32_t fours = k->in_channels / 8, columns = k->out_channels / 2;
+  const bool has_rest = k->in_channels % 8 != 0;
+  for (uint32_t n = 0, step; n < columns; n += step) {
+    int64_t sums[2] = {0, 0};
+    step = columns - n >= 2 ? 2 : 1;
+    if (k->op->transposed) {
+      rows_s16(x, right[n], right[n + step - 1], fours, sums);
+    } else if (step > 1) {
+      columns_s16(x, right, n, fours, sums);
+    }
+    for (uint32_t c = 0; c < step; ++c, out += 2) {
+      const uint32_t done = step == 1 && !k->op->transposed ? 0 : 4 * fours;
+      const int64_t sum = has_rest || done == 0 ? add_rest_s16(k, window, done, n + c, sums[c]) : sums[c];
+      const int32_t value = tmo_rescale_wide(sum, multiplier, shift);
+      tmo_put_int16(out, value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : value);
+    }
+  }
+}
+
+#endif
