@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 import statistics
 import sys
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 import unseen
-from conftest import QUICKLY
+from conftest import QUICKLY, ROOT
 from cores.cases import model_cases, run
 from cores.core import MEASURED, missing_tools
 
@@ -105,3 +106,16 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
     assert statistics.median(map(abs, off.values())) <= 0.03
     assert all(-table.low - MARGIN <= error <= table.high + MARGIN for error in off.values()), off
     assert inside >= len(names) - 2, "printed ranges do not contain counted instructions times modelled cycles"
+
+
+@pytest.mark.slow
+def test_a_program_without_a_target_is_in_the_range_of_the_page() -> None:
+    """Count the instructions of one network, as a share of those of TFLM with CMSIS-NN."""
+    if reason := missing_tools(CORE):
+        pytest.skip(reason)
+    page = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    (span,) = re.findall(r"a Cortex-M4 took ([\d.]+) to ([\d.]+) times the instructions of TFLM with CMSIS-NN", page)
+    name = "keyword_separable"
+    model = tflm_memopt.optimize(original(name), effort=QUICKLY).model
+    counted = sum(outcome.instructions for outcome in run(CORE, model_cases(model)))
+    assert float(span[0]) <= counted / COUNTED[name]["original"]["cortex-m4"] <= float(span[1])

@@ -66,6 +66,14 @@ def test_a_builtin_operator_s_output_on_its_input() -> None:
         checker.check(mutant, graph)
 
 
+def test_an_operator_that_the_plan_leaves_out() -> None:
+    s = Sketch()
+    y = s.conv(s.input(8, 1, 16), 8)
+    found = plan(s.row_graph(y), Options(seconds=0.2))
+    with pytest.raises(PlanError, match=r"the plan runs operators \[\], but the graph has \[0\]"):
+        checker.check(replace(found, steps=()), s.row_graph(y))
+
+
 def test_a_reversed_group_reads_the_mirror_image_of_its_windows() -> None:
     """With a stride of 2, the reversed group has its padding above instead of below."""
     s = Sketch()
