@@ -8,7 +8,6 @@ import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Builtin
 
 
@@ -53,15 +52,3 @@ def examine_long(seed: int, dtype: str = "", kind: str = "") -> None:
 def test_random_windows(dtype: str, kind: str) -> None:
     for seed in range(4):
         examine_long(seed, dtype, kind)
-
-
-@pytest.mark.parametrize("stride", [1, 4])
-def test_raw_audio_takes_little_more_than_its_samples(stride: int) -> None:
-    net = Net()
-    x = net.conv2d(net.input((1, 1, 4000, 1)), 16, kernel=(1, 80), stride=(1, stride), padding="VALID")
-    x = net.pool(x, kind="MAX_POOL_2D", kernel=(1, 4), stride=(1, 4))
-    data = net.model(net.fully_connected(net.mean(net.conv2d(x, 16, kernel=(1, 3)), (1, 2)), 10))
-    result = tflm_memopt.optimize(data)
-    assert result.report.arena.head < 4000 + 1_500
-    assert read(result.model).graph.ops[0].options["custom_code"] == "TMO_REGION"
-    assert tflm_memopt.verify(data, result.model, runs=2).bit_exact

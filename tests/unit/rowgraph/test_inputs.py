@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from planning import plan_of
 
@@ -34,22 +32,6 @@ def input_is_output() -> bytes:
     net = Net(3)
     x = net.input((1, 8, 8, 2))
     return net.model(net.conv2d(x, 2), x)
-
-
-def uint8_input() -> bytes:
-    net = Net(11)
-    x = net.unary("QUANTIZE", net.input((1, 12, 8, 3), (0.05, 125), dtype="UINT8"), out=(0.05, -3))
-    return net.model(chain(net, x))
-
-
-def float_input() -> bytes:
-    net = Net(4)
-    return net.model(chain(net, net.unary("QUANTIZE", net.input((1, 12, 8, 3), None, dtype="FLOAT32"))))
-
-
-def int16_input() -> bytes:
-    net = Net(9, activations="INT16")
-    return net.model(net.conv2d(net.input((1, 12, 8, 3)), 3))
 
 
 def builtin_beside() -> bytes:
@@ -80,33 +62,6 @@ def test_inputs_that_have_to_stay(model: Callable[[], bytes], where: str, what: 
         tflm_memopt.optimize(model(), input=where, seconds=SECONDS)
     assert what in refused.value.what
     assert refused.value.hint == hint
-
-
-@pytest.mark.slow
-def test_two_regions_read_an_external_frame() -> None:
-    done = tflm_memopt.optimize(two_regions(), input="external", seconds=SECONDS)
-    assert tflm_memopt.verify(two_regions(), done.model, runs=2).bit_exact
-
-
-def test_an_operator_may_read_an_external_frame_twice() -> None:
-    net = Net(3)
-    x, twice = net.input((1, 24, 4, 1)), net.tensor((1, 48, 4, 1))
-    net.op("CONCATENATION", [x, x], [twice], schema.ConcatenationOptionsT(axis=1))
-    model = net.model(net.conv2d(twice, 3, kernel=(3, 3)))
-    for without in ((), ("tiles",)):
-        done = tflm_memopt.optimize(model, input="external", seconds=SECONDS, without=without)
-        assert tflm_memopt.verify(model, done.model, runs=2).bit_exact
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", [float_input, uint8_input, int16_input])
-@pytest.mark.parametrize("where", ["stream:1", "stream:3", "external"])
-def test_elements_of_every_type_come_from_outside(model: Callable[[], bytes], where: str) -> None:
-    done = tflm_memopt.optimize(model(), input=where, seconds=SECONDS)
-    item = np.dtype(read(model()).graph.tensors[0].dtype.lower()).itemsize
-    assert done.report.source is not None
-    assert (done.report.source.rows, done.report.source.row_bytes) == (12, 24 * item)
-    assert tflm_memopt.verify(model(), done.model, runs=4).bit_exact
 
 
 def test_all_readers_of_a_stream_are_in_the_first_group() -> None:
