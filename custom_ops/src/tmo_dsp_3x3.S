@@ -8,8 +8,7 @@
  * A record has the bias, three words of weights of the first two rows, twelve of values, w0 and w1, w1 and w2 of the third row, and m2, c and e. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
     .equ WEIGHTS, 4   /* of a record: the weights of its first two rows, */
     .equ VALUES, 16
@@ -107,12 +106,7 @@
     sub.w r4, r4, r5
 .endm
 
-    .section .text.tmo_dsp_3x3, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_3x3
-    .type tmo_dsp_3x3, %function
-    .thumb_func
-tmo_dsp_3x3:
+    FUNCTION tmo_dsp_3x3
     push  {r4-r11, lr}
     sub   sp, #FRAME
     strd  r0, r1, [sp, #RUNS]

@@ -6,8 +6,7 @@
  *   r8, r9   values     r10..r12   a weight word of each pair     lr   end of the bytes */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
     .equ BYTES, 0
     .equ SCALES, 4
@@ -65,12 +64,7 @@
     strh  \low, [r8], #2
 .endm
 
-    .section .text.tmo_dsp_dense, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_dense
-    .type tmo_dsp_dense, %function
-    .thumb_func
-tmo_dsp_dense:
+    FUNCTION tmo_dsp_dense
     push  {r4-r11, lr}
     sub   sp, #FRAME
     str   r0, [sp, #BYTES]

@@ -9,8 +9,7 @@
  *   r10      bytes to the first of the four channels      r11   end of the taps      r12   next constants      lr   next tap */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
 /* The bytes of taps a and b, pairwise: four channels, eight weights. */
 .macro TWO_TAPS a, b
@@ -76,12 +75,7 @@
     .equ TURNS, FRAME + 36
     .equ CHANNELS, FRAME + 40
 
-    .section .text.tmo_dsp_depthwise, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_depthwise
-    .type tmo_dsp_depthwise, %function
-    .thumb_func
-tmo_dsp_depthwise:
+    FUNCTION tmo_dsp_depthwise
     cmp   r3, #1
     bne.w several
     push  {r4-r11, lr}

@@ -6,8 +6,7 @@
  *   r5       next bytes      r6, r7   next weights of both pairs      r8, r9   values     r10, r11 weights     r12 A     r4 end of the bytes */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
     .equ BYTES, 0
     .equ SCALES, 4
@@ -52,12 +51,7 @@
     ssat  \sum, #8, \sum
 .endm
 
-    .section .text.tmo_dsp_direct, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_direct
-    .type tmo_dsp_direct, %function
-    .thumb_func
-tmo_dsp_direct:
+    FUNCTION tmo_dsp_direct
     push  {r4-r11, lr}
     sub   sp, #FRAME
     str   r0, [sp, #BYTES]

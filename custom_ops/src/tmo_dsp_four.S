@@ -7,8 +7,7 @@
  * w1, w1 and w2 of the third row, and its values in pairs of columns. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
     .equ WEIGHTS, 4   /* of a record: the weights of its first two rows */
     .equ VALUES, 16
@@ -60,12 +59,7 @@
     strb.w \sum, [\to], #1
 .endm
 
-    .section .text.tmo_dsp_four, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_four
-    .type tmo_dsp_four, %function
-    .thumb_func
-tmo_dsp_four:
+    FUNCTION tmo_dsp_four
     push  {r4-r11, lr}
     sub   sp, #FRAME
     ldmia r1, {r4-r7}

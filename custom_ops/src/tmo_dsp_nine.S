@@ -8,8 +8,7 @@
  *   r10      bytes from the first channel of the run's first pixel          lr   taps of the run */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
     .equ BIAS, 0      /* constants of four channels */
     .equ WEIGHTS, 16
@@ -78,12 +77,7 @@
     ssat  \second, #8, \second
 .endm
 
-    .section .text.tmo_dsp_nine, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_nine
-    .type tmo_dsp_nine, %function
-    .thumb_func
-tmo_dsp_nine:
+    FUNCTION tmo_dsp_nine
     push  {r4-r11, lr}
     sub   sp, #FRAME
     strd  r0, r1, [sp, #RUNS]

@@ -9,8 +9,7 @@
  *   .. r9    values, r10 and r11 weights or A, with the registers that fewer pixels leave     r12 next weights    lr next values */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
 /* The frame: what a pair begins with. Above it nine saved registers, then the arguments that came on the stack. */
     .equ END, 0       /* of the tile's first pixels, */
@@ -276,12 +275,7 @@
 .endm
 
 .macro PAIRS_OF name, pixels, more=0
-    .section .text.\name, "ax", %progbits
-    .balign 4
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
+    FUNCTION \name
     push  {r4-r11, lr}
     sub   sp, #FRAME
     str   r0, [sp, #TILE]
@@ -325,12 +319,7 @@
     .equ LAST_END, 20
     .equ FIRST_END, 24
     .equ APART, FRAME + 48
-    .section .text.tmo_dsp_pairs_rows, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_pairs_rows
-    .type tmo_dsp_pairs_rows, %function
-    .thumb_func
-tmo_dsp_pairs_rows:
+    FUNCTION tmo_dsp_pairs_rows
     push  {r4-r11, lr}
     sub   sp, #FRAME
     str   r0, [sp, #TILE]

@@ -6,8 +6,7 @@
  *   r4..r7   sums                     r8   minus the zero point, twice           r9, r10  values     r11, r12   weights     lr   values left */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
 /* Fields of tmo_runs. */
     .equ STRIDE, 4             /* asserted in tmo_conv_ref.c */
@@ -124,12 +123,7 @@
 9:
 .endm
 
-    .section .text.tmo_dsp_sums, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_sums
-    .type tmo_dsp_sums, %function
-    .thumb_func
-tmo_dsp_sums:
+    FUNCTION tmo_dsp_sums
     push  {r4-r11, lr}
     sub   sp, #FRAME
     strd  r0, r2, [sp, #RUNS]
@@ -226,12 +220,7 @@ tmo_dsp_sums:
     str   r10, [r12, #JOB_GROUPS]
 .endm
 
-    .section .text.tmo_dsp_outputs, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_outputs
-    .type tmo_dsp_outputs, %function
-    .thumb_func
-tmo_dsp_outputs:
+    FUNCTION tmo_dsp_outputs
     push  {r0, r4-r11, lr}
     mov   r12, r0
     ldr   r8, [r12, #JOB_ZERO_IN]
@@ -289,12 +278,7 @@ tmo_dsp_outputs:
 .endm
 
 /* r0   next tap or pointer to it     r1   its weights     r2   to those of the next one     r3   to the first channel, or to the next tap */
-    .section .text.tmo_dsp_window_outputs, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_window_outputs
-    .type tmo_dsp_window_outputs, %function
-    .thumb_func
-tmo_dsp_window_outputs:
+    FUNCTION tmo_dsp_window_outputs
     push  {r0, r1, r2, r4-r11, lr}
     mov   r12, r0
     ldr   r8, [r12, #JOB_ZERO_IN]

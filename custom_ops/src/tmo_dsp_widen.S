@@ -4,8 +4,7 @@
  *   r0..r3   next bytes of each pixel     r4..r11   four of each, and bytes 0 and 2, 1 and 3 as int16     r12   next values     lr   bytes left */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
 /* From r4..r7, or the first ones for fewer pixels. */
 .macro WIDEN pixels
@@ -47,12 +46,7 @@
 .endm
 
 .macro WIDEN_OF name, pixels
-    .section .text.\name, "ax", %progbits
-    .balign 4
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
+    FUNCTION \name
     push  {r4-r11, lr}
     mov   r12, r2
     sub   lr, r3, #4
@@ -109,12 +103,7 @@ tmo_dsp_widen_each:
     .size tmo_dsp_widen_each, . - tmo_dsp_widen_each
 
 /* Of single pixels.    r0 next tap     r1 taps left     r2 next values     r3 bytes of a tap     r4..r8 eight bytes     r12 next bytes     lr end of the tap */
-    .section .text.tmo_dsp_widen_taps, "ax", %progbits
-    .balign 4
-    .global tmo_dsp_widen_taps
-    .type tmo_dsp_widen_taps, %function
-    .thumb_func
-tmo_dsp_widen_taps:
+    FUNCTION tmo_dsp_widen_taps
     push  {r4-r8, lr}
 1:  ldr   r12, [r0], #4
     add   lr, r12, r3

@@ -6,8 +6,7 @@
  * each channel once for all pixels. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
 /* A tmo_mve_job. */
     .equ SCALES, 0
@@ -48,14 +47,6 @@ enter:
     strd  r8, r10, [sp, #ENTRY]
     lsl   r11, r11, #4
     bx    lr
-
-.macro CORE name
-    .balign 4
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
-.endm
 
 .macro ENTER words, relu
     push  {r4-r11, lr}
@@ -131,7 +122,7 @@ enter:
 /*   r0, r2, r4, r6   sums of the first four channels     r8, r10, r12, lr   of the second     r1   next bytes     r5   next weights of the first four
  *   r3   of the second     r7   next outputs     r9   next scales     r11   end of the bytes */
 .macro ONE_PIXEL name, relu
-    CORE  \name
+    FUNCTION \name, tmo_mve_conv
     ENTER 17, \relu
     adr   r4, 8f
     vldrh.u16 q4, [r4]
@@ -181,7 +172,7 @@ enter:
 
 /* The same with two pixels instead of fours of channels: bytes at r1 and r3, weights at r5; and one pair behind the other. */
 .macro TWO_PIXELS name, relu
-    CORE  \name
+    FUNCTION \name, tmo_mve_conv
     ENTER 14, \relu
     ldr   r12, [r3, #OUT_STEP]
     mov   r6, #0
@@ -246,14 +237,12 @@ enter:
     ONE_PIXEL tmo_mve_relu_1, 1
     TWO_PIXELS tmo_mve_relu_2, 1
 
-    .section .text.tmo_mve_copy, "ax", %progbits
-
 /* Rows such as a vector holds, at 2; a few whole vectors, one row behind the other, at 10; any, at 6; single bytes, gathered, at 8.
  *
  *   r0   to     r1   next row     r2   offset     r3   windows left     r4   all rows     r5   their number     r6   bytes     r7   step
  *   r8   apart */
     .equ UNROLLED, 12
-    CORE  tmo_mve_copy
+    FUNCTION tmo_mve_copy
     push  {r4-r10, lr}
     ldm   r1, {r4-r8}
 1:  mov   r1, r4
@@ -324,8 +313,6 @@ enter:
     pop   {r4-r10, pc}
     .size tmo_mve_copy, . - tmo_mve_copy
 
-    .section .text.tmo_mve_take, "ax", %progbits
-
 /* A tmo_mve_window, from `base` on, which r1 points behind. */
     .equ BASE, -4
     .equ COLUMNS, 0          /* and dilation_w */
@@ -337,7 +324,7 @@ enter:
  *
  *   r0   to     r2   lane     r3   column     r4   row of the lane     r5   rows left     r6   bytes of a pixel     r7   instructions for one at 2
  *   r8   next pixel of the rolling buffer     r9   its depth     r10   step     r11   pixel 0 */
-    CORE  tmo_mve_take
+    FUNCTION tmo_mve_take
     push  {r1, r4-r11, lr}
     adr   r7, 3f
     ldm   r1!, {r2-r6, r11}
@@ -427,8 +414,7 @@ enter:
 12: pop   {r1, r4-r11, pc}
     .size tmo_mve_take, . - tmo_mve_take
 
-    .section .text.tmo_mve_fill, "ax", %progbits
-    CORE  tmo_mve_fill
+    FUNCTION tmo_mve_fill
     push  {r4, lr}
     vdup.8 q0, r1
     dlstp.8 lr, r2

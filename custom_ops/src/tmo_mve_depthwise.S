@@ -5,8 +5,7 @@
  * channels, and even and odd ones of these, go to four vectors of sums; the packing has all constants in their order. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
 /* The int16 of `products` to two vectors of sums. */
 .macro ADD_UP products, even, odd
@@ -79,12 +78,7 @@
     .equ CHANNELS, TURNS + 4
     .equ STEP, TURNS + 8
 
-    .section .text.tmo_mve_depthwise, "ax", %progbits
-    .balign 4
-    .global tmo_mve_depthwise
-    .type tmo_mve_depthwise, %function
-    .thumb_func
-tmo_mve_depthwise:
+    FUNCTION tmo_mve_depthwise
     push  {r4-r11, lr}
     vpush {d8-d15}
     sub   sp, #12             /* the range, as three words */
@@ -197,12 +191,7 @@ tmo_mve_depthwise:
     movhs \c, r11
 .endm
 
-    .section .text.tmo_mve_depthwise_9, "ax", %progbits
-    .balign 4
-    .global tmo_mve_depthwise_9
-    .type tmo_mve_depthwise_9, %function
-    .thumb_func
-tmo_mve_depthwise_9:
+    FUNCTION tmo_mve_depthwise_9
     push  {r4-r11, lr}
     vpush {d8-d15}
     sub   sp, #8

@@ -5,8 +5,7 @@
  *   r6, r7   value, product   r8..r11  sums                                       r12 -zero point */
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
 
-    .syntax unified
-    .thumb
+#include "tmo/function.h"
 
     .equ STEP, 36
     .equ SUMS, 40
@@ -27,12 +26,7 @@
     adds  r0, r0, #1
 .endm
 
-    .section .text.tmo_thumb_four, "ax", %progbits
-    .balign 4
-    .global tmo_thumb_four
-    .type tmo_thumb_four, %function
-    .thumb_func
-tmo_thumb_four:
+    FUNCTION tmo_thumb_four
     push  {r4-r7, lr}
     mov   r4, r8
     mov   r5, r9
