@@ -140,7 +140,6 @@ TABLES = (
     Table("docs/zoo.md", "others", "zoo.py {public}"),
     Table(FRONTIER, "msf-cnn", "papers/msf_cnn/frontier.py --nets {nets}"),
     Table(FRONTIER, "costs", "costs.py --keep", (), estimates),
-    Table("docs/kernel-language.md", "kernels-vmcu", "papers/vmcu/module_accesses.py"),
     Table(BENCHMARKS, "executed", "papers/msf_cnn/executed.py --nets {nets}"),
     Table(BENCHMARKS, "vmcu-bottlenecks", "papers/vmcu/vmcu.py"),
     Table(BENCHMARKS, "vmcu-headroom", "papers/vmcu/vmcu.py"),
