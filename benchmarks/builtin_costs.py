@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import operator_models
 import tables
+from costs import per_unit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import unseen
@@ -34,11 +35,6 @@ HERE = Path(__file__).parent
 COUNTED = HERE / "builtin_counted.json"
 NETWORKS = HERE.parent / "tests/cores/unseen.json"
 TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
-CARE = 0.75
-"""Weighting of the fit, which divides each error by count**CARE: 0 minimizes absolute errors, 1 relative errors.
-"""
-DIGITS = 4
-"""Number of digits of a coefficient."""
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
@@ -64,14 +60,9 @@ def _graph(family: str, number: int) -> Graph:
 
 def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
     """Return the instructions per unit of each amount of a kernel."""
-    from scipy.optimize import nnls  # noqa: PLC0415 (slow to import)
-
     names = list(dict.fromkeys(name for work, _ in each for name in work.amounts))
-    amounts = np.array([[work.amounts.get(name, 0) for name in names] for work, _ in each], float)
-    counts = np.array([count for _, count in each], float)
-    largest, care = np.maximum(amounts.max(axis=0), 1), np.maximum(counts, 1) ** -CARE
-    found = nnls(amounts / largest * care[:, None], counts * care)[0] / largest
-    return {name: float(f"{value:.{DIGITS}g}") for name, value in zip(names, found, strict=True) if value > 0}
+    amounts = [[work.amounts.get(name, 0) for name in names] for work, _ in each]
+    return per_unit(names, amounts, [count for _, count in each])
 
 
 def around(families: Families) -> tuple[float, float]:

@@ -218,19 +218,24 @@ def in_loops(counted: Sequence[Counted]) -> list[Counted]:
 
 def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
     """Return the costs of each kernel that are above 0 and lead to the smallest errors of the estimates."""
-    from scipy.optimize import nnls  # noqa: PLC0415 (slow to import, and everything else here does without)
-
     rows: dict[str, list[tuple[tuple[float, ...], int]]] = defaultdict(list)
     for c in counted:
         for done, instructions in zip(c.sample.work, c.operators, strict=True):
             rows[done.kernel].append((tuple(getattr(done, name) for name in AMOUNTS), instructions))
     found = {}
     for kernel, seen in sorted(rows.items()):
-        amounts, counts = np.array([a for a, _ in seen], float), np.array([n for _, n in seen], float)
-        largest, care = np.maximum(amounts.max(axis=0), 1), np.maximum(counts, 1) ** -CARE
-        each = nnls(amounts / largest * care[:, None], counts * care)[0] / largest
-        found[kernel] = {name: float(f"{cost:.{DIGITS}g}") for name, cost in zip(AMOUNTS, each, strict=True) if cost}
+        found[kernel] = per_unit(AMOUNTS, [amounts for amounts, _ in seen], [count for _, count in seen])
     return found
+
+
+def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
+    """Return the instructions per unit of each amount of a kernel's work, from its amounts and instructions."""
+    from scipy.optimize import nnls  # noqa: PLC0415 (slow to import, and everything else here does without)
+
+    x, y = np.array(amounts, float), np.array(counts, float)
+    largest, care = np.maximum(x.max(axis=0), 1), np.maximum(y, 1) ** -CARE
+    each = nnls(x / largest * care[:, None], y * care)[0] / largest
+    return {name: float(f"{cost:.{DIGITS}g}") for name, cost in zip(names, each, strict=True) if cost > 0}
 
 
 def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:
