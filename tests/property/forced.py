@@ -84,7 +84,7 @@ def forced(settings: Settings, seed: int) -> Any:
     return mock.patch.multiple(
         "tflm_memopt.plan.planner",
         least_bytes=choose,
-        layout=SimpleNamespace(place=place, Reversible=Reversible, LayoutProblem=LayoutProblem),
+        layout=SimpleNamespace(place=place, climb=layout.climb, Reversible=Reversible, LayoutProblem=LayoutProblem),
         _lower=lambda _, backward: backward,
         _settings=lambda *_: settings,
     )

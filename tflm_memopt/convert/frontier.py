@@ -17,7 +17,7 @@ from tflm_memopt.plan.choices import SWITCHES
 from tflm_memopt.plan.effort import SEARCH, Budget, Log, allowance
 from tflm_memopt.plan.pareto import undominated
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans
+from tflm_memopt.plan.planner import Options, Planner, Pricing, cost, planners, plans
 from tflm_memopt.plan.search.spill import SlowCost
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.graph import RowGraph, tensor_sizes
@@ -152,10 +152,10 @@ class Plans:
         best = min(found, key=cost)
         return self._better(macs, best) if self._better else best
 
-    def roomier(self, plan: Plan, head: int) -> Plan:
-        """Return one of these plans in which kernels compute as many pixels at once as this head allows."""
+    def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
+        """Return one of these plans with tiled groups that cost as little as this head allows."""
         with_passes = (p for choice in self.choices if choice.passes == plan.passes for p in self._with(choice))
-        found = (planner.roomier(plan, head) for planner in (*self._once, *with_passes))
+        found = (planner.roomier(plan, head, price) for planner in (*self._once, *with_passes))
         return next((other for other in found if other is not None), plan)
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:

@@ -23,7 +23,6 @@ from tflm_memopt.format.limits import MVE_PIXELS, PACKED_PIXELS
 from tflm_memopt.ops.packing import TARGETS, Family
 from tflm_memopt.plan.iteration.work import work
 from tflm_memopt.plan.pareto import undominated
-from tflm_memopt.plan.plan import Plan
 
 MOST_SLOW = 8
 """Number of plans with tensors in slow memory that explore() makes."""
@@ -122,18 +121,23 @@ def candidates(conversion: Conversion, table: Table, price: Price, planning: Pla
     if more and any(price(slower) > CLIFF * price(faster) for faster, slower in neighbours()):
         each, found = (*each, *more), _of_forms(more, found, table, price, planning)
     for faster, slower in neighbours():
-        found += _roomier(each, slower.converted.planned.plan, faster.total - slower.total, table)
+        found += _roomier(each, slower, faster.total - slower.total, table, price)
     return found
 
 
-def _roomier(each: Sequence[Conversion], plan: Plan, room: int, table: Table) -> Iterator[Costed]:
-    """Yield plans that compute more and more pixels at once, with less than `room` additional bytes.
+def _roomier(each: Sequence[Conversion], start: Costed, room: int, table: Table, price: Price) -> Iterator[Costed]:
+    """Yield plans with more and more pixels computed at once, in less than `room` additional bytes.
 
-    each: a conversion for each tile width, of which one made `plan`.
+    each: a conversion for each tile width; one of them made `start`.
     """
+    plan = start.converted.planned.plan
+
+    def cost(done: Sequence[Work]) -> float:
+        return price(Costed(start.converted, tuple(done), table.instructions(done)))
+
     parts = 1 + math.ceil(room / (STEP * plan.head))
     for part, form in itertools.product(range(1, parts + 1), each):
-        roomier = form.plans.roomier(plan, plan.head + (room - 1) * part // parts)
+        roomier = form.plans.roomier(plan, plan.head + (room - 1) * part // parts, cost)
         if roomier != plan:
             yield costed(form.of(roomier), table)
 

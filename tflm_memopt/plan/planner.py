@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache, partial
 
+from tflm_memopt.analysis.costs import Work
 from tflm_memopt.format.limits import PACKED_PIXELS
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC, TARGETS, Family
@@ -14,9 +15,11 @@ from tflm_memopt.plan.chains import chain_of, lives_of, living_through, stored
 from tflm_memopt.plan.choices import PER_GROUP, PER_REGION, Ops
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Budget, Log, SearchPart, allowance
 from tflm_memopt.plan.iteration.kernel import kernel_ranges
-from tflm_memopt.plan.iteration.liveness import live_ranges
+from tflm_memopt.plan.iteration.liveness import LiveRange, live_ranges, most_alive
 from tflm_memopt.plan.iteration.planned import looped, trace_of
 from tflm_memopt.plan.iteration.reversal import in_units, unit_bytes
+from tflm_memopt.plan.iteration.trace import Trace
+from tflm_memopt.plan.iteration.work import work_of
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted, slow_tensors, without
 from tflm_memopt.plan.loops import Loops
@@ -24,10 +27,11 @@ from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Builtin, Group, PlacedSta
 from tflm_memopt.plan.schedule.operator_order import orders
 from tflm_memopt.plan.search import groups
 from tflm_memopt.plan.search.cuts import Cuts, Joint, RowGroups, front, least_bytes
-from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_rows, in_two_rows, joins, more_at_once, wider
+from tflm_memopt.plan.search.groups import UNLIMITED, Candidate, Chain, in_two_rows, joins, more_at_once
 from tflm_memopt.plan.search.reverse import Reversed, reversed_chain
 from tflm_memopt.plan.search.spill import Slow, SlowCost, Spilling
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
+from tflm_memopt.plan.search.widening import Way, Ways
 from tflm_memopt.rowgraph.graph import BuiltinNode, Region, RowGraph, tensor_sizes
 from tflm_memopt.rowgraph.slow import may_be_slow
 
@@ -40,9 +44,13 @@ PLANNING = 1 - ORDERING - SEARCH
 SPILL_TRIES = 4
 """Number of layouts to try with tensors in slow memory, each with a lower limit for single groups than the last."""
 KEPT_DRAFTS = 256
-"""Number of cached drafts with more pixels at once, since plans for a larger head begin with the same changes."""
+"""Number of drafts with more pixels at once that are kept: plans for a larger head try the same ones."""
 TAIL_BYTES = 64
 """Approximate bytes of tail for one more custom operator with its tensors (32-bit pointers)."""
+
+
+Pricing = Callable[[Sequence[Work]], float]
+"""Function that returns the cost of operators' work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,7 @@ class Planner:
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._builtin_draft: Callable[[int], Draft] = like._builtin_draft if like else cache(self._new_builtin_draft)
         self._roomier_draft = lru_cache(KEPT_DRAFTS)(self._new_roomier_draft)
+        self._known_ways: dict[tuple[int, Candidate, bool], Ways] = like._known_ways if like else {}
         self._reversed = cache(self._new_reversed)
         self._reversed_chain: Callable[[int, bool], Reversed] = (
             like._reversed_chain if like else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
@@ -252,15 +261,54 @@ class Planner:
         found = self._in_batches(found, drafts, groups, found.head, budget)
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
 
-    def roomier(self, plan: Plan, head: int) -> Plan | None:
-        """Return a plan whose packed operators compute as many pixels at once as this head allows, or None."""
-        for cuts, known in self._plans.items():
-            if known == plan:
-                budget = Budget(PLANNING * self.allowance, self.log)
-                wide = TARGETS[self._options.target] is Family.DSP
-                found = self._in_batches(plan, *self._drafts(cuts), head, budget, wide=wide)
-                return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
-        return None
+    def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
+        """Return a plan of this planner whose tiled groups cost as little as this head allows, or None for a plan of
+        another planner.
+        """
+        cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
+        if cuts is None:
+            return None
+        budget, (drafts, groups) = Budget(PLANNING * self.allowance, self.log), self._drafts(cuts)
+        settled, found = self._settled(plan, drafts, groups), plan
+        for number, (name, group) in groups.items():
+            step = plan.steps[number]
+            if isinstance(step, Group) and step.stripes:
+                place = partial(self._with_way, found, settled, number, name, head, budget)
+                better = self._ways(name, group, step, price).within(head, place, budget)
+                settled[number], found = better or (settled[number], found)
+        return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
+
+    def _with_way(
+        self, plan: Plan, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, way: Candidate
+    ) -> tuple[Draft, Plan] | None:
+        """Return the draft of a step in another way, and a plan that has it and no larger head, or None.
+
+        plan: plan with these drafts.
+        """
+        draft = self._roomier_draft(name, way, _is_reversed(drafts[number].step))
+        found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, plan, None)
+        return (draft, found) if found.head <= head else None
+
+    def _ways(self, name: int, group: Candidate, step: Group, price: Pricing) -> Ways:
+        """Return the known ways to run a tiled group of a plan."""
+        start = replace(group.geometry, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
+        wide = TARGETS[self._options.target] is Family.DSP
+        key = name, start, step.is_reversed
+        if key not in self._known_ways:
+            priced = partial(self._way, name, step.is_reversed, price)
+            self._known_ways[key] = Ways(self._pixel_chain(name, step.is_reversed), start, priced, wide=wide)
+        return self._known_ways[key]
+
+    def _way(self, name: int, is_reversed: bool, price: Pricing, group: Candidate) -> Way:
+        found = self._traced(name, group, is_reversed)
+        draft = found.draft(placed=False)
+        cost = price(tuple(work_of(found.trace, is_reversed=is_reversed)))
+        return Way(group, self._placer.bound(draft), cost, _work(draft))
+
+    def _settled(self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> list[Draft]:
+        """Return the drafts of the plan's steps, in the direction in which it runs them."""
+        backward = self._reversibles(groups) if any(_is_reversed(step) for step in plan.steps) else {}
+        return [backward[i] if _is_reversed(step) else drafts[i] for i, step in enumerate(plan.steps)]
 
     def _in_batches(
         self,
@@ -269,23 +317,16 @@ class Planner:
         groups: Mapping[int, tuple[int, Candidate]],
         head: int,
         budget: Budget,
-        *,
-        wide: bool = False,
     ) -> Plan:
-        """Return the plan in which packed operators compute as many pixels at once as a head of this size allows.
-
-        wide: whether tiles may be widened, too.
-        """
-        backward = self._reversibles(groups) if any(_is_reversed(step) for step in plan.steps) else {}
-        settled = [backward[i] if _is_reversed(step) else drafts[i] for i, step in enumerate(plan.steps)]
+        """Return the plan with as many pixels of packed operators computed at once as a head of this size allows."""
+        settled = self._settled(plan, drafts, groups)
         for number, (name, group) in groups.items():
             step = plan.steps[number]
             if not isinstance(step, Group) or not step.stripes:
                 continue
             chain = self._pixel_chain(name, step.is_reversed)
-            best = replace(group, stages=step.stages, stripes=step.stripes)
-            changes = _wider(chain, best, rows=not step.is_reversed) if wide else ()
-            for change in (*changes, *_more_at_once(chain, best)):
+            best = replace(group, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
+            for change in _more_at_once(chain, best):
                 if (other := change(best)) == best:
                     continue
                 if not budget.allows(SearchPart.BATCHES):
@@ -294,19 +335,27 @@ class Planner:
                 budget.spend(_work(draft))
                 if self._placer.bound(draft) > head:
                     continue
-                found = self._placed([*settled[:number], draft, *settled[number + 1 :]], head, budget)
+                found = self._placed([*settled[:number], draft, *settled[number + 1 :]], head, budget, plan)
                 if found.head <= head:
                     plan, settled[number], best = found, draft, other
         return plan
 
-    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget) -> Plan:
-        """Return the plan of these drafts with a quick layout, for which any head up to `enough` is good enough."""
+    def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *likes: Plan | None) -> Plan:
+        """Return the plan of these drafts with a quick layout. Any head up to `enough` is good enough.
+
+        likes: plans with similar layouts to begin with, one after the other; None: begin with the largest buffers.
+        """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
-        placed = layout.place(
-            replace(problem, lower_bound=max(problem.lower_bound, enough)), seconds=0, budget=budget,
-            part=SearchPart.BATCHES,
-        )  # fmt: skip
+        known, part = replace(problem, lower_bound=max(problem.lower_bound, enough)), SearchPart.BATCHES
+        for like in likes:
+            if like is None:
+                placed = layout.place(known, seconds=0, budget=budget, part=part)
+            else:
+                at = {(b.role, b.key): offset for b, offset in like.placed()}
+                placed = layout.climb(known, budget, part, [at.get((b.role, b.key), 0) for b in buffers])
+            if placed.top <= known.lower_bound:
+                break
         proven = placed.top <= problem.lower_bound
         return Plan(
             tuple(d.step for d in drafts), tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven,
@@ -405,10 +454,13 @@ class Planner:
         """Return the chain, reversed if the tiled group runs in reverse."""
         return self._reversed_chain(number, True).chain if is_reversed else self._chains[number]
 
-    def _new_roomier_draft(self, number: int, group: Candidate, is_reversed: bool) -> Draft:
-        """Return the draft of a tiled group in which kernels compute more pixels at once."""
+    def _traced(self, number: int, group: Candidate, is_reversed: bool) -> _Traced:
         chain, whole = self._pixel_chain(number, is_reversed), self._whole[number]
-        return _draft(chain, group, whole, overlap=self._options.overlap, is_reversed=is_reversed)
+        return _traced(chain, group, whole, overlap=self._options.overlap, is_reversed=is_reversed)
+
+    def _new_roomier_draft(self, number: int, group: Candidate, is_reversed: bool) -> Draft:
+        """Return the draft of a tiled group that computes more pixels at once."""
+        return self._traced(number, group, is_reversed).draft()
 
     def _place(self, number: int, candidate: Candidate, enough: int) -> int:
         """Return the bytes of a group with placed buffers (cuts.Place)."""
@@ -492,23 +544,6 @@ def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
             yield partial(more_at_once, chain=chain, number=i, at_once=at_once)
 
 
-def _wider(chain: Chain, group: Candidate, *, rows: bool) -> Iterator[Change]:
-    """Yield changes that widen the tiles of a group's first stages, where feature maps are large and pixels small, then
-    changes of single stages. Tiles of two columns come first, since they gain most. rows: whether the first operators
-    may run row by row.
-    """
-    count = len(group.stages)
-    for tile in (2, *range(PACKED_PIXELS, 2, -1)):
-        if tile == PACKED_PIXELS and rows:
-            for last in range(count - 1, 0, -1):
-                yield partial(in_rows, chain=chain, count=last)
-        for last in range(count, 0, -1):
-            yield partial(wider, chain=chain, first=0, last=last, tile=tile)
-    for i in range(count):
-        for tile in range(PACKED_PIXELS, 1, -1):
-            yield partial(wider, chain=chain, first=i, last=i + 1, tile=tile)
-
-
 def _is_reversed(step: Step) -> bool:
     return isinstance(step, Group) and step.is_reversed
 
@@ -535,9 +570,32 @@ def _work(draft: Draft) -> float:
     return DRAFT_SECONDS + ITERATION_SECONDS * iterations + BUFFER_SECONDS * len(draft.buffers) ** 2
 
 
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """A group's iterations and what is live at each."""
+
+    step: Group
+    trace: Trace
+    ranges: tuple[LiveRange, ...]
+    whole: tuple[TensorId, ...]
+    """Tensors that only live through the group."""
+
+    def draft(self, *, placed: bool = True) -> Draft:
+        """Return the draft of the group, or one without constraints, which has no place in a layout."""
+        if placed:
+            return drafted(self.step, self.ranges, self.whole)
+        return Draft(self.step, self.whole, tuple(r.buffer for r in self.ranges), {}, most_alive(self.ranges))
+
+
 def _draft(
     chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, overlap: bool, is_reversed: bool = False
 ) -> Draft:
+    return _traced(chain, candidate, across, overlap=overlap, is_reversed=is_reversed).draft()
+
+
+def _traced(
+    chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, overlap: bool, is_reversed: bool
+) -> _Traced:
     trace, rolling_buffers = groups.rebuild(chain, candidate)
     at_border = groups.border(chain, candidate.first, candidate.last)
     keys = {m.op.output: m.key for m in trace.members}
@@ -556,4 +614,4 @@ def _draft(
         found = in_units(found, unit_bytes((m.op for m in trace.members), pixels=candidate.stripes > 0))
     if not overlap:
         found = tuple(r.in_full() for r in found)
-    return drafted(step, found, (*across, *at_border.through))
+    return _Traced(step, trace, found, (*across, *at_border.through))

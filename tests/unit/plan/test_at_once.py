@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from planning import plan_of
 from property.forced import forced, mobile
 from property.networks import build
 
+from tflm_memopt.analysis.costs import Work
 from tflm_memopt.check.checker import check
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.frontier import Plans
@@ -42,6 +44,11 @@ def wide(plan: Plan) -> list[int]:
     return [(stage.nest.tile or WHOLE_ROW) * stage.at_once for group in groups for stage in group.stages]
 
 
+def iterations(done: Sequence[Work]) -> float:
+    """Return a cost: the number of iterations."""
+    return sum(work.iterations for work in done)
+
+
 def plans_of(model: bytes) -> tuple[Plans, RowGraph]:
     graph = pipeline.row_graph(pipeline.annotate(read(model).graph), OPTIONS)
     assert graph is not None
@@ -52,8 +59,8 @@ def plans_of(model: bytes) -> tuple[Plans, RowGraph]:
 def test_more_bytes_let_more_pixels_be_computed_at_once(seed: int) -> None:
     plans, graph = plans_of(build(mobile(seed)))
     plan = plans.at(plans.macs)
-    assert plans.roomier(plan, plan.head).head == plan.head
-    more = plans.roomier(plan, 2 * plan.head)
+    assert plans.roomier(plan, plan.head, iterations).head == plan.head
+    more = plans.roomier(plan, 2 * plan.head, iterations)
     assert plan.head < more.head <= 2 * plan.head
     assert sum(wide(more)) > sum(wide(plan))
     check(more, graph)

@@ -26,15 +26,20 @@ _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 def work(planned: Planned) -> Iterator[Work]:
     """Yield the work of each operator in the plan's groups, in order. Builtin operators are not counted."""
     for group in planned.groups.values():
-        made = {m.op.output for m in group.trace.members}
-        for member in group.trace.members:
-            outside = member.op.inputs[0] not in made
-            done = _of(group.trace, member, border=outside, is_reversed=group.step.is_reversed)
-            older = done.rows if member.op.older is not None else 0
-            kept = done.iterations if member.op.state_write is not None else 0
+        of_members = work_of(group.trace, is_reversed=group.step.is_reversed)
+        for member, done in zip(group.trace.members, of_members, strict=True):
             found = planned.plan.find(Role.WEIGHTS, member.op.output)
             copied = found[0].nbytes if found else 0
-            yield replace(done, older=older, kept=kept, copied=copied, spared=copied * (_passes(member, done) - 1))
+            yield replace(done, copied=copied, spared=copied * (_passes(member, done) - 1))
+
+
+def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
+    """Yield the work of each operator of a group, without copies of weights."""
+    made = {m.op.output for m in trace.members}
+    for member in trace.members:
+        done = _of(trace, member, border=member.op.inputs[0] not in made, is_reversed=is_reversed)
+        older = done.rows if member.op.older is not None else 0
+        yield replace(done, older=older, kept=done.iterations if member.op.state_write is not None else 0)
 
 
 def _passes(member: Member, done: Work) -> float:

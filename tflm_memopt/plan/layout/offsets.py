@@ -147,14 +147,19 @@ def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part
     return replace(climb(problem.decided(backward), budget, part), backward=backward)
 
 
-def climb(problem: LayoutProblem, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT) -> Layout:
-    """Place buffers one after the other, each as low as possible. Improve the order by moving single buffers."""
+def climb(
+    problem: LayoutProblem, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT, start: Sequence[int] = ()
+) -> Layout:
+    """Place buffers one after the other as low as possible. Improve the order by moving single buffers.
+
+    start: offsets in a similar layout, which are kept where possible; without them, the largest buffer comes first.
+    """
     rng = random.Random(SEED)
     count = len(problem.nbytes)
-    order = sorted(range(count), key=lambda i: (-problem.nbytes[i], i))
+    order = sorted(range(count), key=lambda i: (start[i] if start else 0, -problem.nbytes[i], i))
     neighbours = _neighbours(problem)
     pairs = [len(others) for others in neighbours]
-    offsets = _stack(problem, order, neighbours)
+    offsets = _stack(problem, order, neighbours, start)
     top = _top(problem, offsets)
     budget.spend(PAIR_SECONDS * len(problem.constraints))
     for _ in range(CLIMB_STEPS if count > 1 else 0):
@@ -185,11 +190,17 @@ def _neighbours(problem: LayoutProblem) -> Neighbours:
     return result
 
 
-def _stack(problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours) -> list[int]:
-    """Place buffers in order, each as low as the previously placed ones allow."""
+def _stack(
+    problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours, start: Sequence[int] = ()
+) -> list[int]:
+    """Place buffers in order, each at its start if the previously placed ones allow it, else as low as they do."""
     offsets = [_NOWHERE] * len(order)
     for u in order:
-        offsets[u] = _lowest(problem.align[u], neighbours[u], offsets)
+        near = [
+            (offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours[u].items() if offsets[v] >= 0
+        ]
+        free = start and not any(low < start[u] < high for low, high in near)
+        offsets[u] = start[u] if free else _lowest(problem.align[u], neighbours[u], offsets)
     return offsets
 
 
