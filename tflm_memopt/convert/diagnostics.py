@@ -77,10 +77,10 @@ def too_large(conversion: Conversion, limits: Limits, best: Converted, choose: C
     return DoesNotFit(what, where=binding(best), hint=hint)
 
 
-def original_too_large(limits: Limits, arena: Arena, needs: Firmware, why: str) -> DoesNotFit:
-    """Return the error for a model that is not rewritten. why: the reason why the model is not rewritten."""
+def no_other_plan(limits: Limits, arena: Arena, needs: Firmware, why: str, instead: str = SMALLER) -> DoesNotFit:
+    """Return the error for a model that is not rewritten, or whose plan is a saved one. why: the reason."""
     elsewhere = limits.board is not None and replace(limits, board=None).fit(arena, needs)
-    hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), SMALLER])
+    hint = ", or ".join([*(_boards(arena, needs) if elsewhere else ()), instead])
     if limits.admit(arena):
         return too_little_flash(limits, needs, hint)
     what = f"needs {arena.total:,} B, limit is {limits.ram:,} B"

@@ -13,7 +13,7 @@ from tflm_memopt.analysis.timing import Time
 from tflm_memopt.convert import annotation, in_time, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.diagnostics import TooLarge, original_too_large, too_large
+from tflm_memopt.convert.diagnostics import TooLarge, no_other_plan, too_large
 from tflm_memopt.convert.frontier import roomy
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.limits import Limits
@@ -93,7 +93,7 @@ def _decide(asked: Request, start: Conversion, original: Inspection, planning: b
     if plan is not None and not why:
         return Decision(conversion, limits, plan, why, weighed, faster)
     if not limits.fit(original.arena, original.firmware):
-        raise original_too_large(limits, original.arena, original.firmware, why)
+        raise no_other_plan(limits, original.arena, original.firmware, why)
     if limits.time and slow:
         raise in_time.original_too_slow(limits.time, today, why)
     return Decision(conversion, limits, None, why, weighed)
@@ -117,7 +117,10 @@ def _plan(
     original: bytes of the original's arena. Raises TooLarge or DoesNotFit if no plan keeps the limits.
     """
     if asked.saved is not None:
-        return conversion.saved(asked.saved), None
+        plan = conversion.saved(asked.saved)
+        if not limits.fit(plan.arena, plan.firmware):
+            raise no_other_plan(limits, plan.arena, plan.firmware, "the saved plan", "another plan")
+        return plan, None
     choose = in_time.choose if limits.time else by_instructions.choose
     plan, faster = choose(conversion, limits, asked.table, planning), None
     if _on_board_alone(limits) and (limits.total is None or _is_once(conversion, plan)):

@@ -116,8 +116,8 @@ def request(given: Mapping[str, Any], function: str = "optimize") -> Request:
     table = costs.table(target, TFLM_CORE if under_tflm else core)
     clock = speed.clock(on_board, core, table, said["clock"])
     limits = _limits(said, on_board, table, clock, exploring=function == "explore")
-    if plan is not None and (replace(limits, slow=None) != Limits() or said["without"]):
-        raise UsageError("--plan cannot be combined with limits or --without", hint="--plan alone")
+    if plan is not None and (limits.timed or overhead is not None or said["without"]):
+        raise UsageError("--plan cannot be combined with limits of compute or --without", hint="omit them")
     seconds, where = said["seconds"], input_mode(said["input"])
     core_target = target  # kernels are built for the target although no operator is packed for it
     if ops == BUILTIN:

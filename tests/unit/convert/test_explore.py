@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import thinned
+from conftest import QUICKLY, thinned
 from models import Net
 from unit.command import narrowing
 
 import tflm_memopt
-from tflm_memopt.errors import MemoptError, UsageError
+from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
 from tflm_memopt.plan.choices import SWITCHES
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration
@@ -59,6 +59,17 @@ def test_every_point_can_be_used_again_and_is_bit_exact(frontier: Exploration) -
         assert tflm_memopt.verify(narrowing(), result.model, runs=2).bit_exact
 
 
+@pytest.mark.slow
+def test_a_saved_plan_keeps_its_figures_on_a_board_and_has_to_fit() -> None:
+    data, board = narrowing(), {"board": "nano33ble", "effort": QUICKLY}
+    for point in tflm_memopt.explore(data, **board).points:
+        report = tflm_memopt.optimize(data, plan=document(point.plan), **board).report
+        assert report.time and report.time.rewritten
+        assert (report.arena, report.time.rewritten.milliseconds) == (point.arena, point.milliseconds)
+        with pytest.raises(DoesNotFit, match="limit is 600 B"):
+            tflm_memopt.optimize(data, plan=document(point.plan), ram_limit=600, **board)
+
+
 def looking_back() -> bytes:
     """Return a model whose input cannot be streamed, because it is read again after a tensor that must be whole."""
     net = Net(9)
@@ -75,7 +86,7 @@ def looking_back() -> bytes:
         (narrowing, {"ram_limit": 600}, "does_not_fit", "limit is 600 B", "--ram-limit "),
         (narrowing, {"ram_limit": 2400, "max_macs": 1.0}, "does_not_fit", "limit is 2,400 B", "--max-macs "),
         (narrowing, {"max_macs": 2.0, "without": ["recompute"]}, "bad_option", "recompute", "--max-macs 1"),
-        (narrowing, {"max_macs": 2.0, "plan": {}}, "bad_option", "--plan cannot", "--plan alone"),
+        (narrowing, {"max_macs": 2.0, "plan": {}}, "bad_option", "--plan cannot", "omit them"),
         (narrowing, {"board": "esp32s3", "target": "cortex-m4"}, "bad_option", "esp32s3 cannot run", "omit --target"),
         (narrowing, {"board": "pico", "target": "cortex-m4"}, "bad_option", "pico cannot run", "omit --target"),
         (narrowing, {"without": ["magic"]}, "bad_option", "magic", "stripes"),
