@@ -4,7 +4,8 @@
 
 builtin_counted.json has the instructions of each operator and of one Invoke(), for each core and each model of
 operator_models.py. Non-negative least squares fit the instructions per unit of each amount of a kernel's work
-(analysis/builtin_work.py). Estimates are then compared with the networks of tests/unseen.py, which no fit has seen.
+(analysis/builtin_work.py). The estimates are then compared with the counts of the networks of tests/unseen.py, which no
+fit has seen.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""For each family, a row for each model: instructions of Invoke(), then of each operator."""
+"""For each family of operators, a row for each model: the instructions of Invoke(), then of each operator."""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:
-    """Return work and instructions of each operator, by kernel."""
+    """Return the work and the instructions of each operator, by kernel."""
     found: dict[str, list[tuple[KernelWork, int]]] = defaultdict(list)
     for family, models in families.items():
         for number, (_, *operators) in enumerate(models):
@@ -75,7 +76,7 @@ def around(families: Families) -> tuple[float, float]:
 
 
 def errors(core: str) -> dict[str, float]:
-    """Return the error of the estimate for the original of each network that was counted but not used in the fit."""
+    """For each network that was counted but not used in the fit, return the error of the estimate for its original."""
     rows = json.loads(NETWORKS.read_text(encoding="utf-8"))["networks"]
     found = {}
     for name, row in rows.items():
@@ -119,7 +120,6 @@ def rounded_up(share: float) -> float:
 
 
 def _write(whole: Mapping[str, Any]) -> None:
-    """Write the JSON with a line for each kind of kernel."""
     TABLE.write_text(tables.json_lines(whole, 4) + "\n", encoding="utf-8")
     builtin_cost.builtins.cache_clear()
 

@@ -59,18 +59,17 @@ from tflm_memopt.runtime.host import WAIT, Status
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
-"""Targets for which plans are made. A core runs the plans of its own family and of the families below it."""
+"""Targets for which plans are made. A core runs the plans of its own family of cores and of the families below it."""
 KEPT = ROOT / "build/costs"
-"""Folder of plans that were made for earlier fits."""
 DIGITS = 4
-"""Number of digits of a coefficient."""
+"""Number of digits of a coefficient of the fit."""
 CARE = 0.75
 """Weighting of the fit, which divides each error by count**CARE: 0 minimizes absolute errors, 1 relative errors.
 """
 MORE = 4
-"""For every MORE networks, one more is drawn from the families of fit_networks.py with rare kernels."""
+"""For every MORE networks, one more is drawn from the families of fit_networks.py that have rare kernels."""
 EFFORT = 0.01
-"""Effort of the search for a plan to be counted. The cost of an operator does not depend on the quality of the plan."""
+"""Effort of the search for a plan to be counted, on whose quality the cost of an operator does not depend."""
 SEEDS_AT_ONCE = 5
 """Number of networks that a process plans and counts at a time."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
@@ -113,7 +112,7 @@ def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[
 
 
 def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, bytes, Planned]]:
-    """Yield seed, rewritten model and plan. Plans that the checker refuses are left out."""
+    """Plans that the checker refuses are left out."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
@@ -136,7 +135,7 @@ def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, byte
 
 
 def converter_digest() -> str:
-    """Return the digest of the code on which the plans depend, without the kernels."""
+    """Return the digest of the code on which the plans depend, without the code of kernels."""
     tests = ROOT / "tests"
     files = [*(ROOT / "tflm_memopt").rglob("*.py"), *tests.glob("*.py"), *(tests / "property").rglob("*.py")]
     digest = hashlib.sha256()
@@ -166,7 +165,7 @@ def held_out(target: str, names: Iterable[str]) -> Iterator[Sample]:
 
 
 def seeds_of(networks: int) -> list[int]:
-    """Return the seeds of the networks in a fit."""
+    """Return the seeds of all networks in a fit."""
     more, known = fit_networks.MORE_FROM, fit_networks.KNOWN_FROM
     return [*range(networks), *range(more, more + networks // MORE), *range(known, known + len(NETWORKS))]
 
@@ -175,7 +174,7 @@ def seeds_of(networks: int) -> list[int]:
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Run the plans. Raises RuntimeError for a wrong byte. Plans that are too large or need a libm are left out."""
+    """Run the plans. Raises RuntimeError for a wrong byte. Plans that are too large or need libm are left out."""
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
     for sample in fitting:
@@ -195,7 +194,7 @@ def _keeps(sample: Sample) -> bool:
 
 
 def _waits(outcome: Outcome) -> bool:
-    """Return whether the only error is that the window is not full yet."""
+    """Return whether the only error of a run is that the window is not full yet."""
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 
 
@@ -203,7 +202,7 @@ def _waits(outcome: Outcome) -> bool:
 
 
 def in_loops(counted: Sequence[Counted]) -> list[Counted]:
-    """Return the counts of operators without the instructions that read the clock, which a whole run lacks."""
+    """Return the counts of operators without the instructions that read the clock, which a whole run does not have."""
     whole = [c for c in counted if not _keeps(c.sample)]
     readings = np.array([[sum(c.steps), 1] for c in whole], float).reshape(-1, 2)
     more = np.array([sum(c.operators) - c.total for c in whole], float)
@@ -255,13 +254,13 @@ def written(whole: Mapping[str, Any]) -> str:
 
 
 def stored(path: Path) -> dict[str, Any]:
-    """Return the tables by core of a file that written() made, or none for a missing file."""
+    """Return the cost tables by core of a file that written() made, or {} for a missing file."""
     cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"] if path.exists() else {}
     return {core: {**found, "kernels": by_kernel(found["kernels"])} for core, found in cores.items()}
 
 
 def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the table for the documents."""
+    """Return the table of costs for the documents."""
     titles = ("core", "kernels", "plans", "median error", "most too high", "most too low")
     return tables.markdown(titles, ([
         name, str(len(found["kernels"])), str(found["plans"]), f"{found['median']:.1%}", f"{found['high']:.1%}",
@@ -315,7 +314,7 @@ def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
 def _fits(
     chosen: Mapping[str, Core], seeds: Sequence[int], jobs: int, tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return the tables by core. tables_of: tables to which only missing kernels are added."""
+    """Return the cost tables by core. tables_of: tables to which only missing kernels are added."""
     known = {name: frozenset(tables_of[name]["kernels"] if tables_of else ()) for name in chosen}
     parts = [tuple(seeds[n :: -(-len(seeds) // SEEDS_AT_ONCE)]) for n in range(-(-len(seeds) // SEEDS_AT_ONCE))]
     converter = converter_digest()
@@ -344,7 +343,7 @@ def _fits(
 def _counted(
     seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
 ) -> dict[str, list[Counted]]:
-    """Return the counts of the plans for a target on each core that runs them. known: kernels that need no count."""
+    """Return the counts of plans for a target on each core that runs them. known: kernels that need not be counted."""
     plans = list(random_plans(target, seeds, converter))
     found = {}
     for name, core in chosen.items():
@@ -355,7 +354,7 @@ def _counted(
 
 
 def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
-    """Return the digest of the machine code that a core's counts depend on: kernels and executor, without names."""
+    """Return the digest of the machine code on which a core's counts depend: kernels and executor, without names."""
     files = [path for path in sources(library) if not set(path.stem.split("_")) & NOT_COUNTED]
     command = [f"{core.prefix}gcc", *compile_flags(core, library)]
     with tempfile.TemporaryDirectory() as folder:
@@ -364,7 +363,7 @@ def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
 
 
 NOT_COUNTED = frozenset(("camera", "check", "cores", "frame", "library", "link", "own", "status", "worker"))
-"""Words in the names of files whose code the counted inferences do not run."""
+"""Words in the names of those files whose code the counted inferences do not run."""
 
 
 def _code(elf: bytes) -> Iterator[bytes]:
@@ -383,7 +382,7 @@ PROGBITS, EXECUTABLE = 1, 4
 def _with_missing(
     tables_of: Mapping[str, dict[str, Any]], found: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Return the tables of these cores, extended by the kernels that the tables lacked."""
+    """Return the tables of these cores, extended by kernels that they lacked."""
     return {
         name: tables_of[name] | {"kernels": dict(sorted((new["kernels"] | tables_of[name]["kernels"]).items()))}
         for name, new in found.items()
@@ -411,7 +410,6 @@ def _with_errors(
 
 
 def _programs(cores: Iterable[Core]) -> list[str]:
-    """Return the targets whose programs at least one of the cores runs."""
     return [target for target in PROGRAMS if any(TARGETS[target] in core.families for core in cores)]
 
 

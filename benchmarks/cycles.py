@@ -5,13 +5,13 @@
     python benchmarks/cycles.py --core m4 --board nucleo_f446re --image TFLM.elf --blob MODEL.tflite@0x100000
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00) and run as benchmarks/speed.py does.
-With --layers, a table of each model has a row for each operator. With --max-macs, the plans are those with the least
-RAM within this budget; with --fewest, those with the fewest estimated instructions. The pipeline has Arm's published
-timings (cycles_rules.py). The board determines flash wait states; without --board there are none. Cortex-M33 and M7 run
-their own code by the rules of M4; their results are ranges without a known error, since Arm publishes no timings for
-them. --image models the cycles of any program for the core's machine that uses the clock of tests/cores/core.h. The
-known error of the model is stated below the table. cycles_published.json has the published figures and the model's
-figures for the same programs.
+With --layers, the script prints a table of each model with a row for each operator. With --max-macs, the plans are
+those with the least RAM within this budget; with --fewest, they are the plans with the fewest estimated instructions.
+The model of the pipeline uses Arm's published timings (cycles_rules.py). The board determines the wait states of flash;
+without --board there are none. Cortex-M33 and M7 run their own code by the rules of M4, and the results are ranges
+without a known error, since Arm publishes no timings for them. --image models the cycles of any program for the core's
+machine that uses the clock of tests/cores/core.h. The known error of the model is stated below the table.
+cycles_published.json has the published figures and the model's figures for the same programs.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ from tflm_memopt.targets.boards import Board, board, boards
 
 PUBLISHED = Path(__file__).parent / "cycles_published.json"
 LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.66, 1.0), "m7": (M4, 0.28, 1.0)}
-"""For each core without published timings: the pipeline whose rules are used, and the minimum and maximum ratio of the
+"""For each core without published timings, the pipeline whose rules are used, and the minimum and maximum ratio of the
 core's cycles to the pipeline's. Measured on boards, the runtimes of tigris-bench take 0.66 to 0.88 of M4's cycles on an
 M33 (DS-CNN), and 0.28 to 0.65 on an M7. In MLPerf Tiny, ST's library takes 0.81 to 0.90 of M4's cycles on an M33, and
 0.54 to 0.63 on an M7.
 """
 RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
 MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
-"""QEMU machines for cores that have another name there."""
+"""Names of QEMU machines for cores that have another name in QEMU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """An operator that runs alone. The cycles follow the rules of its core or, on M33 and M7, of M4."""
+    """An operator that runs alone, with cycles by the rules of its core or, on M33 and M7, by those of M4."""
 
     kernel: str
     macs: int
@@ -67,12 +67,12 @@ class Layer:
     data: int
     """Wait cycles for reading constants."""
     constants: int
-    """Bytes of weights and other constants that are loaded. A byte counts as often as it is loaded."""
+    """Bytes of weights and other constants that the operator loads, each byte as often as it is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model. Cycles are those of one inference."""
+    """One model. The cycles are those of one inference."""
 
     model: str
     core: str
@@ -85,18 +85,18 @@ class Row:
     data: int
     """Wait cycles for reading constants."""
     cycles: tuple[int, int]
-    """Lower and upper bound of the cycles. The bounds are equal for cores with published timings."""
+    """Lower and upper bound of the cycles. For cores with published timings, the two bounds are equal."""
     per_instruction: float
     milliseconds: tuple[float, float] | None
     """Time at the board's clock."""
     layers: tuple[Layer, ...] = ()
     ram: int = 0
-    """Bytes of the rewritten model's arena; 0 for an image."""
+    """Bytes of the rewritten model's arena, or 0 for an image."""
 
 
 def measure(path: Path, core: str, on: Board | None, max_macs: float | None = None, *, fewest: bool = False) -> Row:
     """Convert a model, run it and model its cycles. Raises RuntimeError if a byte of an output is wrong. fewest:
-    whether to use the plan with the fewest estimated instructions instead of the one with the least RAM.
+    whether to use the plan with the fewest estimated instructions instead of the plan with the least RAM.
     """
     machine, flash = emulated(core), flash_of(on)
     options: Mapping[str, Any] = {"int8_io": True, "target": machine.target}
@@ -137,7 +137,7 @@ def _layers(result: Optimized, plan: Plan, counted: Sequence[Cycles]) -> Iterato
 
 
 def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:
-    """Return the cycles of a program for the core's machine. The model is loaded after the program."""
+    """Return the cycles of a program for the core's machine. The plugin's model is loaded after the program."""
     machine = replace(emulated(core), blob=at)
     _, runs = cycles_trace.trace(machine, image, RULES[core][0], [flash_of(on)], model)
     return row(model.stem, core, on, runs[-1].whole)
@@ -155,7 +155,7 @@ def row(model: str, core: str, on: Board | None, found: Cycles, layers: tuple[La
 
 
 def emulated(core: str) -> Core:
-    """Return the machine that runs the core's code."""
+    """Return the QEMU machine that runs the core's code."""
     return CORES[MACHINES.get(core, core)]
 
 
@@ -208,7 +208,7 @@ def layer_table(layers: Sequence[Layer]) -> str:
 def engine_table(rows: Sequence[Row]) -> str:
     """Return a table that compares these rows with the published cycles of other engines.
 
-    Raises RuntimeError if a model of the table is missing.
+    Raises RuntimeError if a model of the published table is missing.
     """
     told = json.loads(PUBLISHED.read_text())
     engines, errors = told["engines"], [r["published"] / r["modelled"] - 1 for r in told["rows"]]

@@ -3,8 +3,8 @@
     python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 
 Plans of the models in the folder and of random networks (fit_networks.py) run under QEMU, operator by operator, once
-for all flashes of the package's boards. M0's kernels have the cycles of M0+ as lower bound, and its own as upper bound.
-The cycles of TFLM with CMSIS-NN are those modelled for the programs in cycles_published.json.
+for the flashes of the package's boards. Kernels on an M0 have the cycles of M0+ as lower bound, and the cycles of M0 as
+upper bound. The cycles of TFLM with CMSIS-NN are those modelled for the programs in cycles_published.json.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from tflm_memopt.targets.boards import boards
 
 TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
 PIPELINES: Mapping[str, Sequence[Pipeline]] = {"m4": (M4,), "m3": (M3,), "m0": (M0_PLUS, M0)}
-"""Pipelines by core. A core's first pipeline gives the lower bound of the cycles, its last one the upper bound."""
+"""Pipelines by core, the first for the lower bound of its cycles and the last for the upper bound."""
 AT_ONCE = 24
 """Maximum number of programs in one run. The plugin has space for 63 runs."""
 Rates = list[float]
-"""Cycles per instruction: lower and upper bound without wait states, then the wait cycles of each flash."""
+"""Cycles per instruction: lower and upper bound without wait states, followed by the wait cycles of each flash."""
 
 
 def flashes(core: Core) -> list[FlashTiming]:
@@ -54,7 +54,7 @@ def flashes(core: Core) -> list[FlashTiming]:
 
 @functools.cache
 def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
-    """Return the programs of optimize() for the models, and random ones."""
+    """Return the programs of optimize() for the models, and random programs."""
     found = []
     for path in sorted(models.glob("*.tflite")):
         result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target)
@@ -64,10 +64,10 @@ def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
 
 
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Return the cycles by kernel. The key "" is for all kernels together."""
+    """The key "" is for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
-    runner(core), cycles_trace.plugin()  # built here, before several threads need them
+    runner(core), cycles_trace.plugin()  # these are built here, before several threads need them
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda batch: [_runs(core, batch, each, waits) for each in PIPELINES[core.short]], batches)
         for batch, runs in zip(batches, found, strict=True):
@@ -80,7 +80,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
 
 
 def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]) -> list[Rates]:
-    """Return the figures of each operator of each program. Raises RuntimeError when a byte is wrong."""
+    """Return the figures of each operator of each program. Raises RuntimeError if a byte is wrong."""
     cases = [case for sample in batch for case in sample.cases]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
@@ -116,8 +116,9 @@ DENSE = "ad_autoencoder"
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have their own entry, because they read
-    each weight once, so that a cache does not help. The key "" is for all other types.
+    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have an entry of their own, because
+    they read each weight once, so that a cache does not help. The key "" is for operators of all types without an
+    entry.
     """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]
@@ -125,8 +126,8 @@ def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
 
 
 def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> Rates:
-    """Return the cycles per instruction over all programs. The upper bound comes from the core's slowest pipeline; it
-    differs from the lower bound on M0 only.
+    """Return the mean cycles per instruction over all programs. The upper bound comes from the core's slowest pipeline;
+    which differs from the lower bound only on M0.
     """
     total = sum(row["instructions"] for row in rows)
     least, most = sum(row["pipeline"] for row in rows), sum(row.get("slowest", row["pipeline"]) for row in rows)

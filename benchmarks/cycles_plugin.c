@@ -1,10 +1,10 @@
 /* A QEMU plugin that records pairs of consecutive code blocks, the latency of their loads, and the wait states of several flash models.
  *
- * It uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins); the declarations below cover the parts used. benchmarks/cycles_trace.py
- * builds it and reads its output. The plugin knows only addresses and lengths of instructions.
+ * The plugin uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins); the declarations below cover the parts used.
+ * benchmarks/cycles_trace.py builds it and reads its output. The plugin knows only addresses and lengths of instructions.
  *
- * A segment is the code that runs between the functions at `start` and `stop`. The load from the table of 8-byte counters at `marks` that follows a
- * segment identifies its operator (tests/cores/runner.c adds its ticks there). */
+ * A segment is the code that runs between the functions at `start` and `stop`. The load from the table of 8-byte counters at `marks` that follows
+ * a segment identifies its operator (tests/cores/runner.c adds its ticks there). */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 #define OPERATORS 256u
 #define RUNS 64u
 #define TABLE (1u << 20)
-#define TAKEN 2u /* cycles of a taken branch, besides the instruction itself; only the order of events depends on it */
+#define TAKEN 2u /* cycles of a taken branch, besides those of the instruction itself; only the order of events depends on them */
 
 typedef struct {
   uint64_t start, start_bytes, stop, marks, marks_bytes, rom, rom_bytes;
@@ -51,26 +51,26 @@ typedef struct {
 } block;
 
 typedef struct {
-  uint64_t key; /* operator << 40 | from << 20 | to, plus one; 0: empty */
+  uint64_t key; /* operator << 40 | from << 20 | to, plus one; 0 stands for an empty entry */
   uint64_t count;
 } edge;
 
 typedef struct {
-  uint64_t instructions, unaligned, constants, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES]; /* constants: bytes loaded from ROM */
+  uint64_t instructions, unaligned, constants, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES]; /* number of bytes of constants that are loaded from ROM */
 } sums;
 
 typedef struct {
   uint64_t line[MOST_LINES], used[MOST_LINES];
-  uint64_t lines, ways, clock, last; /* ways: number of lines that can hold an address */
+  uint64_t lines, ways, clock, last; /* ways is the number of lines that can hold an address */
 } cache;
 
 typedef struct {
-  uint64_t wait, line, prefetch; /* wait cycles, bytes of a line, whether lines are prefetched */
+  uint64_t wait, line, prefetch; /* wait cycles, bytes of a line, and whether lines are prefetched */
   cache code, data;
-  bool unified;                 /* constants share the cache of the code */
-  uint64_t now, free;           /* cycles: now, and when the memory can be read again */
-  uint64_t current;             /* line that is executed */
-  uint64_t ahead, ahead_ready;  /* prefetched line, and the cycle in which it arrives */
+  bool unified;                 /* whether constants share the cache of the code */
+  uint64_t now, free;           /* the current cycle, and the cycle in which the memory can be read again */
+  uint64_t current;             /* line of code that is being executed */
+  uint64_t ahead, ahead_ready;  /* line that is prefetched, and the cycle in which it arrives */
 } flash;
 
 static settings s;
@@ -99,7 +99,7 @@ static edge *find(edge *table, uint64_t key) {
   return &table[at];
 }
 
-/* Assigns the counts since the start to an operator, or to the whole run if the argument is 0. */
+/* Assigns the counts since the start of a segment to an operator, or to the whole run if the argument is 0. */
 static void assign(uint32_t operator_plus_one) {
   if (state != STOPPED) return;
   state = OFF;
@@ -127,7 +127,7 @@ static void assign(uint32_t operator_plus_one) {
   memset(&current, 0, sizeof current);
 }
 
-/* The first line of the set in which a line is cached. */
+/* Returns the first line of the set in which a line is cached. */
 static uint64_t set_of(const cache *c, uint64_t line) { return line % (c->lines / c->ways) * c->ways; }
 
 /* Returns whether the line is cached, and caches it in place of the least recently used line of its set. */
@@ -163,7 +163,7 @@ static bool holds(const cache *c, uint64_t line) {
   return false;
 }
 
-/* Cycles until a line that is read now is available. */
+/* Returns the number of cycles until a line that is read now is available. */
 static uint64_t from_memory(flash *f) {
   if (f->wait == 0) return 0;
   const uint64_t begin = f->now > f->free ? f->now : f->free, stall = begin + f->wait - f->now;
@@ -171,7 +171,7 @@ static uint64_t from_memory(flash *f) {
   return stall;
 }
 
-/* Wait states of a line of code. The next line is prefetched. */
+/* Returns the wait states of a line of code. The line after a line of code is prefetched. */
 static uint64_t fetch(flash *f, uint64_t line) {
   if (line == f->current) return 0;
   f->current = line;
@@ -247,7 +247,7 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   }
 }
 
-/* Length of a Thumb instruction. QEMU's length includes the next instruction if a page ends between them. */
+/* Returns the length of a Thumb instruction. The length in QEMU includes the next instruction if a page ends between the two. */
 static uint32_t size_of(const uint8_t *bytes) { return bytes[1] >> 3 < 0x1D ? 2 : 4; }
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb) {

@@ -1,11 +1,11 @@
 """Cycles of Thumb code on Cortex-M0, M0+, M3 and M4 without wait states, as Arm's reference manuals publish them.
 
-M0: DDI 0432, table 3-1; M0+: DDI 0484, table 3-1; M3: DDI 0337, sections 3.3.1 and 3.3.2 (load/store timings); M4:
-DDI 0439, the same sections. If a manual gives a range or no figure, a constant below documents the assumed value.
+M0: DDI 0432, table 3-1; M0+: DDI 0484, table 3-1; M3: DDI 0337, sections 3.3.1 and 3.3.2 (load/store timings); M4: DDI
+0439, the same sections. If a manual gives a range or no figure, a constant in this file documents the assumed value.
 Two rules of M3 and M4 that the manuals lack were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
 "pipeline cycle test"): a load waits for a preceding store, and a 32-bit load instruction that straddles two words is
-not pipelined. An instruction's cost depends only on the instruction before it. So counts of pairs of consecutive blocks
-are sufficient input (cycles_trace.py).
+not pipelined. The cost of an instruction depends only on the instruction before it. So counts of pairs of consecutive
+blocks are sufficient input (cycles_trace.py).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Properties of an instruction that determine its timing and the next instruction's. Registers are numbers."""
+    """Properties of an instruction, with registers as numbers, that determine its timing and the next one's."""
 
     name: str
-    """Name without condition and width."""
+    """Name of the instruction, without condition and width."""
     at: int
     size: int
     conditional: bool = False
@@ -48,7 +48,7 @@ class Instruction:
     """Whether the load or store address is the sum of two registers."""
     writes: frozenset[int] = frozenset()
     to_pc: str = ""
-    """Kind of branch: "direct", "link", "return", "register", "load", or "" for no branch."""
+    """Kind of branch: "direct", "link", "return", "register", "load", or "" if the instruction is no branch."""
 
     @property
     def is_load(self) -> bool:
@@ -71,7 +71,7 @@ class Instruction:
 
 
 def decode(at: int, code: bytes) -> tuple[Instruction, ...]:
-    """Decode a run of Thumb code. An instruction that Capstone cannot decode counts as one of two bytes."""
+    """Decode a run of Thumb code. An instruction that Capstone cannot decode counts as an instruction of two bytes."""
     return tuple(_instruction(one) for one in _decoder().disasm(code, at))
 
 
@@ -120,7 +120,7 @@ def _branch(name: str, registers: Sequence[int], written: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Cycles of instructions on a core."""
+    """The cycles of instructions on a core."""
 
     name: str
     refill: Mapping[str, int]
@@ -136,18 +136,18 @@ class Pipeline:
     instruction straddles two words of code.
     """
     address: int = 1
-    """Wait cycles of a load or store whose address was computed by the preceding instruction."""
+    """Wait cycles of a load or store whose address the preceding instruction has computed."""
     behind_store: int = 1
-    """Wait cycles of a load immediately after a store, since these two are not pipelined."""
+    """Wait cycles of a load that directly follows a store, since the two are not pipelined."""
     straddling: int = 1
     """Wait cycles of a branch to an instruction of 32 bits whose address is not a multiple of 4."""
     folds: bool = True
     """Whether an IT instruction takes no cycle after a 16-bit instruction."""
     others: Mapping[str, int] = field(default_factory=dict)
-    """Cycles of instructions that take more than one, by name."""
+    """Cycles of instructions that take more than one cycle, by name."""
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of an instruction after another one, without those of a taken branch."""
+        """Return the cycles of an instruction after another instruction, without those of a taken branch."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0
@@ -170,7 +170,7 @@ class Pipeline:
         return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
 
     def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
-        """Return the cycles of a block's first instruction when the block before falls through or branches to it."""
+        """Return the cycles of a block's first instruction if the block before it falls through or branches to it."""
         if not before:
             return self._alone(block[0])
         last, first = before[-1], block[0]
@@ -193,20 +193,20 @@ class Pipeline:
 
 
 _REFILL = {"direct": 2, "link": 2, "return": 2, "register": 2, "load": 3}
-"""Cycles to refill the pipeline, P in the manuals of M3 and M4: "1 to 3 depending on the alignment and width of the
-target instruction, and whether the processor manages to speculate the address early". The model uses 2 cycles, which
-fits measured cryptography best (docs/cycles.md), and 3 for LDR PC, as the manuals state.
+"""Cycles to refill the pipeline, P in the manuals of M3 and M4, which state: "1 to 3 depending on the alignment and
+width of the target instruction, and whether the processor manages to speculate the address early". The model uses 2
+cycles, which fits measured cryptography best (docs/cycles.md), and 3 for LDR PC, as the manuals state.
 """
 _DIVISION = {"sdiv": 7, "udiv": 7}
-"""2 to 12 cycles in the manuals, depending on the leading bits of the quotient."""
+"""A division takes 2 to 12 cycles in the manuals, depending on the leading bits of the quotient."""
 M4 = Pipeline("m4", _REFILL, others={
     **_DIVISION, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vfma": 3, "vfms": 3, "vnmla": 3, "vnmls": 3, "vstr": 2,
 })  # fmt: skip
 M3 = Pipeline("m3", _REFILL, others={
     **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
 })  # fmt: skip
-"""A 64-bit product takes 3 to 5 cycles, with an addition 4 to 7, and fewer for small factors. The multipliers of scales
-have 31 bits.
+"""A 64-bit product takes 3 to 5 cycles, or 4 to 7 with an addition, and fewer for small factors. The multipliers of
+scales have 31 bits.
 """
 _SMALL = {
     "store": 2,
@@ -218,6 +218,6 @@ _SMALL = {
     "folds": False,
 }
 M0 = Pipeline("m0", {"direct": 2, "link": 3, "return": 2, "register": 2, "load": 3}, **_SMALL)  # type: ignore[arg-type]
-"""MULS takes 1 cycle or 32, depending on the chip. The model uses 1 cycle, on M0 and on M0+."""
+"""MULS takes 1 cycle or 32, depending on the chip. The model uses 1 cycle for MULS, on M0 and on M0+."""
 M0_PLUS = Pipeline("m0plus", {"direct": 1, "link": 2, "return": 1, "register": 1, "load": 2}, **_SMALL)  # type: ignore[arg-type]
 PIPELINES = {one.name: one for one in (M0, M0_PLUS, M3, M4)}

@@ -1,6 +1,7 @@
 """Runs programs under QEMU with a plugin (cycles_plugin.c) that records the executed blocks, and computes their cycles.
 
-The plugin is compiled on this machine if its source has changed. QEMU must be built with plugins, as Debian's is.
+The plugin is compiled on this machine if its source has changed. QEMU must be built with support for plugins, as
+Debian's QEMU is.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ WHOLE = -1
 
 @dataclass(frozen=True, slots=True)
 class Stalls:
-    """Wait cycles of a flash."""
+    """The wait cycles of a flash."""
 
     fetch: int = 0
     """Wait cycles for reading instructions."""
@@ -40,7 +41,7 @@ class Stalls:
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
-    """Cycles between a start and a stop of the clock."""
+    """The cycles between a start and a stop of the clock."""
 
     instructions: int = 0
     pipeline: int = 0
@@ -48,10 +49,10 @@ class Cycles:
     stalls: tuple[Stalls, ...] = ()
     """Wait cycles for each flash."""
     constants: int = 0
-    """Bytes of constants that are loaded. A byte counts as often as it is loaded."""
+    """Bytes of constants that are loaded. A byte that is loaded several times counts each time."""
 
     def total(self, flash: int = 0) -> int:
-        """Return the cycles with one of the flashes."""
+        """Return the cycles of the code with one of the flashes."""
         return self.pipeline + self.stalls[flash].fetch + self.stalls[flash].data
 
     def __add__(self, other: Cycles) -> Cycles:
@@ -66,13 +67,13 @@ class Run:
 
     whole: Cycles
     operators: Mapping[int, Cycles]
-    """Cycles of operators by their numbers in the program, if they also ran separately."""
+    """Cycles of operators by their numbers in the program, if the operators also ran separately."""
 
 
 def trace(
     core: Core, image: Path, pipeline: Pipeline, flashes: Sequence[FlashTiming], blob: Path | None = None
 ) -> tuple[str, list[Run]]:
-    """Return the image's output and its inferences in order. The image must use the clock of tests/cores/core.h."""
+    """Return an image's output, and its inferences in order. The image must use the clock of tests/cores/core.h."""
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "trace"
         options = ("-plugin", ",".join([str(plugin()), *_arguments(core, image, flashes), f"out={told}"]))
@@ -96,7 +97,7 @@ def _arguments(core: Core, image: Path, flashes: Sequence[FlashTiming]) -> Itera
 
 
 def symbols(core: Core, image: Path) -> dict[str, tuple[int, int]]:
-    """Return addresses and sizes by name."""
+    """Return addresses and sizes of functions by name."""
     listed = subprocess.run([core.prefix + "nm", "-S", image], capture_output=True, text=True, check=True).stdout
     rows = (line.split() for line in listed.splitlines())
     return {row[3]: (int(row[0], 16) & ~1, int(row[1], 16)) for row in rows if len(row) == 4}

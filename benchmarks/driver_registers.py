@@ -1,4 +1,4 @@
-"""Compare drivers with generated accessors and plain ones: accesses, code, instructions, memory map, effort.
+"""Compare drivers with generated accessors and plain ones: by accesses, code, instructions, memory map and effort.
 
 python benchmarks/driver_registers.py [--only NAME ...] [--update docs/registers.md]
 
@@ -55,7 +55,7 @@ def accesses() -> tuple[list[str], Rows]:
 
 
 def _described(variant: Variant) -> float:
-    """Return the effort of the driver with the header that describes its fields. An SVD file does not count as code."""
+    """Return the effort of the driver with the header of its fields; an SVD file does not count as code."""
     texts = [variant.driver.read_text()]
     if variant.description.suffix == ".h":
         texts.append(variant.description.read_text())

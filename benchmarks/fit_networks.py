@@ -1,8 +1,9 @@
 """Draw the networks for the fit of instruction estimates (costs.py) from seeds.
 
 Each seed draws one of several families: image classifiers, networks over time, dense layers, the random networks of the
-tests, and operators that are rare in all of these. The last seeds stand for the networks of tests/known.py. Sizes cover
-the range that microcontrollers run, with numbers of channels that fill vectors and others.
+tests, and operators that are rare in all of these. The last seeds stand for the networks of tests/known.py. The
+networks' sizes cover the range that microcontrollers run, with numbers of channels that fill vectors and numbers that
+do not.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ MOST_MACS, MOST_BYTES = 3_000_000, 60_000
 
 
 class Drawn:
-    """A network under construction. Each layer reads the previous one. A layer that would be too large is left out."""
+    """A network that is being drawn. Each layer reads the output of the previous layer."""
 
     def __init__(self, seed: int, shape: Sequence[int]) -> None:
         self.rng, self.net = random.Random(seed), Net(seed)
@@ -49,7 +50,7 @@ class Drawn:
         return self.net.shape(self.x)
 
     def window(self, kernels: Sequence[Pair] = KERNELS) -> dict[str, object]:
-        """Return kernel, stride and padding that fit the tensor."""
+        """Return a kernel, a stride and a padding that fit the tensor."""
         _, h, w, _ = self.shape
         kernel = self.rng.choice([k for k in kernels if k[0] <= h and k[1] <= w] or [ONE])
         stride = self.rng.choice((ONE, ONE, ONE, (2, 2), (2, 1)))
@@ -57,7 +58,7 @@ class Drawn:
         return {"kernel": kernel, "stride": stride, "padding": self.rng.choice(("SAME", "SAME", "SAME", "VALID"))}
 
     def activated(self, y: int, activation: str) -> None:
-        """Return the tensor with a range. Most activations end at the limit of int8, like a ReLU of a trained model."""
+        """Return the tensor with a range, which mostly ends at the limit of int8, like a ReLU of a trained model."""
         if activation != "NONE" and self.rng.random() < 0.8:
             q = self.net.graph.tensors[y].quantization
             q.zeroPoint = np.array([-128], np.int64)
@@ -87,7 +88,7 @@ class Drawn:
         self.activated(y, activation)
 
     def inverted(self) -> None:
-        """Add an inverted residual: expand, depthwise, perhaps a gate, project, and a shortcut if possible."""
+        """Add an inverted residual block: expand, depthwise, perhaps a gate, project, and a shortcut if possible."""
         before, shape = self.x, self.shape
         wide = min(240, shape[3] * self.rng.choice((2, 3, 4, 6)))
         self.conv(wide, (ONE,), stride=ONE)
@@ -104,7 +105,6 @@ class Drawn:
             self.x = self.net.add(*((before, self.x) if self.rng.random() < 0.5 else (self.x, before)))
 
     def gate(self) -> None:
-        """Add squeeze and excite."""
         c = self.shape[3]
         y = (
             self.net.mean(self.x, (1, 2))
@@ -202,7 +202,7 @@ def dense(seed: int) -> bytes:
 
 
 def small(seed: int, *, wide: bool = False) -> bytes:
-    """Draw any operators, as the tests do. wide: int16 activations."""
+    """Draw any operators, as the tests do. wide: whether activations are int16."""
     rng = random.Random(seed)
     channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
     shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)
@@ -223,7 +223,7 @@ def rare(seed: int) -> bytes:
     x = net.input((1, h, w, c))
     outputs = [net.binary(kind, x, net.input((1, h, w, c)), out=(0.2, 3)) for kind in TWO_OPERANDS]
     outputs.append(arg_max(net, x))
-    if seed // len(FAMILIES) % 2:  # cores without libm cannot run these networks
+    if seed // len(FAMILIES) % 2:  # cores without libm cannot run networks with these operators
         outputs += [log_softmax(net, x), *decoded(net, x)]
     outputs.append(net.gather(net.input((1, h * w), None, dtype="INT32"), 1, c))
     rows = net.reshape(x, (1, h * w, c))
@@ -253,7 +253,7 @@ def decoded(net: Net, x: int) -> list[int]:
 
 
 def compared(net: Net, x: int, rng: random.Random) -> list[int]:
-    """Add comparisons of two int8 tensors and of each channel with a limit, and the larger values of both tensors."""
+    """Add comparisons of two int8 tensors and of each channel with a limit, and the maximum of both tensors."""
     shape, like = net.shape(x), net.affine(x)
     other, limits = net.input(shape, like), net.tensor(shape[3:], affine=like, data=np.arange(shape[3]))
     kinds = rng.sample(("LESS", "LESS_EQUAL", "EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL"), 2)
@@ -335,7 +335,7 @@ def in_sums(seed: int) -> bytes:
 
 
 def with_state(seed: int) -> bytes:
-    """Draw a wake word network. Each layer keeps the rows of its window in variables and gets few new rows."""
+    """Draw a wake word network, whose layers keep the rows of their windows in variables and get few new rows."""
     rng = random.Random(seed)
     c = rng.choice((8, 16, 24, 30, 32, 40, 48, 64))
     drawn = Drawn(seed, (1, rng.choice((1, 1, 2, 3)), 1, rng.choice((8, 16, 40, c))))
@@ -373,7 +373,7 @@ def few(seed: int) -> bytes:
 
 
 def multiplied(seed: int) -> bytes:
-    """Draw a depthwise layer with several outputs for each channel, and a dense one."""
+    """Draw a depthwise layer with several outputs for each channel, and a dense layer."""
     rng = random.Random(seed)
     h, w, c = rng.randint(6, 49), rng.randint(6, 40), rng.choice((1, 1, 2, 3, 8))
     drawn = Drawn(seed, (1, h, w, c))
@@ -424,7 +424,7 @@ def over_frames(seed: int) -> bytes:
 
 
 def enlarged(seed: int) -> bytes:
-    """Draw transposed convolutions of many and few channels, and moved rows: paddings, parts and joins."""
+    """Draw transposed convolutions of many and few channels, and data movements: paddings, parts and joins."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(3, 16), rng.randint(3, 16), rng.choice((1, 4, 8, 12, 20, 30))))
@@ -442,7 +442,7 @@ def enlarged(seed: int) -> bytes:
 
 
 RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows, in_sums, with_state)
-"""Families of operators that a table may lack."""
+"""Families of operators that a cost table may lack."""
 FAMILIES: Sequence[Callable[[int], bytes]] = (
     image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
     converting, resized, over_windows, in_sums, with_state, in_sums, few, multiplied,
@@ -457,7 +457,6 @@ KNOWN_FROM = 20_000
 
 
 def network(seed: int) -> bytes:
-    """Return the network of a seed as a .tflite model."""
     if seed >= KNOWN_FROM:
         return tuple(known.NETWORKS.values())[seed - KNOWN_FROM](Net(1))
     families = FAMILIES if seed < MORE_FROM else MORE
@@ -465,7 +464,6 @@ def network(seed: int) -> bytes:
 
 
 def is_rare(seed: int) -> bool:
-    """Return whether the network of a seed consists of rare operators."""
     return seed < MORE_FROM and FAMILIES[seed % len(FAMILIES)] in RARE
 
 

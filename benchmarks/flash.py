@@ -4,11 +4,11 @@
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
 
 For the library, it measures the .text and .rodata of a program with only validator and executor (`base`), and its
-growth with each single kernel, and with each part of the executor in addition to all packed kernels. The sum for a
-model is an upper estimate, since code shared by two kernels counts twice.
+growth with each single kernel, and with each part of the executor in addition to all packed kernels. The sum of a
+model's parts is an upper estimate, since code that two kernels share counts twice.
 
-TFLM: `--tflm` is an archive of a build of it at -Os for Cortex-M4, with sections for functions and data. Results are
-the size of a program with an interpreter and one custom operator (`interpreter`), its growth with each single TFLM
+For TFLM, `--tflm` is an archive of a build of TFLM at -Os for Cortex-M4, with sections for functions and data. Results
+are the size of a program with an interpreter and one custom operator (`interpreter`), its growth with each single TFLM
 kernel, the average size that a kernel shares with others, from a program with all kernels (`shared`), and the library's
 whole adapter (`adapter`).
 """
@@ -84,7 +84,7 @@ def _library(core: Core, needs: Needs) -> int:
 
 
 def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any]:
-    """Return the size of adapter and interpreter, and the growth for each kernel in the archive."""
+    """Return the size of adapter and interpreter, and the growth by each kernel in the archive."""
     header = next(path / RESOLVER for path in include if (path / RESOLVER).is_file()).read_text(encoding="utf-8")
     methods = {name: method for name, method in BUILTIN.items() if f"{method}(" in header}
     adds = (
@@ -135,7 +135,6 @@ def _object(core: Core, include: Sequence[Path], source: Path, folder: Path) -> 
 
 
 def _text(image: Path) -> int:
-    """Return the bytes of code and constants."""
     done = subprocess.run(["arm-none-eabi-size", str(image)], capture_output=True, text=True, check=True)
     return int(done.stdout.splitlines()[1].split()[0])
 

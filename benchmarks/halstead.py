@@ -24,7 +24,8 @@ _CLOSING = frozenset(")]}")
 def effort(text: str) -> float:
     """Return difficulty times volume: (n1 / 2) (N2 / n2) * (N1 + N2) log2(n1 + n2).
 
-    Operators are keywords and signs, and a pair of brackets counts once. Operands are names and constants.
+    In this measure, operators are keywords and signs, and a pair of brackets counts once. Operands are names and
+    constants.
     """
     operators, operands = Counter[str](), Counter[str]()
     for token in _TOKEN.findall(text):

@@ -1,7 +1,8 @@
 """Make int8 .tflite models of a given geometry, with random weights whose scales keep the spread of the activations.
 
-Nothing is clamped to a constant: no channel is dead, so that a model computes exactly what its layer list says. A layer
-is as in benchmarks/papers/msf_cnn/nets.py; where a convolution's padding is not TFLite's SAME, a PAD goes before it.
+No activation is clamped to a constant, so that no channel is dead and a model computes exactly what its layer list
+says. A layer has the form of those in benchmarks/papers/msf_cnn/nets.py; where a convolution's padding is not TFLite's
+SAME, a PAD precedes the convolution.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from models import Net
 
 SCALE = 0.05
-"""Scale of all activations."""
+"""Scale of all activations of the models."""
 WEIGHT_SPREAD = 127 / math.sqrt(3)
 """Standard deviation of the weights, which are uniformly distributed."""
 Pair = Sequence[int]
 
 
 class Builder:
-    """A model under construction. Tensors are numbers. Every method adds an operator and returns its output."""
+    """A model in the making. Tensors are numbers. Every method adds an operator and returns its output."""
 
     def __init__(self, seed: int = 0) -> None:
         self.net = Net(seed)
@@ -119,12 +120,12 @@ class Builder:
         return self._op(kind, [x], y, schema.Pool2DOptionsT(padding=padding, **sides))
 
     def mul(self, a: int, b: int) -> int:
-        """Add a binary operator. Either operand may be broadcast along a dimension."""
+        """Each operand of the binary operator may be broadcast along a dimension."""
         shape = np.broadcast_shapes(self.shape(a), self.shape(b))
         return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
 
     def mean(self, x: int, *, keep: bool = False) -> int:
-        """Add MEAN over all dimensions except the channels. keep: whether height and width stay, as 1."""
+        """Add MEAN over all dimensions except the channels. keep: whether the output keeps height and width, as 1."""
         *spatial, channels = self.shape(x)
         axes = self.net.tensor((len(spatial) - 1,), "INT32", None, data=np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)
@@ -148,7 +149,7 @@ class Builder:
         return self._op("PAD", [x, paddings], self._activation(shape, *self.net.affine(x)), schema.PadOptionsT())
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
-        """Return filter and bias. Sums have the spread of the inputs, and scales differ between channels."""
+        """Return a layer's filter and bias, whose sums have the spread of the inputs, with one scale per channel."""
         channels = shape[axis]
         product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
         scales = (product / self._scale(x)).tolist()
@@ -192,7 +193,6 @@ def from_layers(layers: Sequence[Mapping[str, Any]], seed: int = 0) -> bytes:
 
 
 def _layer(net: Builder, layer: Mapping[str, Any], read: Sequence[int]) -> int:
-    """Add a layer and return its output. read[i]: input of layer i."""
     x = read[-1]
     match layer["type"]:
         case "conv" | "pw" | "dw" as kind:

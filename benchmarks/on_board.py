@@ -1,8 +1,8 @@
-"""Make the README's table: RAM and time of a few public models on one board, before and after.
+"""Make the README's table: RAM and time of a few public models on one board, before and after a rewrite.
 
     python benchmarks/on_board.py --models DIR [--board nano33ble] [--update README.md]
 
-A row is one conversion, `optimize --board BOARD --int8-io`. Times are estimates (docs/targets.md): a range in
+A row is one conversion, `optimize --board BOARD --int8-io`. Each time is an estimate (docs/targets.md), a range in
 milliseconds, for the original with CMSIS-NN's kernels.
 """
 
@@ -22,12 +22,12 @@ MODELS: Mapping[str, str] = {
     "mlperf_tiny_ad_autoencoder_int8": "anomaly detection, autoencoder",
     "str_ww_ref_model": "wake word, 1-D convolutions",
 }
-"""Task of each model, by file stem. All are reference models of MLPerf Tiny."""
+"""Task of each model, by file stem. All models of this table are reference models of MLPerf Tiny."""
 TITLES = ("model (MLPerf Tiny)", "RAM before", "**after**", "ms before", "**after**")
 
 
 def row(path: Path, board: str) -> list[str]:
-    """Return the cells of a conversion: bytes of the whole arena, and milliseconds of one inference."""
+    """Return the cells of a conversion in the table: bytes of the whole arena, and milliseconds of one inference."""
     report = tflm_memopt.optimize(path.read_bytes(), name=path.name, board=board, int8_io=True).report
     times = (report.time.original, report.time.rewritten) if report.time else (None, None)
     before, after = (text(one.milliseconds if one else None) for one in times)

@@ -1,5 +1,6 @@
-"""Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to them (builtin_costs.py). A
-model has a few operators of one kind, each with its own input, so that the count of an operator is that of its kernel.
+"""Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to counts of these models
+(builtin_costs.py). Each model has a few operators of one kind, each with its own input, so that the count of an
+operator is that of its kernel.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def unary(
 
 
 def sigmoid(net: Net, rng: random.Random, *, kind: str) -> int:
-    """Return a model whose inputs are beyond the range of TFLM's kernels, or within it."""
+    """Return a model whose inputs are either beyond the range of TFLM's kernels or within it."""
     wide = net.activations == "INT16"
     x = net.input(
         _shape(rng), (2.0**-12, 0) if wide else (rng.choice((0.02, 0.06, 0.1, 0.3, 1.5, 3.0)), rng.randint(-30, 30))
@@ -323,7 +324,7 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
 
 
 def model(family: str, number: int) -> bytes:
-    """Return model `number` of a family."""
+    """Return the model with this number of a family."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

@@ -1,4 +1,4 @@
-"""The generated tables of the pages: the command that writes each, and how `tables.py --check` detects that it is
+"""The generated tables of the pages: the command that writes each table, and how `tables.py --check` detects that it is
 stale.
 
 A table that takes up to a minute is generated again and compared. For a slower table, the mark before it contains a
@@ -26,7 +26,7 @@ import tflm_memopt
 
 ROOT = Path(__file__).parents[1]
 Digested = Callable[[Sequence[Path]], Iterator[bytes]]
-"""Function that yields the bytes that a table was measured on, given its models."""
+"""Function that yields the bytes on which a table was measured, given its models."""
 SMALL = (
     "mcunet_vww_80_float_io", "mlperf_tiny_ad_autoencoder_int8", "mlperf_tiny_ic_resnet8_int8",
     "mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8",
@@ -41,9 +41,9 @@ class Table:
     page: str
     name: str
     command: str
-    """A script of this folder and its arguments; {models}, {nets}, {public}: folders. --update is added."""
+    """A script of this folder, and its arguments before --update. {models}, {nets} and {public} are folders."""
     only: tuple[str, ...] = ()
-    """Stems of the models in the folder that are used; empty: all."""
+    """Stems of the models in the folder that the table uses; () stands for all."""
     of: Digested | None = None
     """Function that yields the bytes for the digest, or None if the table is quick enough to be made again."""
 
@@ -88,7 +88,7 @@ def code(core: Core) -> bytes:
 
 
 def counted(core: Core) -> Digested:
-    """Yield the objects that determine the counted instructions: the rewritten models and the core's code."""
+    """Yield the objects that determine the counted instructions, namely the rewritten models and the core's code."""
 
     def of(paths: Sequence[Path]) -> Iterator[bytes]:
         yield from (rewritten(path, core.target) for path in paths)
@@ -98,7 +98,7 @@ def counted(core: Core) -> Digested:
 
 
 def sizes(paths: Sequence[Path]) -> Iterator[bytes]:
-    """Yield the library's object files, and the models that determine what is linked of them."""
+    """Yield the library's object files, and the models that determine which parts of them are linked."""
     for core in (MEASURED[name] for name in size.WHOLE):
         yield from counted(core)(paths)  # the measured stack depends on these objects
         with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +117,7 @@ def times(paths: Sequence[Path]) -> Iterator[bytes]:
 
 
 def orders(_: Sequence[Path]) -> Iterator[bytes]:
-    """Yield orders, peaks and bounds, without the seconds, which depend on the machine."""
+    """Yield the orders, peaks and bounds, without the seconds, which depend on the machine."""
     yield from (repr(found).encode() for found in schedules.orders())
 
 

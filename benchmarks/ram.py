@@ -21,20 +21,20 @@ from tflm_memopt.rewrite.int8_io import int8_io
 
 INT8_IO, STREAMED, AGAIN = "--int8-io", "--input stream", "--max-macs 1.3"
 MOST = 1.3
-"""Compute factor F of the last row."""
+"""Compute factor F of the last row for each model."""
 
 
 Row = tuple[list[str], str]
-"""Cells of one conversion, and the convention of its sizes in bytes."""
+"""The cells of one conversion in the table, and the convention of its sizes in bytes."""
 TITLES = (
     "model", "original", "**rewritten**", "ratio", "head", "head, lower bound", "tail", "smallest arena", "F",
 )  # fmt: skip
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """Yield a row for an input in the arena and one for a streamed input. If --int8-io changes the model's interface,
-    yield both again with it. The last row is for models with gates, whose tensors may be computed twice
-    (docs/frontier.md).
+    """Yield a row for an input in the arena and a row for a streamed input. If --int8-io changes the model's interface,
+    yield both rows again with int8 inputs and outputs. The last row is for models with gates, whose tensors may be
+    computed twice (docs/frontier.md).
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)
@@ -43,7 +43,7 @@ def measure(path: Path) -> Iterator[Row]:
         yield _row(path, prefix.rstrip(), tflm_memopt.optimize(data, name=path.name, int8_io=int8).report)
         try:
             streamed = tflm_memopt.optimize(data, name=path.name, int8_io=int8, input="stream").report
-        except UsageError:  # the input cannot be streamed
+        except UsageError:  # the input of this model cannot be streamed
             return
         flags = f"{prefix}{STREAMED}"
         yield _row(path, flags, streamed)
@@ -53,7 +53,7 @@ def measure(path: Path) -> Iterator[Row]:
 
 
 def _row(path: Path, flags: str, report: Report) -> Row:
-    """Return the cells of a conversion and its convention."""
+    """Return the cells of a conversion in the table, and its convention."""
     before, after = report.original_arena, report.arena
     sizes = (f"{n:,}" for n in (after.head, report.lower_bound_head, after.tail, after.min))
     return [

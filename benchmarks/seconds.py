@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def row(path: Path) -> list[str]:
-    """Return the cells of a model: operators, seconds, and points of the frontier."""
+    """Return the cells of a model in the table: operators, seconds, and points of the frontier."""
     data = path.read_bytes()
     optimized, optimizing = _timed(lambda: tflm_memopt.optimize(data, name=path.stem, int8_io=True))
     explored, exploring = _timed(lambda: tflm_memopt.explore(data, name=path.stem, int8_io=True))

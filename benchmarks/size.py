@@ -2,10 +2,11 @@
 
     python benchmarks/size.py --models ../shared/models [--level -Os] [--cores m4 rv32] [--update FILE.md]
 
-The whole library is the sum over all object files. For a model, it is the size of a program that validates and runs the
-model with its NAME_library.c, after the linker has removed unused sections; it includes code from libc and libgcc, but
-not the model itself. `unproved` is .text with TMO_SKIP_PROOF. `stack` is the maximum stack of a run under QEMU (built
-at -O2), without the runner's own frame. The library has no variables: if .data or .bss is not 0, this script fails.
+The whole library is the sum over all object files. The size for a model is that of a program that validates and runs
+the model with its NAME_library.c, after the linker has removed unused sections; it includes code from libc and libgcc,
+but not the model itself. The column `unproved` is the size of .text with TMO_SKIP_PROOF. The column `stack` is the
+maximum stack of a run under QEMU (built at -O2), without the runner's own frame. The library has no variables: if .data
+or .bss is not 0, this script fails.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ SYMBOLS = ("program", "io", "workspace")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Sizes in bytes. `unproved` and `stack` are 0 if they were not measured."""
+    """The sizes of a program in bytes. `unproved` and `stack` are 0 if they were not measured."""
 
     model: str
     core: str
@@ -64,7 +65,7 @@ def whole(core: Core, level: str) -> Size:
 
 
 def of_model(path: Path, core: Core, level: str) -> Size | None:
-    """Return the size of a program for this model and its stack. The stack is None if the core is too small."""
+    """Return the size of a program for this model, and its stack, or None if the core is too small to run it."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     cases = model_cases(result.model)
     if any(len(blob([case])) > core.blob_bytes for case in cases):
@@ -125,7 +126,7 @@ def _do(command: Sequence[str]) -> str:
 
 
 def table(rows: Sequence[Size]) -> str:
-    """Return a table with a line for each core, or each model and core."""
+    """Return a table with a line for each core, or for each model and core."""
     return tables.markdown(("library", "core", ".text", "unproved", ".rodata", "stack"), ([
         row.model or "all", row.core, f"{row.text:,}", f"{row.unproved:,}" if row.unproved else "",
         f"{row.rodata:,}", f"{row.stack:,}" if row.stack else "",

@@ -3,8 +3,8 @@
     python benchmarks/speed.py --core m4 --models ../shared/models [--update FILE.md]
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00), its regions run in the arena of
-their plan, and their outputs are compared with this machine's. Builtin operators between regions are not counted: the
-output marks such models. Compare instruction counts with each other, not with time or cycles. TFLM's figures, for
+their plan, and their outputs are compared with this machine's. Builtin operators between regions are not counted, and
+the output marks such models. Compare instruction counts with each other, not with time or cycles. TFLM's figures, for
 CMSIS-NN and reference kernels, were counted in the same way (`-O2`, GCC 12.2) and include the interpreter.
 """
 
@@ -41,16 +41,17 @@ REFERENCE: Mapping[tuple[str, str], tuple[int, int]] = {
     ("rv32", "mlperf_tiny_ic_resnet8_int8"): (595_844_184, 125_521_041),
     ("rv32", "mlperf_tiny_ad_autoencoder_int8"): (2_480_681, 2_480_441),
 }
-"""Instructions of TFLM's reference kernels in the default build, which checks each index (TFLITE_DCHECK), and built
-with NDEBUG, which omits the checks.
+"""Instructions of TFLM's reference kernels, in the default build, which checks each index (TFLITE_DCHECK), and in a
+build with NDEBUG, which omits the checks.
 """
 TITLES = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference", "x release", "arena", "stack")
 
 
 def measure(path: Path, core: Core) -> list[str]:
-    """Return the cells of a model, or none if it stays unchanged. Raises RuntimeError for a wrong byte of an output.
+    """Return the cells of a model in the table, or [] if the model stays unchanged. Raises RuntimeError for a wrong
+    byte of an output.
 
-    Ratios are to TFLM's instructions. The arena is that of the plan that ran.
+    All ratios are relative to TFLM's instructions. The arena in the table is that of the plan that ran.
     """
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     if result.plan is None:

@@ -97,7 +97,7 @@ def between(text: str, name: str) -> tuple[str, str]:
 
 
 def _parts(text: str, name: str) -> tuple[str, str, str, str]:
-    """Return the text before the marks, the digest, the table, and the text after them."""
+    """Return the text before the marks, the digest, the table, and the text after the marks."""
     found = re.search(rf"<!-- {name}:begin(?: of (\w+))? -->(.*?)<!-- {name}:end -->", text, re.DOTALL)
     if not found:
         raise ValueError(f"no <!-- {name}:begin --> with an <!-- {name}:end --> behind it")
@@ -122,7 +122,7 @@ def page_parser(about: str | None) -> argparse.ArgumentParser:
 
 
 def tflite_files(parser: argparse.ArgumentParser, folder: Path) -> list[Path]:
-    """Return the .tflite files of a folder. An empty folder is a usage error."""
+    """Return the .tflite files of a folder. If the folder is empty, this is a usage error."""
     paths = sorted(folder.glob("*.tflite"))
     if not paths:
         parser.error(f"no .tflite files in {folder}")
@@ -130,7 +130,7 @@ def tflite_files(parser: argparse.ArgumentParser, folder: Path) -> list[Path]:
 
 
 def publish(page: Path | None, name: str, table: str) -> None:
-    """Print a table and, if there is a page, write it there."""
+    """Print a table and, if a page is given, write the table there."""
     print(table)
     if page:
         update(page, name, table)
@@ -144,7 +144,7 @@ Pages = dict[tuple[str, str, tuple[str, ...]], str]
 
 
 def stale(table: Table, root: Path, folders: Mapping[str, Path], made: Pages) -> str:
-    """Return why a table is stale, or "". made: cache of the pages with tables made again; this call adds to it."""
+    """Return why a table is stale, or "". made: cache of the pages with tables made again, to which this call adds."""
     from published import digest  # noqa: PLC0415 (it imports scripts, which import this file)
 
     now, kept = between((root / table.page).read_text(encoding="utf-8"), table.name)
@@ -181,7 +181,7 @@ def command(table: Table, page: Path, folders: Mapping[str, Path]) -> list[str]:
 
 
 def _run(table: Table, page: Path, folders: Mapping[str, Path]) -> None:
-    """Run it in a separate process, so that caches of other tables do not change the seconds."""
+    """Run the script in a separate process, so that caches of other tables do not change the seconds."""
     script, *arguments = command(table, page, folders)
     path = Path(__file__).parent / script
     done = subprocess.run([sys.executable, path, *arguments], capture_output=True, text=True, check=False)

@@ -3,7 +3,7 @@
     python benchmarks/tigris.py
     python benchmarks/tigris.py --update docs/benchmarks.md
 
-The four networks are built from the layers that its repository states, with random weights.
+The four networks are built from the layers that the repository of TiGrIS states, with random weights.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Published:
     fast: int
     slow: int
     rest: int
-    """Bytes of scratch and of the tensor table."""
+    """Bytes of TiGrIS's scratch and of its tensor table."""
     cycles: str
 
 

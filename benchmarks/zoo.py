@@ -20,15 +20,15 @@ from tflm_memopt.results import KeptBuiltin, Report
 
 TITLES = ("model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed")
 RUNS = 3
-"""Number of random inputs for the comparison of outputs, besides three extreme ones."""
+"""Number of random inputs for the comparison of outputs, in addition to three extreme inputs."""
 
 
 Row = tuple[list[str], str]
-"""Cells of one network, and the convention of its sizes in bytes."""
+"""The cells of one network in the table, and the convention of its sizes in bytes."""
 
 
 def measure(path: Path, name: str) -> Row:
-    """Convert a model with its own and with a streamed input. Raises ValueError where a bit differs under TFLM."""
+    """Convert a model with its own and with a streamed input. Raises ValueError if an output bit differs under TFLM."""
     data = path.read_bytes()
     report = _proved(data, path.name)
     try:

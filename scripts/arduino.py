@@ -3,8 +3,8 @@
     python scripts/arduino.py [-o FOLDER]     default: build/arduino
 
 FOLDER/tflm-memopt is the library as it belongs into a sketchbook's `libraries` folder; FOLDER/tflm-memopt-VERSION.zip
-is the same for "Add .ZIP Library". Arduino compiles everything below src/, which is the only include folder, and
-follows no symbolic links: the build copies the C library there. The build also converts the sketches' models.
+has the same content for "Add .ZIP Library". Arduino compiles everything below src/, which is the only include folder,
+and follows no symbolic links: the build copies the C library there. The build also converts the sketches' models.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SHAPES = ROOT / "examples/shapes"
 OUTPUT = ROOT / "build/arduino"
 NAME = "tflm-memopt"
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))
-"""Date of files in archives, in seconds. The default is 1980-01-01, the earliest date of zip files."""
+"""Date of files in archives, in seconds since 1970. The default date is 1980-01-01, the earliest date of zip files."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ SKETCHES = {
     "shapes": Sketch(image=True),
     "camera": Sketch(options={"input": "stream"}),
     "two_cores": Sketch(options={"cores": 2}, image=True),
-    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # the sketch must fit into 16 KB of RAM
+    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # this sketch must fit into 16 KB of RAM
 }
-"""Every sketch in arduino/examples."""
+"""Options of every sketch in arduino/examples."""
 
 
 def files() -> dict[str, bytes]:
-    """Contents of the library, by path."""
+    """Return the contents of the library, by path."""
     texts = {"LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"), **c_library.arduino()}
     return {**{name: text.encode() for name, text in texts.items()}, **dict(_by_hand()), **dict(_models())}
 
@@ -82,8 +82,9 @@ def _models() -> Iterator[tuple[str, bytes]]:
 
 
 def build(output: Path) -> tuple[Path, Path]:
-    """Writes the library's folder and its zip below `output`; returns both paths. Files with the right content stay
-    untouched, so that builds that use them stay current. Files that do not belong to the library are removed.
+    """Writes the library's folder and its zip below `output`; returns both paths. Files that already have the right
+    content stay untouched, so that builds that use them stay current. Files that do not belong to the library are
+    removed.
     """
     folder, contents = output / NAME, files()
     for name, data in contents.items():
@@ -105,7 +106,7 @@ def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # Unix, to which the modes of the files belong
+            entry.create_system = 3  # the modes of the files belong to Unix
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, contents[name])
     return path

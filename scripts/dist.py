@@ -7,7 +7,8 @@
     platformio    tflm-memopt-VERSION-platformio.tar.gz    PlatformIO: its own parser, schema and packer
     esp-idf       tflm-memopt-VERSION-esp-idf.tgz          ESP component registry: its own component manager
 
-The same sources always give the same bytes. Files in archives are dated SOURCE_DATE_EPOCH (seconds), else 1980.
+The same sources always give the same bytes. Files in archives get the date SOURCE_DATE_EPOCH (seconds), or a date in
+1980 without it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ EPOCH = arduino_library.EPOCH
 BACKEND = "import sys; from scikit_build_core import build; getattr(build, 'build_' + sys.argv[1])(sys.argv[2])"
 
 Files = Mapping[str, bytes]
-"""Contents of files by path."""
+"""The contents of files by path."""
 
 
 class Refused(Exception):
@@ -88,7 +89,7 @@ PACKAGES = {"python": python_packages, "arduino": arduino, "platformio": platfor
 
 
 def staged(folder: Path) -> Path:
-    """Return custom_ops/ with the licence."""
+    """Return the files of custom_ops/ with the licence."""
     shutil.copytree(LIBRARY, folder)
     shutil.copy(ROOT / "LICENSE", folder)
     return folder

@@ -18,14 +18,13 @@ OUTSIDE = re.compile(r"\[([^\]]+)\]\((\.\./[^)#]+)(?:#[^)]*)?\)")
 
 
 def on_config(config: Any) -> Any:
-    """Sets the version."""
     config["extra"]["version_said"] = f"version {__version__}"
     config["copyright"] = f"tflm-memopt {__version__}, Apache License 2.0"
     return config
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Adds the generated pages, and the limits to the page of operators."""
+    """Adds the generated pages, and adds the limits to the page of operators."""
     pages = {name: make() for name, make in runpy.run_path(str(SCRIPTS / "reference.py"))["SITE"].items()}
     for script, page in (("operators", "operators.md"), ("program_format", "program-format.md")):
         pages[page] = runpy.run_path(str(SCRIPTS / f"{script}.py"))["site_page"]()

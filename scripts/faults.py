@@ -4,8 +4,8 @@ python scripts/faults.py                        all of tests/faults; exit status
 python scripts/faults.py --only kernels         those of an area, or single ones: planner/sums-end-early
 
 A fault is a piece of a file and its wrong replacement; `tests` names the files whose tests should fail. The named files
-run first, then all quick tests, then the slow tests of the named files. Each copy of the tree builds its own native
-libraries.
+run first, then all quick tests, then the slow tests of the named files. Each copy of the tree builds native libraries
+of its own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SECONDS = 1800
 WITHOUT_HOOK = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]
 """
-"""Code that runs when Python starts. This code makes Python import the copy's package, not the installed one."""
+"""Code that runs when Python starts. This code makes Python import the copy's package instead of the installed one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result for a fault."""
+    """The result for a planted fault."""
 
     fault: str
     caught: str
     """Kind of the tests that found the fault: "named" ones, other "quick" ones or "slow" ones; or "survived"."""
     test: str
     seconds: float
-    """Seconds of tests until one failed."""
+    """Seconds that tests took until one failed."""
 
 
 def registry() -> list[Fault]:
@@ -134,7 +134,7 @@ class Copy:
                 shutil.copy2(library, self.tree / "tflm_memopt/runtime")
 
     def write(self, file: str, text: str) -> None:
-        """Replace a file's text and build what depends on it."""
+        """Replace a file's text and build what depends on the file."""
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
         Path(cache_from_source(str(path))).unlink(missing_ok=True)  # the file's time stamp has only whole seconds
@@ -169,7 +169,7 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """Plant the fault, look for a failing test, and remove the fault. named: run only the tests that it names."""
+    """Plant the fault, look for a failing test, and remove it. named: whether to run only tests that it names."""
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]
@@ -186,7 +186,7 @@ def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
 
 
 def outcomes(faults: Sequence[Fault], jobs: int, named: bool) -> Iterator[Outcome]:
-    """Yield the results of all faults when they are known."""
+    """Yield the results of all faults as soon as they are known."""
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(jobs) as pool:
         copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         for copy in pool.map(Copy, [Path(folder, str(i)) for i in range(jobs)]):

@@ -16,7 +16,7 @@ import networkx as nx
 ROOT = Path(__file__).parents[1]
 LINES, PARAMETERS = 50, 8
 KNOW_KINDS = ("ops", "lower")
-"""Folders that may test which kind an operator is. Other folders must use its traits."""
+"""Folders that may test which kind an operator is. All other folders must use the traits of a kind."""
 
 Source = Mapping[Path, ast.Module]
 """Every module of the package by its path from the repository's root."""
@@ -28,7 +28,6 @@ def sources() -> Source:
 
 
 def nodes(source: Source) -> Iterator[tuple[str, ast.AST]]:
-    """Yield every node with its place."""
     for path, tree in source.items():
         yield from ((f"{path}:{getattr(node, 'lineno', 0)}", node) for node in ast.walk(tree))
 

@@ -15,7 +15,7 @@ from tflm_memopt.kernels.write_c import function, library_function, operands_str
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
 COLUMNS = 165
-"""Maximum length of a line of C."""
+"""Maximum length of a line of generated C."""
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 ANY_CORE = """\
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
@@ -78,13 +78,13 @@ def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
 
 
 def _one_line(head: str, statement: str) -> str:
-    """Return a function with one statement, in one line if there is room."""
+    """Return a function with one statement, on one line if there is room."""
     line = f"{head} {statement} }}\n"
     return line if len(line) <= COLUMNS else f"{head}\n  {statement}\n}}\n"
 
 
 def _arm() -> str:
-    """Return the Arm kernels. Hosts run programs of both families, so they have the DSP extension's kernels in C."""
+    """Hosts run programs of both families, so they have the kernels for the DSP extension in C."""
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, _definition(ADD_BY_LANES, MVE), _definition(ADD_PIXELS, MVE),
         "#elif TMO_RUNS_DSP\n", DSP.head, _definition(ADD_BY_FOURS, DSP).rstrip(),

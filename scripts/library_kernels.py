@@ -56,15 +56,15 @@ class LibraryKernel(NamedTuple):
     name: str
     kernel: KernelProgram
     given: Expressions
-    """C expressions for the arguments. Extents, parameters and tensors not listed are arguments of that name."""
+    """C expressions for arguments of the kernel; extents, parameters and tensors without one have their own names."""
     head: str = HEAD
     many: KernelProgram | None = None
     """Another schedule for cores with many registers, or None."""
     ends: str = ""
-    """A statement after the kernel."""
+    """A statement of the function that follows the kernel."""
     calls: Mapping[str, str] = {}
-    """Functions that call this one with constants, by head, and the arguments of the call. The compiler folds the
-    constants.
+    """Functions that call this function with constants, by head, and the arguments of the call. The compiler folds
+    these constants.
     """
 
 
@@ -80,7 +80,7 @@ def _sign(negative: str) -> Expressions:
 
 
 def _operands(element: int) -> Expressions:
-    """Return the arguments for two operands, in the operator's order. element: bytes of an element."""
+    """Return the arguments for two operands, in the operator's order. element: number of bytes of an element."""
     given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
     for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
         pixel = f"k->pixel_step[{at}]"
@@ -171,7 +171,7 @@ RUNS_OF_ELEMENTS = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t
 
 
 def _elements(element: int) -> Expressions:
-    """Return the arguments for one operand, which is converted. element: bytes of an element of the output."""
+    """Return the arguments for one operand, which is converted. element: bytes of an output element."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
     zero, scale = "k->op->input_zero_point[0]", "k->op->scale_bits"
     return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
@@ -233,9 +233,9 @@ LOGISTIC, TANH = {"bits": 9, "right": 10, "centre": 1 << 24}, {"bits": 8, "right
 
 
 def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: int) -> LibraryKernel:
-    """Return a kernel of adjacent, aligned elements. turns: elements that are computed side by side.
+    """Return a kernel of adjacent, aligned elements. turns: number of elements that are computed side by side.
 
-    Kernels that change the type copy their input elements, so that the output may overwrite the input.
+    Kernels that change the type of elements copy their input elements, so that the output may overwrite the input.
     """
     var, types = one.extents[-1], {t.type for t in one.tensors}
     aligned = types != {Type.FLOAT32, Type.INT32}
@@ -435,7 +435,7 @@ ADDENDS = {
     "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
     "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
 }  # fmt: skip
-"""Parameters of a packed addition: left shift, then m2, c and e of both operands, then m2, c and e of the output."""
+"""Parameters of a packed ADD: left shift, then m2, c and e of both operands, then m2, c and e of the output."""
 ADDITION = "void {}(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op)"
 ADD_BY_LANES = LibraryKernel("tmo_packed_add", scheduled(packed_add_within, [vectorise("i")]), ADDENDS, ADDITION)
 ADD_BY_FOURS = LibraryKernel(

@@ -2,8 +2,8 @@
 
 python scripts/mutants.py --sample 300 --seed 1     draws 300 mutants; equal seeds draw equal mutants
 
-Each mutant changes one operator, number or keyword in a copy of the tree. The quick tests of its area run until one
-fails. A survivor, which no test finds, reveals a missing test or behaves like the original.
+Each mutant changes one operator, number or keyword in a copy of the tree. The quick tests of the changed area run until
+one fails. A survivor, which no test finds, reveals a missing test or behaves like the original.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def mutants(area: str, file: str) -> Iterator[Mutant]:
 
 
 def outcome(copy: faults.Copy, mutant: Mutant) -> str:
-    """Return the test that fails, "" if none does, or "invalid" if the mutant does not compile."""
+    """Return the test that fails, "" if no test does, or "invalid" if the mutant does not compile."""
     before = (copy.tree / mutant.file).read_text(encoding="utf-8")
     try:
         copy.write(mutant.file, mutant.text)

@@ -30,14 +30,15 @@ These operators run row by row, with the same output bytes as in TFLM:
 """
 NOTES = """
 
-Every other operator stays builtin: TFLM's own kernel runs it between our regions. So does an operator that breaks one
-of its limits. `tflm-memopt inspect` names each such operator, the limit and what to change. int4 weights keep four
+Every operator that is not in this list stays builtin: TFLM's own kernel runs it between our regions. An operator that
+breaks one of its limits stays builtin, too. `tflm-memopt inspect` names each such operator, the limit that it breaks
+and what to change. int4 weights keep four
 bits each, except in packed operators.
 QUANTIZE and DEQUANTIZE equal TFLM's for each number whose quotient by the scale fits an int32. TFLM's result for larger
-numbers and NaN depends on the core; here, larger numbers saturate and NaN becomes the zero point.
+numbers and NaN depends on the core; in tflm-memopt, larger numbers saturate and NaN becomes the zero point.
 
 `python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site adds all limits
-and the rewrites that come first.
+and the rewrites that precede them.
 """
 REWRITTEN = """
 ## Rewrites
@@ -66,7 +67,8 @@ def page() -> str:
     wide = (name for name, row in OPSET.items() if any(c.__name__ in INT16 for c in row.constraints))
     moved = (name for name, row in OPSET.items() if any(c.__name__ in MOVED for c in row.constraints))
     names = (
-        f"{', '.join(sorted(OPSET))}.\n\nThese also run with int16 activations: {', '.join(sorted(wide))}.\n\n"
+        f"{', '.join(sorted(OPSET))}.\n\n"
+        f"These operators also run with int16 activations: {', '.join(sorted(wide))}.\n\n"
         f"These also run in float32: {', '.join(sorted({*FLOATS, *composed.FLOATS, *moved}))}."
     )
     return "".join((HEAD, names, NOTES))

@@ -44,7 +44,7 @@ PackagePacker(folder).pack(archive)
 
 
 def missing() -> str:
-    """Return what has to be done before PlatformIO can run here, or ""."""
+    """Return what has to be done before PlatformIO can run on this machine, or ""."""
     return (
         ""
         if (CORE / "platforms/native").is_dir()

@@ -52,7 +52,7 @@ CODES: Mapping[str, type[enum.IntEnum] | type[enum.IntFlag]] = {
 GLUE = "\0"
 """A space at which lines are not broken."""
 WORD, BYTE = 4, 9
-"""Bytes in a line of a drawing, and minimum number of columns for each."""
+"""Bytes in a line of a drawing, and minimum number of columns for each byte."""
 NO_KERNEL = "TMO_NO_KERNEL"
 ROWS: Mapping[Kind, Sequence[str]] = {
     Kind.CONV: ("filter", "tmo_conv_row_s8", "tmo_conv_pixel_s8"),
@@ -163,7 +163,6 @@ def docs(owner: type | ModuleType) -> Mapping[str, str]:
 
 
 def meaning(field: CField) -> str:
-    """Return the meaning of a field as text."""
     source = field.source
     if source.base is None:
         return inspect.getdoc(getattr(field.record, source.name)) or ""
@@ -219,8 +218,8 @@ def enumeration(prefix: str, kind: type[enum.IntEnum] | type[enum.IntFlag]) -> I
 
 
 def c_fields(record: type) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a struct. Fields that share bytes are in a union; fields without comments share a line. Bytes
-    of alignment are fields, too, since some compilers align nothing.
+    """Fields that share bytes are in a union; fields without comments share a line. Bytes of alignment are fields, too,
+    since some compilers align nothing.
     """
     layout, end = layout_of(record), 0
     cases = [[*group] for _, group in groupby(layout.fields, lambda field: field.offset)]
@@ -333,7 +332,7 @@ def drawing(record: type) -> Iterator[str]:
 
 
 def _split(cells: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Split fields at the ends of lines. Only a field's first part keeps its name."""
+    """Split fields at the ends of lines. Only the first part of a field keeps the name."""
     for begin, end, name in cells:
         for at in (begin, *range(begin - begin % WORD + WORD, end, WORD)):
             yield at, min(end, at - at % WORD + WORD), name if at == begin else ""

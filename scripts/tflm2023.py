@@ -5,9 +5,9 @@ SPRING is from March to May, like the libraries in Arduino's library manager: it
 kTfLiteAbort in kernels/circular_buffer.h. AUTUMN is from October: it has TFLMRegistration, and kTfLiteAbort in
 micro_context.h.
 
-For tests only: the wheels have a proprietary licence; nothing of them is shipped, and users never need them. The wheels
-go to build/tflm2023; the downloads have 65 MB and 61 MB. TFLM's headers need gemmlowp's, which the wheels lack: on
-Debian `apt-get install libgemmlowp-dev`.
+This script is for tests only: the wheels have a proprietary licence, nothing of them is shipped, and users never need
+them. The wheels go to build/tflm2023; the downloads have 65 MB and 61 MB. TFLM's headers need gemmlowp's, which the
+wheels lack: on Debian `apt-get install libgemmlowp-dev`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ GEMMLOWP = Path("/usr/include/gemmlowp")
 
 @dataclass(frozen=True)
 class Tflm:
-    """One wheel and the TFLM in it."""
+    """A wheel and the TFLM in it."""
 
     name: str
     wheel: str
     headers: str
-    """Path of the headers below the wheel's package. `shared`: path of the shared library, also below the package."""
+    """Path of the headers below the wheel's package, as `shared` is the path of the shared library."""
     shared: str
     defines: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
-        """Return the folder that pip installs into."""
+        """Return the folder into which pip installs."""
         return TARGET / self.name
 
     @property
@@ -66,7 +66,7 @@ AUTUMN = Tflm(
     "xmos-ai-tools==1.4.2",
     "runtime/include",
     "xinterpreters/libs/linux/xtflm_python.so",
-    ("-Dtflite=tflite_micro",),  # its library uses this name for the namespace
+    ("-Dtflite=tflite_micro",),  # the library of this wheel uses this name for the namespace
 )
 AGES = (SPRING, AUTUMN)
 

@@ -22,14 +22,14 @@ PLACES = {
     "custom_ops/idf_component.yml": rf'^version: "({SEMANTIC})"$',
     "arduino/library.properties": rf"^version=({SEMANTIC})$",
 }
-"""The line of each file that states the version. pyproject.toml reads the first file."""
+"""The line of each file that states the version. pyproject.toml reads the first of these files."""
 BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
 """Files that are edited by hand with the version's changes."""
 
 
 def stated() -> dict[str, str]:
     """Return the version that each file states, or "" for a file that states none or several. CHANGELOG.md may state
-    several, of which the first is the newest.
+    several versions, of which the first is the newest.
     """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}

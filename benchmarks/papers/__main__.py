@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def spent() -> float:
-    """Return the processor seconds of this process and of those that it has waited for."""
+    """Return the processor seconds of this process and of the processes that it has waited for."""
     return sum(os.times()[:4])
 
 

@@ -35,23 +35,23 @@ ON_DEVICES = {
     "kws": "mlperf_tiny_kws_dscnn_int8", "vww": "mlperf_tiny_vww_96_int8", "ic": "mlperf_tiny_ic_resnet8_int8",
 }  # fmt: skip
 MOST_WIDE = 16_400
-"""Limit of the wide network's arena in bytes, with tiles of builtin operators."""
+"""Maximum arena of the wide network in bytes, with tiles of builtin operators."""
 Folders = dict[str, Path]
 """Folders by name: `models` holds the public models, `nets` the layer lists of msf-CNN's networks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row of the page."""
+    """A row of the page about papers."""
 
     paper: str
     what: str
     kind: str
-    """product, benchmark or predicted."""
+    """The kind of the row: product, benchmark or predicted."""
     script: str
-    """Path relative to this folder."""
+    """Path of the script, relative to this folder."""
     figure: Callable[[Folders], str]
-    """Function that returns the figure in words. Raises AssertionError if a claim does not hold."""
+    """Function that returns the figure of the row as text. Raises AssertionError if a claim does not hold."""
     needs: str = ""
     """Name of the folder that the script needs, or ""."""
 
@@ -116,7 +116,7 @@ def wrapping(folders: Folders) -> str:
 
 
 def above(data: bytes, most: float) -> tuple[int, int]:
-    """Return by how many bytes a plan's head exceeds the maximum number of live bytes, and the size of the head."""
+    """Return the size of a plan's head, and by how many bytes it exceeds the maximum number of live bytes."""
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
 

@@ -15,16 +15,16 @@ Labels = npt.NDArray[np.int64]
 
 SYLLABLES = 3
 VOICE = 7
-"""Seed of the words' sounds, which are the same in every data set."""
+"""Seed of the sounds of words, which are the same in every data set."""
 KEYWORDS, OTHER_WORDS = 10, 30
-"""Words that have their own class, and words that share the class "unknown"."""
+"""Numbers of words that have a class of their own, and of words that share the class "unknown"."""
 WAKE_WORD = 0
 MACHINE_TONES = (0.08, 0.16, 0.24, 0.40, 0.56)
 """Frequencies of a machine that runs well, as fractions of the spectrum."""
 
 
 def speech(rng: np.random.Generator, word: int | None, frames: int, bins: int, ends: float | None = None) -> Floats:
-    """Return a spectrogram [frames, bins] of one word in noise, or of noise alone. ends: when the word ends, 0 to 1."""
+    """Return a spectrogram [frames, bins] of one word in noise, or of noise. ends: end of the word, from 0 to 1."""
     time, frequency = np.arange(frames)[:, None] / frames, np.arange(bins)[None] / bins
     sound = rng.normal(0.0, rng.uniform(0.05, 0.2), (frames, bins)) + rng.uniform(0.0, 0.2) * (1 - frequency)
     if word is None:

@@ -113,7 +113,7 @@ def wake_word(batch: int | None) -> tf.keras.Model:
 
 
 class Streaming(tf.Module):  # type: ignore[misc]
-    """The wake word network in steps of 3 frames. Each layer keeps the rows that it reads again in a variable."""
+    """Return the wake word network in steps of 3 frames, whose layers keep the rows that they reread in variables."""
 
     def __init__(self, window: tf.keras.Model) -> None:
         super().__init__()
@@ -154,7 +154,7 @@ class Network:
     epochs: int
     float_io: bool = False
     streaming: bool = False
-    """Whether the network is also written in steps with state. Its name then has `stream` instead of `window`."""
+    """Whether the network is also written in steps with state, with `stream` instead of `window` in its name."""
 
 
 def wake_data(count: int, seed: int) -> tuple[Floats, Labels]:
@@ -208,7 +208,7 @@ def converted(network: Network, model: tf.keras.Model, samples: Floats) -> bytes
 
 
 def converted_in_steps(model: tf.keras.Model, samples: Floats) -> bytes:
-    """Convert the model with int8 state. It is calibrated on consecutive windows."""
+    """Convert the model with int8 state. The model is calibrated on consecutive windows."""
     module = Streaming(model)
     with tempfile.TemporaryDirectory() as folder:
         tf.saved_model.save(module, folder, module.step)
@@ -262,7 +262,7 @@ def make(name: str, folder: Path, samples: int | None, epochs: int | None, tests
     network = NETWORKS[name]
     tf.keras.utils.set_random_seed(SEED)
     given, labels = network.data(samples or network.samples, SEED)
-    if network.build is autoencoder:  # the autoencoder learns only normal sounds
+    if network.build is autoencoder:  # the autoencoder is trained on normal sounds only
         given = given[labels == 0]
     unseen, truth = network.data(tests, TEST_SEED)
     model = trained(network, given, labels, epochs or network.epochs)

@@ -1,4 +1,4 @@
-"""Describes ADD_N of two tensors as a custom operator (docs/own-operator.md). Use it with `--describe`."""
+"""Describes ADD_N of two tensors as a custom operator (docs/own-operator.md). Use this file with `--describe`."""
 
 from tflm_memopt.ops.own import Builder, Index, Operand, OperatorContext, Reg, Type, operator, quant
 

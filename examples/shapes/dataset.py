@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 SIDE = 96
-LEVELS = 16  # grey values are 0..15
+LEVELS = 16  # grey values are 0 to 15
 TEST_SEED = 2
 
 Images = npt.NDArray[np.uint8]  # [N, SIDE, SIDE, 1]
@@ -26,7 +26,7 @@ def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
     notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
 
     def radius(phi: _Floats) -> _Floats:
-        folded = np.abs((phi + half) % (2 * half) - half)  # 0 at a tip, `half` at a notch
+        folded = np.abs((phi + half) % (2 * half) - half)  # the angle is 0 at a tip, and `half` at a notch
         # the ray at angle `folded` meets the line from the tip (1, 0) to the notch
         reach: _Floats = notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
         return reach
@@ -40,7 +40,7 @@ def _polygon(corners: int) -> Callable[[_Floats], _Floats]:
 
 def _cross(phi: _Floats) -> _Floats:
     """Return a plus sign: two bars of length 2 and half width 0.32."""
-    across, along = np.sort(np.abs([np.cos(phi), np.sin(phi)]), axis=0)  # of the nearer bar
+    across, along = np.sort(np.abs([np.cos(phi), np.sin(phi)]), axis=0)  # this is the distance to the nearer bar
     reach: _Floats = np.minimum(1.0 / along, 0.32 / np.maximum(across, 1e-9))
     return reach
 
@@ -66,9 +66,9 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
     dx, dy = x - center[0], y - center[1]
     along, across = dx * np.cos(lean) + dy * np.sin(lean), dy * np.cos(lean) - dx * np.sin(lean)
     rho, phi = np.hypot(along * stretch, across / stretch), np.arctan2(across / stretch, along * stretch)
-    inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # one pixel of soft edge
+    inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # the edge is one pixel soft
 
-    contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))  # bright on dark or dark on bright
+    contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))  # the shape is bright on dark or dark on bright
     slope = rng.uniform(-0.2, 0.2, size=2)
     background = 0.5 - contrast / 2 + (slope[0] * (x - SIDE / 2) + slope[1] * (y - SIDE / 2)) / SIDE
     image = background + contrast * inside + rng.normal(0.0, rng.uniform(0.02, 0.14), size=(SIDE, SIDE))
@@ -77,7 +77,7 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
 
 
 def make(count: int, seed: int) -> tuple[Images, Labels]:
-    """Return `count` images and labels. The classes alternate, so each prefix is balanced within one per class."""
+    """Return `count` images and labels. The classes alternate, so that each prefix is balanced within one per class."""
     rng = np.random.default_rng(seed)
     labels = (np.arange(count) % len(CLASSES)).astype(np.uint8)
     images = np.stack([draw(rng, OUTLINES[CLASSES[label]]) for label in labels])
@@ -85,7 +85,7 @@ def make(count: int, seed: int) -> tuple[Images, Labels]:
 
 
 def quantize(images: Images, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
-    """Return grey values as the model's int8 input. 0..15 stands for 0.0..1.0."""
+    """Return grey values as the model's int8 input, where 0 to 15 stand for 0.0 to 1.0."""
     levels = np.rint(images / ((LEVELS - 1) * scale)) + zero_point
     q: npt.NDArray[np.int8] = np.clip(levels, -128, 127).astype(np.int8)
     return q

@@ -2,7 +2,7 @@
 
 python examples/shapes/evaluate.py shapes_int8.tflite [OPTIMIZED.tflite ...]
 
-Every further model must give the first one's output bytes on every image; exits 1 when one does not.
+Every further model must give the first one's output bytes on every image; the script exits with 1 if a model does not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataset import CLASSES, TEST_SEED, Images, Labels, make, quantize
 from tflm_memopt.runtime.wheel import interpreter
 
 HERE = Path(__file__).parent
-ARENA = 1_000_000  # bytes: more than enough for the original network
+ARENA = 1_000_000  # number of bytes, which is more than enough for the original network
 
 
 def load() -> tuple[Images, Labels]:

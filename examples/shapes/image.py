@@ -13,11 +13,11 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.verify import sample
 
 IMAGE = 22
-"""Index of the test image: a star."""
+"""Index of the test image, which is a star."""
 
 
 def header() -> str:
-    """Content of shapes_image.h."""
+    """Return the content of shapes_image.h."""
     model = (HERE / "shapes_int8.tflite").read_bytes()
     images, labels = load()
     graph = read(model).graph

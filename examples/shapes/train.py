@@ -3,8 +3,8 @@
     pip install "tflm-memopt[train]"
     python examples/shapes/train.py
 
-Writes shapes_int8.tflite beside this file; a few minutes on two cores. Seeded, but another TensorFlow may train other
-weights.
+Writes shapes_int8.tflite beside this file; a few minutes on two cores. Seeds are fixed, but another version of
+TensorFlow may train other weights.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def build(batch: int | None = None) -> tf.keras.Model:
 
 
 def train(images: Images, labels: Labels, epochs: int) -> tf.keras.Model:
-    """Return the trained model. Flips double the data, since no class changes when it is mirrored."""
+    """Return the trained model. Flips double the data, since no class changes when an image is mirrored."""
     batch = 64
     steps = epochs * (len(images) // batch)
     model = build()

@@ -1,7 +1,7 @@
-"""Kernels that compute one float32 output pixel from the window under it, like pixels.py.
+"""Kernels that compute one float32 output pixel from the window under it, in the form of pixels.py.
 
-Sums begin with 0 and add products in the order of rows, columns and channels. The bias is added last, as in TFLM's
-Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).
+Sums of these kernels begin with 0 and add products in the order of rows, columns and channels. The bias is added last,
+as in TFLM's Conv, DepthwiseConv, FullyConnected, AveragePool and MaxPool (kernels/internal/reference).
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from tflm_memopt.kernels.language import Array, Index, Reg
 
 
 def _begin(b: Builder, sums: Array, at: Index, initial: float) -> Reg:
-    """Return the sum of earlier calls, or its initial value in the first call."""
     (first,) = b.parameters("first")
     total = number(b, initial)
-    with b.inside(first, 1):  # skipped in the first call
+    with b.inside(first, 1):  # the first call skips this
         b.assign("copy", total, b.ram_load(sums, at))
     return total
 
 
 def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Callable[[Reg], Reg]) -> None:
-    """Write the output in the last call, otherwise keep the sum."""
+    """Write the output in the last call, and keep the sum in every other call."""
     (last,) = b.parameters("last")
     with b.inside(last, 1):
         b.ram_store(sums, total, at)
@@ -35,7 +34,7 @@ def _end(b: Builder, sums: Array, y: Array, at: Index, total: Reg, output: Calla
 
 @kernel("y[k] = clamp(sum over the window of x * w[k] + bias[k]); k = output j of group g")
 def conv_f32(b: Builder) -> None:
-    """Describe a convolution. A group is one channel for depthwise layers, otherwise all channels of a pixel."""
+    """Describe a convolution, whose group is one channel for depthwise layers, or all channels of a pixel."""
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )

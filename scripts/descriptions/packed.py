@@ -9,7 +9,7 @@ from tflm_memopt.kernels.language import Array, Index, Reg, Type
 
 
 class Scales:
-    """Scales of each channel's sum."""
+    """The scales of the sum of each channel."""
 
     def __init__(self, b: Builder, channels: Index) -> None:
         self.zero_out, self.low, self.high = b.parameters("zero_out", "low", "high")
@@ -18,7 +18,7 @@ class Scales:
         self.rights = b.flash("rights", Type.INT16, channels)
 
     def output(self, b: Builder, total: Reg, k: Index) -> Reg:
-        """Return a sum of channel k as int8."""
+        """Return the sum of channel k as int8."""
         x = b.scaled(total, b.flash_load(self.multipliers, k))
         return b.saturated(x, b.flash_load(self.rights, k), self.zero_out, (self.low, self.high))
 

@@ -1,5 +1,5 @@
-"""Kernels of operators packed for Cortex-M's DSP extension and for Helium (lower/pack.py). Hosts run these kernels, and
-cores run assembly.
+"""Kernels of operators packed for Cortex-M's DSP extension and for Helium (lower/pack.py). Hosts run these kernels,
+whereas cores run assembly.
 
 TFLM: ConvPerChannel, DepthwiseConvPerChannel, FullyConnected. ops/packings.py has the conditions for their sums.
 """
@@ -35,8 +35,8 @@ def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, s
 
 
 class Pair:
-    """Two channels A and B, whose weights are packed as 256 * B + A. One sum is over the low byte (A), and one over the
-    whole weight.
+    """Two channels A and B, whose weights are packed as 256 * B + A. One sum is over the low byte of the weights (A),
+    and one over the whole weights.
     """
 
     def __init__(self, b: Builder, scales: Array, *at: Index) -> None:
@@ -56,7 +56,7 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """Compute several pixels of int16 values. Pairs of values of all pixels are interleaved."""
+    """The pairs of int16 values of all pixels are interleaved."""
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)
@@ -84,8 +84,8 @@ def dsp_direct(b: Builder) -> None:
 
 @kernel("y[c] = saturate(sum over taps of x[tap, c] * w[tap, c])")
 def dsp_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. Constants of each group of four channels: biases, weights, then m2, c and e.
-    For every three taps, the weights of two taps are interleaved, and those of the third follow.
+    """Describe a depthwise convolution. The constants of each group of four channels are biases, weights, then m2, c
+    and e. For every three taps, the weights of two taps are interleaved, and those of the third follow.
     """
     taps, reach, fours, turns = b.extents("taps", "reach", "fours", "turns")
     (first, words) = b.parameters("first", "words")
@@ -105,7 +105,7 @@ def dsp_depthwise(b: Builder) -> None:
 
 @kernel("y[p, c] = clamp(requantise(sum over values of x[p] * w[c]))")
 def mve_conv(b: Builder) -> None:
-    """Describe a convolution. Constants of each group of four channels: weights in turns of sixteen per channel,
+    """Describe a convolution. The constants of each group of four channels are weights in turns of sixteen per channel,
     biases, multipliers, and shifts, which are negative for left shifts.
     """
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
@@ -123,8 +123,9 @@ def mve_conv(b: Builder) -> None:
 
 @kernel("y[c] = clamp(requantise(sum over taps of x[tap, c] * w[tap, c]))")
 def mve_depthwise(b: Builder) -> None:
-    """Describe a depthwise convolution. Constants of each group of up to sixteen channels: biases, weights, multipliers
-    and shifts. All except the weights are in the order of lower/pack.py: even and odd channels, split twice.
+    """Describe a depthwise convolution. The constants of each group of up to sixteen channels are biases, weights,
+    multipliers and shifts. All constants except the weights are in the order of lower/pack.py: even and odd channels,
+    split twice.
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")

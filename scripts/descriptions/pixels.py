@@ -58,9 +58,7 @@ def depthwise_pixel(b: Builder) -> None:
     "y[k] = bias[k] + sum over the window of x * w[k], sums of 64 bits, scaled and clamped; k = output j of group g"
 )
 def conv_wide(b: Builder) -> None:
-    """Describe a convolution of int16. A group is one channel for depthwise layers, otherwise all channels of a pixel.
-    TFLM: ConvPerChannel, DepthwiseConvPerChannel.
-    """
+    """Describe a convolution, whose group is one channel for depthwise layers, or all channels of a pixel."""
     pointers, reach, rows, columns, channels, groups = b.extents(
         "pointers", "reach", "rows", "columns", "channels", "groups"
     )
@@ -86,7 +84,7 @@ def conv_wide(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
 def conv_sums(b: Builder) -> None:
-    """Add runs of bytes with adjacent weights, part by part. The caller processes the sums."""
+    """Add runs of bytes with adjacent weights, part by part. The caller processes the sums of these runs."""
     pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
     zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
     (offset,) = b.parameters("offset")
@@ -103,13 +101,13 @@ def conv_sums(b: Builder) -> None:
 
 @kernel("sums[c] += sum over the window of (x[spread * c] - zero point) * w[c]")
 def depthwise_sums(b: Builder) -> None:
-    """Add the products of a window. The caller scales the sums or keeps them for the next call."""
+    """The caller scales these sums or keeps them for the next call."""
     pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
     zero_in, next_row, next_column, apart, offset = b.parameters(
         "zero_in", "next_row", "next_column", "apart", "offset"
     )
     strides = b.parameters("row_weights", "tap_weights")
-    (spread,) = b.parameters("spread")  # 0: all channels read the same input channel
+    (spread,) = b.parameters("spread")  # 0 if all channels read the same input channel
     x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, channels)
     w = b.flash("w", Type.INT8, rows, columns, channels, strides=strides)
     with b.loop("c", channels) as c:
@@ -121,16 +119,14 @@ def depthwise_sums(b: Builder) -> None:
 
 
 def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
-    """Process runs of pixels under a window. The sums continue those of the previous call, and the next call continues
-    them.
-    """
+    """The sums continue those of the previous call, and the next call continues them."""
     pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
     offset, first, last, low, high = b.parameters("offset", "first", "last", "low", "high")
     x, y = b.rows("x", kind, pointers, reach), b.output("y", kind, channels)
     sums = b.workspace("sums", INT32, channels)
     with b.loop("c", channels) as c:
         total = b.broadcast(INT32, Index.of(initial))
-        with b.inside(first, 1):  # skipped in the first call
+        with b.inside(first, 1):  # the first call skips this
             b.assign("copy", total, b.ram_load(sums, c))
         with b.loop("p", pointers) as p, b.loop("t", run) as t:
             take(total, b.ram_load(x, p, offset + t * channels + c))
@@ -141,7 +137,7 @@ def _pool(b: Builder, kind: Type, initial: int, take: Callable[[Reg, Reg], None]
 
 
 def max_pool_pixel(kind: Type) -> KernelProgram:
-    """sign: -1 selects the smallest value."""
+    """sign: -1 to select the smallest value."""
 
     def describe(b: Builder) -> None:
         (sign,) = b.parameters("sign")
@@ -155,7 +151,7 @@ def max_pool_pixel(kind: Type) -> KernelProgram:
 
 
 def average_pool_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the average of a window."""
+    """Return the kernel that computes the average of a window."""
 
     def describe(b: Builder) -> None:
         (area,) = b.extents("area")
@@ -184,7 +180,8 @@ def mean_pixel(kind: Type) -> KernelProgram:
 
 
 def place_pixel(kind: Type) -> KernelProgram:
-    """Return the kernel for the index of the greatest sign * x. before: pixels of the window in earlier calls.
+    """Return the kernel for the index of the greatest sign * x. before: number of pixels of the window in earlier
+    calls.
 
     The first pixel counts even if it is NaN; later NaNs do not (ArgMinMax, kernels/internal/reference/arg_min_max.h).
     """
@@ -200,10 +197,10 @@ def place_pixel(kind: Type) -> KernelProgram:
         places = b.workspace("places", INT32, channels)
         with b.loop("c", channels) as c:
             most, found = (b.compute("copy", to, Index.of(0)) for to in (held, INT32))
-            with b.inside(first, 1):  # skipped in the first call
+            with b.inside(first, 1):  # the first call skips this
                 b.assign("copy", most, b.ram_load(values, c))
                 b.assign("copy", found, b.ram_load(places, c))
-            with b.inside(before, pointers):  # runs only in the call that has the first pixel
+            with b.inside(before, pointers):  # this runs only in the call that has the first pixel
                 b.assign("mul", most, b.ram_load(x, 0, offset + c), sign)
             with b.loop("p", pointers) as p, b.loop("t", run) as t:
                 value = b.compute("mul", held, b.ram_load(x, p, offset + t * channels + c), sign)

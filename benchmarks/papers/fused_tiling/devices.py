@@ -1,8 +1,9 @@
-"""Inference split over devices (Stahl, chapter 5): its example and Table 5.1.
+"""Inference that is split over devices (Stahl, chapter 5), with the example of this chapter and Table 5.1.
 
-Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. The computed table equals the thesis' figures if weights of
-dense layers do not count, inputs and outputs count only for convolutions and dense layers, and layers are numbered from
-1, with darknet's [crop] before VGG-16. No choice of layers that was tried reproduces Table 5.2, so it is missing here.
+Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 B. The computed table equals the thesis'
+figures if weights of dense layers do not count, inputs and outputs count only for convolutions and dense layers, and
+layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of layers that was tried reproduces Table
+5.2, so this script lacks it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (
 PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
     "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
 }  # fmt: skip
-"""Splits of the layers on two devices. OWP is the split of Figure 5.6."""
+"""Splits of the four layers on two devices. OWP is the name of the split of Figure 5.6."""
 
 
 def example() -> dict[str, int]:
-    """Return the bytes that two devices send with each plan, and the least of all plans."""
+    """Return the bytes that two devices send with each split, and the least of all splits."""
     return {name: int(sent(EXAMPLE, plan, 2)) for name, plan in PLANS.items()} | {"least": int(plans(EXAMPLE, 2)[0][0])}
 
 
@@ -42,7 +43,7 @@ def example() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A layer of a darknet network. A size that is not given is that of the input."""
+    """A layer of a darknet network. If a size of a layer is not given, it is that of the input."""
 
     kind: str
     channels: int = 0
@@ -50,7 +51,7 @@ class Line:
     stride: int = 1
     pad: int = 0
     of: tuple[int, ...] = ()
-    """Add a layer. route: layers that are concatenated."""
+    """Add a layer. route: numbers of layers whose outputs are concatenated."""
 
 
 def conv(channels: int, kernel: int, stride: int = 1, pad: int | None = None) -> Line:
@@ -66,7 +67,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Return layers of 1 x 1 and 3 x 3 in turn. The layers of 3 x 3 have more channels."""
+    """Return layers of 1 x 1 and 3 x 3 in turn. Layers of 3 x 3 have more channels than those of 1 x 1."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 
@@ -95,7 +96,7 @@ GOOGLE = [
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network, the side length of its input, and the figures of the thesis."""
+    """A network of Table 5.1, the side length of its input, and the figures of the thesis."""
 
     lines: Sequence[Line]
     side: int
@@ -117,7 +118,7 @@ def layers(network: Network) -> tuple[SplitLayer, ...]:
     """Return the elements of each layer as the thesis counts them: without buffers of layers that have no weights, and
     without the weights of dense layers.
     """
-    shapes: list[tuple[int, int]] = []  # side and channels
+    shapes: list[tuple[int, int]] = []  # these are side length and channels
     side, channels = network.side, 3
     found = []
     for line in network.lines:

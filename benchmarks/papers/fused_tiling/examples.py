@@ -2,10 +2,10 @@
 
     python benchmarks/papers/fused_tiling/examples.py [--update docs/benchmarks.md]
 
-The running example of chapter 4 of the thesis is a convolution 6x2 with stride 2, a depthwise one 3x3, one 1x1 to 64
-channels, average pooling and a dense layer. In float32 it needs 24,576 B, and 16,384 B if tiled by depth; in int8 a
-quarter of that. The text model is like the thesis' TXT: the mean of an embedding for each word. No tiling of feature
-maps can shrink the text model.
+The running example of chapter 4 of the thesis is a convolution 6x2 with stride 2, a depthwise convolution 3x3, a
+convolution 1x1 to 64 channels, average pooling and a dense layer. In float32 the running example needs 24,576 B, and
+16,384 B if tiled by depth; and in int8 a quarter of these bytes. The text model is like TXT of the thesis, and takes
+the mean of an embedding for each word. No tiling of feature maps can shrink the text model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import tflm_memopt
 from tflm_memopt.results import Report
 
 WORDS, VOCABULARY, WIDTH, CLASSES = 256, 1000, 16, 2
-"""Sizes of the text model: indices, rows and columns of the embedding's table, outputs."""
+"""Sizes of the text model: its indices, rows and columns of the embedding's table, and its outputs."""
 RUNS = 5
 
 

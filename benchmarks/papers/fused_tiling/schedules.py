@@ -4,7 +4,7 @@
 
 The graphs are RandWire's (Watts-Strogatz, tensors of 4 units), and networks like SwiftNet: 62 operators in cells of 21,
 19 and 22, with edges drawn from seeds: the network itself is not at hand. "one cell" has as many operators without a
-place to cut. Seconds are processor time.
+place to cut. The seconds in the table are processor time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tflm_memopt.plan.schedule.least_peak import Schedule, schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task, peak
 
 LIMIT = 20.0
-"""Effort for an order (effort.py)."""
+"""Effort of the search for an order (effort.py)."""
 UNIT = 4
 CELLS = (21, 19, 22)
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
@@ -46,8 +46,8 @@ def random_wired(count: int, neighbours: int, probability: float, seed: int) -> 
 
 
 def cells(sizes: Sequence[int], seed: int) -> OrderProblem:
-    """Return cells in series. In each cell, operators read one to three of the tensors before them, and the last
-    operator reads all unread tensors.
+    """Return cells in series. In each of these cells, operators read one to three of the tensors before them, and the
+    last operator reads all unread tensors.
     """
     rng = random.Random(seed)
     nbytes, tasks = {0: 64}, list[Task]()

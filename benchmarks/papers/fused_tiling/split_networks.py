@@ -1,15 +1,16 @@
 """Compares published splits of MobileNetV2 over microcontrollers with the same splits here.
 
 - ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). The
-paper does not state the width; with width 0.35 and 224 x 224 pixels, this tensor has 7 x 7 x 112 bytes, which is that
-size.
+paper does not state the width; with width 0.35 and 224 x 224 pixels, this tensor has 7 x 7 x 112 bytes, which is the
+stated size.
 - Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. Its repository
 (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three devices reads and
-computes in each of 53 layers. A device reads outputs of all three devices. Here, all layers are split by channels. By
-those lists, a device's RAM is the largest pair of a layer's input and output.
+computes in each of 53 layers. In this split, a device reads outputs of all three devices. In tflm-memopt's split, all
+layers are split by channels. By the lists of the repository, a device's RAM is the largest pair of a layer's input and
+output.
 
-Weights are random: bytes do not depend on them. Every device is a process with its own file alone, linked over
-loopback, under TFLM; all bytes of the output are compared.
+Weights are random, since bytes do not depend on them. Every device is a process that has only its own file, linked over
+loopback, under TFLM, and all bytes of the output are compared.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def mobilenet_v2(width: float, side: int) -> tuple[list[dict[str, Any]], int]:
 
 
 def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, Any]:
-    """Return the memory and the bytes sent of the devices, and whether a run on processes agrees."""
+    """Return the memory and the bytes sent of the devices, and whether a run on processes gives the same output."""
     report = shared.report
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):
@@ -92,7 +93,7 @@ def in_two() -> dict[str, Any]:
     """Return the figures of MobileNetV2 of width 0.35, cut after block_16_project for two devices."""
     layers, at = mobilenet_v2(0.35, SIDE)
     model = int8_models.from_layers(layers)
-    first = len(read(model).graph.ops) - (len(layers) - at)  # PADs may precede it
+    first = len(read(model).graph.ops) - (len(layers) - at)  # PADs may precede this layer
     shared = tflm_memopt.optimize_devices(model, 2, cut=[first])
     return verified(model, shared) | {"tensor": layers[at]["h"] ** 2 * layers[at]["cin"]}
 

@@ -1,11 +1,11 @@
 """Costs of the fused tiling thesis (Stahl, chapter 5) for layers that several devices share.
 
-Layers before a switch split their feature maps (FFMT), the others their weights, each in one of four ways. The
-converter chooses the switch (tflm_memopt/devices/switch.py).
+Layers before a switch split their feature maps (FFMT); all later layers split their weights, each in one of four ways.
+The converter chooses the switch (tflm_memopt/devices/switch.py).
 
-Sizes are elements, as in the thesis, or bytes, as the caller decides. In bytes, an int8 value counts as 1, and a
-partial sum as the bytes that its bound needs (SplitLayer.sum_size). Device 0 has the input and gets the output. All
-layers are assumed to divide evenly.
+Sizes are elements, as in the thesis, or bytes, as the caller decides. If sizes are bytes, an int8 value counts as 1,
+and a partial sum as the bytes that its bound needs (SplitLayer.sum_size). Device 0 has the input and gets the output.
+All layers are assumed to divide evenly.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tflm_memopt.devices import switch
 
 
 class LayerSplit(enum.Enum):
-    """Way of splitting a layer's weights."""
+    """Ways of splitting the weights of a layer."""
 
     FAN_OUT = "FDTO"
     """Each device computes some outputs from all inputs."""
     FAN_IN = "FDTI"
     """Each device computes partial sums of all outputs from some inputs."""
     FUSED_OUT = "FDT1"
-    """Fan-out, whose outputs stay on the devices that compute them."""
+    """Fan-out, after which outputs stay on the devices that compute them."""
     FUSED_IN = "FDT2"
-    """Fan-in of the layer after FUSED_OUT, which reads these outputs."""
+    """Fan-in of the layer after FUSED_OUT, which reads the outputs where they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SplitLayer(switch.SplitLayer):
     """Sizes of a layer, and of its partial sums."""
 
     sum_size: int = 1
-    """Size of a partial sum in a message, as a multiple of a value's."""
+    """Size of a partial sum in a message, as a multiple of the size of a value."""
 
 
 def possible(splits: Sequence[LayerSplit]) -> bool:
@@ -71,6 +71,6 @@ def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
 
 
 def plans(layers: Sequence[SplitLayer], devices: int) -> list[tuple[Fraction, tuple[LayerSplit, ...]]]:
-    """Return all plans, in order of the bytes that they send: the first is that of Eq. 5.17 to 5.23."""
+    """Return all plans in the order of the bytes that they send; the first plan is that of Eq. 5.17 to 5.23."""
     found = [(sent(layers, p, devices), p) for p in product(LayerSplit, repeat=len(layers)) if possible(p)]
     return sorted(found, key=lambda f: f[0])

@@ -2,10 +2,11 @@
 
     python benchmarks/papers/fused_tiling/tiling_tables.py --models DIR [--update FILE.md]
 
-The thesis' networks are float32 in code that TVM generates; two are its author's own. Here all are int8 under TFLM: the
-keyword spotter is MLPerf Tiny's; the others have random weights, and the published geometry or a similar one. Bytes,
-ilp32, input in the arena, reference kernels. FFMT is stripes of rows, FDT groups of channels (fan-out), each with PAD,
-SLICE and CONCATENATION allowed, and F up to 1.5. Every model's bytes are compared in the official wheel.
+The thesis' networks are float32 in code that TVM generates; two are its author's own. In this script, all are int8
+under TFLM: the keyword spotter is MLPerf Tiny's; the others have random weights, and the published geometry or a
+similar one. Figures are bytes for ilp32, with the input in the arena and reference kernels. FFMT uses stripes of rows
+and FDT groups of channels (fan-out), with PAD, SLICE and CONCATENATION allowed and F up to 1.5. All output bytes of
+each model are compared in the official wheel.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.runtime.wheel import interpreter
 
 MOST = 1.5
-"""Largest F of FFMT."""
+"""Maximum F of FFMT."""
 _BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
 _PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
 WAYS: Mapping[str, Mapping[str, Any]] = {
@@ -38,7 +39,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "operator, no groups": {"without": ("channel-groups",)},
     "operator": {},
 }
-"""Variants to convert each network. Variants with our operator compute nothing twice."""
+"""Ways in which each network is converted. Conversions with our operator compute nothing twice."""
 
 
 PUBLISHED: Mapping[str, tuple[float, float]] = {
@@ -47,7 +48,7 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
 }  # fmt: skip
 """Memory that the thesis saves on a model with FFMT and with FDT, in percent (Table 4.1)."""
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
-"""Networks of our own that stand for those of the thesis, which are not public."""
+"""Networks of this project that stand for those of the thesis that are not public."""
 
 
 # ---- the networks ----
@@ -115,8 +116,8 @@ NETWORKS: Mapping[str, Callable[[], bytes]] = {
 
 
 def arenas(name: str, data: bytes) -> list[int]:
-    """Return the bytes of the arena of the original, and of each way to convert it. Raises RuntimeError if an output
-    byte differs under TFLM.
+    """Return the bytes of the arena of the original, and of each way to convert the model. Raises RuntimeError if an
+    output byte differs under TFLM.
     """
     case = _case(data)
     expected, totals = _outputs(data, case), list[int]()
@@ -154,7 +155,7 @@ def row(name: str, data: bytes) -> list[str]:
 
 
 def titled(name: str) -> str:
-    """Return the name of a network, with a note for a substitute."""
+    """Return the name of a network, with a note if it is a substitute."""
     return f"{name} (substitute)" if name in SUBSTITUTES else name
 
 

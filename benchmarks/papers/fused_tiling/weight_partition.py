@@ -1,9 +1,11 @@
-"""The fused tiling thesis' best weight partition (Stahl, Figure 5.6), executed: dense layers 4-8-16-4-4 on two devices.
+"""The fused tiling thesis' best weight partition (Stahl, Figure 5.6), executed for dense layers 4-8-16-4-4 on two
+devices.
 
-The partition is fan-out, a fused pair of fan-out and fan-in, then fan-out again. The partition is compared with fan-out
-alone. The figures are bytes that both devices send together, without message heads: as the thesis counts them (Eq.
-5.17, in bytes), and as processes sent them, where a partial sum takes as many bytes as the third layer's weights need.
-With sums of 4 bytes, it would send as much as fan-out alone, but a sum of 8 int8 products needs fewer.
+The partition is fan-out, a fused pair of fan-out and fan-in, then fan-out again. This partition is compared with
+fan-out alone. The figures of both are bytes that both devices send together, without message heads: as the thesis
+counts them (Eq. 5.17, in bytes), and as processes sent them, where a partial sum takes as many bytes as the third
+layer's weights need. With sums of 4 bytes, the partition would send as much as fan-out alone, but a sum of 8 int8
+products needs fewer bytes.
 """
 
 from __future__ import annotations
@@ -35,14 +37,14 @@ UNITS = (4, 8, 16, 4, 4)
 DEVICES = 2
 FAN_OUT = (LayerSplit.FAN_OUT,) * 4
 BEST = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT, LayerSplit.FUSED_IN, LayerSplit.FAN_OUT)
-"""Ways of splitting in Figure 5.6."""
+"""Ways of splitting each layer in Figure 5.6."""
 SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_OUT: DeviceSharding.CHANNELS, LayerSplit.FUSED_OUT: DeviceSharding.CHANNELS,
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""By bytes of a partial sum: the value of the third layer's weights with which sums need that size. With 0, each device
-has one weight of 1 per unit, and zeros.
+"""For each number of bytes of a partial sum, the value of the third layer's weights with which sums need this number.
+With the value 0, each device has one weight of 1 per unit, and zeros.
 """
 
 
@@ -62,13 +64,13 @@ def network(nbytes: int) -> bytes:
 
 
 def layers(nbytes: int) -> list[SplitLayer]:
-    """Return the network as sizes in bytes."""
+    """Return the layers of the network as sizes in bytes."""
     return [SplitLayer(a, b, a * b, nbytes) for a, b in pairwise(UNITS)]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Bytes that both devices send, and whether the outputs agree."""
+    """Bytes that both devices send, and whether the outputs of processes agree with the original's."""
 
     planned: int
     executed: int
@@ -76,7 +78,6 @@ class Row:
 
 
 def executed(splits: Sequence[LayerSplit], nbytes: int) -> Row:
-    """Run the network on two processes."""
     model = network(nbytes)
     shared_by = Network(model, "dense", request({}), optimized)
     how = {op.index: SHARDINGS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}

@@ -1,7 +1,7 @@
-"""Classifiers of 224 x 224 x 3 images as int8 models with random weights: those of Minakova's Table 6.6.
+"""Classifiers of 224 x 224 x 3 images as int8 models with random weights, as in Minakova's Table 6.6.
 
-Layers are those of the published networks. Activations and batch normalisation are folded into the convolutions, as in
-int8 models. A network is a list of stages, so that it can be cut into partitions.
+The layers are those of the published networks. Activations and batch normalisation are folded into the convolutions, as
+in int8 models. Each network is a list of stages, so that it can be cut into partitions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ def classify(net: Builder, x: int) -> int:
 
 
 def separable(channels: int, stride: int) -> Stage:
-    """Add a depthwise convolution of 3 x 3, followed by one of 1 x 1."""
     return lambda net, x: net.same(net.same(x, net.shape(x)[3], 3, stride, depthwise=True), channels)
 
 
@@ -133,7 +132,7 @@ def densenet_121() -> Iterator[Stage]:
 
 
 def inception_v2() -> Iterator[Stage]:
-    """Return the network: the published stem's separable convolution of 7 x 7, then ten modules."""
+    """Return Inception V2: the published stem's separable convolution of 7 x 7, then ten modules."""
     yield conv(64, 7, 2)
     yield pool(3, 2)
     yield conv(64)
@@ -163,7 +162,7 @@ NETWORKS: Mapping[str, Callable[[], Iterator[Stage]]] = {
 
 
 class SameZeroPoint(Builder):
-    """Give all activations the same zero point, as concatenation requires."""
+    """Give all these activations the same zero point, as concatenation requires."""
 
     def _activation(self, shape: Sequence[int], scale: float = SCALE, zero_point: int | None = None) -> int:
         return super()._activation(shape, scale, zero_point or 0)

@@ -1,13 +1,14 @@
 """Computes the joint memory of several CNNs (Minakova, chapter 6): every figure of its example, and offsets for the
 same lifetimes.
 
-Sizes are tokens, as in the chapter. The available text lacks Figure 6.1. The sizes in Table 6.1 imply that CNN 1 has
-feature maps of 32 rows of 256, that l4 adds two of them, and that l5 reads them row by row. If a search needs kernel
-sizes, 3 x 3 is assumed (5 x 5 without padding in CNN 2). Offsets are those of the product's layout solver.
+Sizes are counted in tokens, as in the chapter. The text of the chapter that is available lacks Figure 6.1. The sizes in
+Table 6.1 imply that CNN 1 has feature maps of 32 rows of 256, that l4 adds two of them, and that l5 reads them row by
+row. If a search needs kernel sizes, 3 x 3 is assumed (5 x 5 without padding in CNN 2). Offsets come from the layout
+solver of tflm-memopt.
 
-The applications of Table 6.6 are int8 models here, with random weights. Each is planned from an app.toml. As in the
-paper, the megabytes count weights and activations in float32. On a microcontroller weights stay in flash, so the
-activations are also given alone.
+In this script, the applications of Table 6.6 are int8 models with random weights. Each application is planned from an
+app.toml. As in the thesis, the megabytes count weights and activations in float32. On a microcontroller weights stay in
+flash, so the activations are also given alone.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tflm_memopt.plan.layout.offsets import LayoutProblem, place
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data from one layer to another, which belong to the producer's partition."""
+    """Data that pass from one layer to another and belong to the producer's partition."""
 
     tokens: int
     producer: str
@@ -40,12 +41,12 @@ class Edge:
 
 Edges = Mapping[str, Edge]
 Schedules = Mapping[int, Sequence[str]]
-"""The layers of each partition in each step."""
+"""For each step, the layers of each partition that run."""
 Chromosome = Sequence[int]
-"""For each layer, 1 if it processes its data by parts."""
+"""For each layer, 1 if the layer processes its data by parts."""
 
 LAYERS = ("l1", "l2", "l3", "l4", "l5", "m1", "m2", "m3", "m4")
-"""Layers of CNN 1, then of CNN 2."""
+"""The layers of CNN 1, followed by those of CNN 2."""
 EDGES: Edges = {
     "e12_1": Edge(3072, "l1", "l2", 1), "e23_1": Edge(8192, "l2", "l3", 1), "e24_1": Edge(8192, "l2", "l4", 1),
     "e34_1": Edge(8192, "l3", "l4", 1), "e45_1": Edge(8192, "l4", "l5", 1), "e12_2": Edge(3072, "m1", "m2", 2),
@@ -54,7 +55,7 @@ EDGES: Edges = {
 """Edges of Table 6.1 in the order in which the text visits them. A tensor between two partitions has two copies."""
 SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
-"""Partitions that run at the same time."""
+"""Pairs of partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
 """Number of rows of a feature map (a layer that goes by parts has as many phases), tokens of a row of a feature map,
 and tokens of a row of the input.
@@ -62,7 +63,7 @@ and tokens of a row of the input.
 FLOAT, SECONDS = 4, 5.0
 """Bytes of a float32 value, and the limit of CP-SAT's deterministic time for a layout."""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
-"""Chromosome of the example in the text."""
+"""Chromosome of the example in the chapter's text."""
 
 
 # ---- lifetimes ----
@@ -71,7 +72,7 @@ PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
     """Return the first and the last step in which the tensor takes memory.
 
-    A tensor lives until its consumer's last step, or until the end of the schedule if its consumer is in another
+    A tensor is live until its consumer's last step, or until the end of the schedule if its consumer is in another
     partition.
     """
     steps = schedules[edge.partition]
@@ -91,7 +92,7 @@ def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
 
 
 def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
-    """Return edges and tokens of the buffers by Algorithm 8. Each edge goes to a buffer that it enlarges least."""
+    """Return edges and tokens of the buffers by Algorithm 8. Each edge goes to the buffer that it enlarges least."""
     found: list[tuple[list[str], int]] = []
     for name, edge in edges.items():
         fits = [
@@ -110,7 +111,7 @@ def tokens(buffers: Sequence[tuple[list[str], int]]) -> int:
 
 
 def most_alive(edges: Edges, schedules: Schedules) -> int:
-    """Return the most live tokens at any moment, a lower bound of any layout."""
+    """Return the maximum of live tokens at any moment, which is a lower bound of any layout."""
     worst = {
         partition: max(
             sum(e.tokens for e in edges.values() if e.partition == partition and _alive(e, step, schedules))
@@ -141,7 +142,7 @@ def by_offsets(edges: Edges, schedules: Schedules) -> int:
 
 
 def schedules_by_parts(chromosome: Chromosome) -> Schedules:
-    """Return the schedules. Neighbouring layers that process by parts alternate, with one phase each."""
+    """Neighbouring layers that process by parts alternate, with one phase each."""
     parted = {layer for layer, gene in zip(LAYERS, chromosome, strict=True) if gene}
     found = {}
     for partition, steps in SCHEDULES.items():
@@ -159,8 +160,8 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """An edge between two layers that go by parts holds the rows in flight: those under a window. The edge from l2 to
-    l4, which l4 adds, also holds the row that waits while l3 reads one row ahead.
+    """An edge between two layers that go by parts holds the rows under a window of the second layer. The edge from l2
+    to l4, which l4 adds, also holds the row that waits while l3 reads one row ahead.
     """
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {
@@ -190,12 +191,12 @@ def example() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """CNNs that run one after the other, or one in two partitions that run at the same time."""
+    """CNNs that run one after the other, or one CNN in two partitions that run at the same time."""
 
     networks: tuple[str, ...]
     partitions: int
     paper: float
-    """The paper's smallest memory in MB, weights included."""
+    """The smallest memory in the thesis in MB, with weights."""
 
 
 APPLICATIONS: Mapping[int, Application] = {
@@ -209,7 +210,7 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def app_toml(folder: Path, number: int) -> Path:
-    """Write an application of the table as models and an app.toml. The application's networks run in turn."""
+    """Write an application of the table as models and an app.toml. The networks of this application run in turn."""
     app, lines = APPLICATIONS[number], []
     for name in app.networks:
         file = name.replace(" ", "_").replace(".", "_").lower()
@@ -226,7 +227,8 @@ def app_toml(folder: Path, number: int) -> Path:
 def application(number: int) -> tuple[int, float]:
     """Plan an application of Table 6.6 from its app.toml, as int8 models.
 
-    Returns the bytes of the arena's head, and megabytes as the table counts them: weights and activations in float32.
+    Returns the bytes of the arena's head, and megabytes as the table counts them, with weights and activations in
+    float32.
     """
     with tempfile.TemporaryDirectory() as name:
         path = app_toml(Path(name), number)

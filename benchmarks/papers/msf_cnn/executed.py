@@ -4,8 +4,8 @@ compared.
 python benchmarks/papers/msf_cnn/executed.py --nets DIR [--update docs/benchmarks.md]
 
 "counted" is msf-CNN's convention: the bytes from the lowest to the highest that anything but the network's input and
-final output uses. "searched" is what nets.py says for the same budget from the geometry alone. The
-rest is the arena as TFLM has it, 32-bit pointers.
+final output uses. "searched" is what nets.py says for the same budget from the geometry alone. The rest of the arena is
+as in TFLM, with 32-bit pointers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tflm_memopt.plan.plan import Plan, Role
 
 BUDGETS = (1.0, 1.1, 4.0)
 RUNS = 3
-"""Number of random inputs, besides three extreme ones."""
+"""Number of random inputs, in addition to three extreme inputs."""
 
 
 COLUMNS = (
@@ -36,7 +36,7 @@ COLUMNS = (
 
 
 def rows(name: str, layers: Layers) -> Iterator[list[str]]:
-    """Yield the cells of a network, one row for each compute budget. Raises RuntimeError if an output byte differs."""
+    """Yield the cells of a network for each compute budget. Raises RuntimeError if output bytes differ under TFLM."""
     net, data = chain(layers), from_layers(layers)
     macs, graph = sum(op.macs for op in net.ops), read(data).graph
     points = tiled_front(net, settings(name))
@@ -56,7 +56,7 @@ def rows(name: str, layers: Layers) -> Iterator[list[str]]:
 
 
 def counted(plan: Plan, free: set[int]) -> int:
-    """Return the bytes from the lowest to the highest address of all buffers except the `free` tensors."""
+    """Return the bytes from the lowest to the highest address of all buffers except the tensors `free`."""
     spans = [(o, o + b.nbytes) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in free]
     return max(end for _, end in spans) - min(start for start, _ in spans)
 

@@ -8,7 +8,8 @@ executed.py runs such plans.
 msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion group = input + output + sum(t*k*c_in),
 with t the rows of a layer's tile that one output element of the group needs; the network's input and final output are
 not counted; kB = 1000. Equation 12 of the paper leaves out padding behind a layer in its count of tiles, so that the
-paper's F is too low; ours is exact. The paper's formulas give its table to 1.4 % in bytes, and F to the printed digits.
+paper's F is too low; the F of tflm-memopt is exact. The paper's formulas give its table to 1.4 % in bytes, and F to the
+printed digits.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from tables import markdown, page_parser, publish
 
 Layer = Mapping[str, Any]
 P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))
-"""Limits of F."""
+"""Limits of the compute factor F."""
 P2 = (16, 32, 64, 128, 256)
-"""Limits in kB."""
+"""Limits of RAM in kB."""
 PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
     "mbv2-w035_chain": {
         "vanilla": (194.44, 1), "heuristic": (32.076, 1.59), "F <= 1.1": (67.905, 1.1), "F <= 1.3": (21.288, 1.3),
@@ -46,8 +47,8 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
         "256 kB": (247.808, 1),
     },
 }  # fmt: skip
-"""Table 1: (kB, F); None stands for "no solution". The table's two swapped "Heuristic" cells are put right; "SAA" cells
-are left out.
+"""The cells of Table 1, as (kB, F); None stands for the cell "no solution". The table's two swapped "Heuristic" cells
+are exchanged, and its "SAA" cells are left out.
 """
 
 
@@ -57,7 +58,7 @@ MEASURED: Mapping[str, Mapping[float, float]] = {
     "mn2-320k": {1.1: 217.891, float("inf"): 51.164},
 }
 """Peaks of RAM in kB, measured on boards, by the limit of F: peak_mem_usage in the files result.json of the repository
-TinyPART/msf-CNN (commit fd74a7c). Table 2 of the paper has the peaks without a limit.
+TinyPART/msf-CNN (commit fd74a7c). Table 2 of the paper has these peaks without a limit.
 """
 
 
@@ -90,7 +91,7 @@ def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
 
 
 def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
-    """Return I + O of Equation 5."""
+    """Return input plus output (I + O) of Equation 5."""
     before, behind = layers[first], layers[last - 1]
     source = before["h"] * before["w"] * before["cin"] if first else 0
     return int(source + (behind["ho"] * behind["wo"] * behind["cout"] if last < len(layers) else 0))
@@ -118,7 +119,7 @@ def _pareto(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
-    """Return the rows of Table 1: (bytes, F), or None without a solution."""
+    """Return the rows of Table 1 as (bytes, F), or None without a solution."""
     plain = [single(layers, i) for i in range(len(layers))]
     original, front = sum(cost.macs for cost in plain), msf_frontier(layers)
     heads = [(depth, cost) for depth in range(2, len(layers) + 1) if (cost := group(layers, 0, depth))]
@@ -136,25 +137,25 @@ def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
 
 
 def ours(name: str, layers: Layers) -> list[tuple[int, float]]:
-    """Return our frontier of a network as (bytes, F), fewest bytes first."""
+    """Return the frontier of tflm-memopt for a network as (bytes, F), fewest bytes first."""
     net = chain(layers)
     macs = sum(op.macs for op in net.ops)
     return [(point.nbytes, point.macs / macs) for point in tiled_front(net, settings(name))]
 
 
 def least(points: Sequence[tuple[int, float]], overhead: float) -> str:
-    """Return the kilobytes within a compute budget."""
+    """Return the kilobytes of a frontier within a compute budget."""
     return next((f"{nbytes / 1000:.1f}" for nbytes, f in points if f <= overhead + 1e-9), "-")
 
 
 def published(name: str) -> list[tuple[int, float]]:
-    """Return msf-CNN's points of a network as (bytes, its F), fewest bytes first."""
+    """Return msf-CNN's points of a network as (bytes, F by the paper's formula), fewest bytes first."""
     rows = (v for k, v in PUBLISHED.get(name, {}).items() if v and k not in ("vanilla", "heuristic"))
     return sorted({(round(1000 * kb), f) for kb, f in rows})
 
 
 def table(points: Mapping[str, Sequence[tuple[int, float]]]) -> str:
-    """Return the kilobytes at a few compute budgets: msf-CNN's published points where there are some, and ours."""
+    """Return the kilobytes at a few compute budgets, of msf-CNN's published points (if any) and of tflm-memopt."""
     rows = []
     for name, front in points.items():
         for who, found in (("msf-CNN", published(name)), ("here", front)):
@@ -165,7 +166,7 @@ def table(points: Mapping[str, Sequence[tuple[int, float]]]) -> str:
 
 
 def plot(path: Path, points: Sequence[tuple[int, float]], name: str = "mbv2-w035_chain") -> None:
-    """Plot our points and msf-CNN's published points of one network."""
+    """Plot the points of tflm-memopt and msf-CNN's published points of one network."""
     from tflm_memopt.report import figures, svg  # noqa: PLC0415 (needed with --plot only)
 
     lines = [figures.Series("tflm-memopt, F exact", points), figures.Series("msf-CNN, Table 1", published(name))]

@@ -7,12 +7,13 @@ from typing import Any
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 """Blocks of MobileNetV2: expansion, channels, blocks, stride of the first block (Sandler et al., Table 2)."""
 LAST = 1280
-"""Channels of the last convolution, for a width of at most 1."""
+"""Channels of the last convolution for a width of at most 1."""
 
 
 def mobilenet_v2(size: int, width: float, classes: int = 1000) -> list[dict[str, Any]]:
-    """keras.applications.MobileNetV2(input_shape=(size, size, 3), alpha=width), without its softmax. Keras rounds
-    channels to multiples of 8, its first block has no expansion, and a stride of 2 pads an even map behind only.
+    """The network keras.applications.MobileNetV2(input_shape=(size, size, 3), alpha=width) without its softmax. Keras
+    rounds channels to multiples of 8, its first block has no expansion, and a stride of 2 pads an even map only at its
+    end.
     """
     net = _Net(size)
     net.conv("conv", 3, 2, rounded(32 * width))
@@ -43,7 +44,7 @@ def rounded(channels: float, to: int = 8) -> int:
 
 
 class _Net:
-    """A layer list under construction."""
+    """A layer list that is being made."""
 
     def __init__(self, size: int) -> None:
         self.layers: list[dict[str, Any]] = []

@@ -1,8 +1,9 @@
 """Computes the frontier of msf-CNN's networks from layer lists, which have only the geometry and no weights.
 
-Bytes in msf-CNN's convention: the network's input is not counted, nor its final output where the list is a pure chain
-(`*_chain.json`); F is exact. A layer is {"name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo", "cout"}: kernel,
-stride and padding as [rows, columns]; an "add" has "skip": the index of the layer whose input it adds.
+Bytes are counted in msf-CNN's convention, without the network's input, and without its final output if the list is a
+pure chain (`*_chain.json`); F is counted exactly. A layer is {"name", "type", "k", "s", "p", "h", "w", "cin", "ho",
+"wo", "cout"}: kernel, stride and padding as [rows, columns]; an "add" has "skip": the index of the layer whose input it
+adds.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def read(folder: Path) -> dict[str, Layers]:
 
 
 def chain(layers: Layers) -> Chain:
-    """Return the layers as row operators. Tensor i is the input of layer i."""
+    """Tensor i of the row operators is the input of layer i."""
     ops = tuple(_row_op(i, layer) for i, layer in enumerate(layers))
     return Chain(tuple(range(len(ops))), ops, frozenset({len(ops)}), 0)
 
@@ -74,5 +75,4 @@ def settings(name: str) -> Settings:
 
 
 def at(points: Sequence[CutLabel], macs: int, overhead: float) -> CutLabel | None:
-    """Return the point with the fewest bytes within a compute budget."""
     return next((p for p in points if p.macs <= overhead * macs), None)

@@ -2,7 +2,7 @@
 input its output may begin.
 
 vMCU (Zheng et al.), problem (1): the minimum of b_In - b_Out for which no write hits a segment that is still to be
-read. The description's own loads and stores are traced, so no operator needs a formula.
+read. The loads and stores in the kernel's description are traced, so no operator needs a formula.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from tflm_memopt.kernels.walk import Addresses, walk
 
 @dataclass(frozen=True, slots=True)
 class SegmentAccess:
-    """One access to a segment."""
+    """One access of a kernel to a segment."""
 
     what: str
-    """"read", "write" or "free"."""
+    """The kind of access: "read", "write" or "free"."""
     tensor: str
     segment: int
 
 
 def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
-    """Yield all accesses to RAM in order. A segment is one byte."""
+    """Yield all accesses to RAM in order. A segment of this trace is one byte."""
     addresses = Addresses()
     for one, names, count in walk(kernel, values):
         if isinstance(one, Compute) or one.tensor.memory is Memory.FLASH:
@@ -44,7 +44,7 @@ def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
     """Return the least distance in segments between the starts of `to` and `source`: vMCU's b_In - b_Out, or 0."""
     last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
     unread = sorted(last, key=lambda segment: last[segment])
-    lowest: list[int] = []  # lowest[i]: the lowest segment in unread[i:]
+    lowest: list[int] = []  # lowest[i] is the lowest segment in unread[i:]
     for segment in reversed(unread):
         lowest.append(min(segment, lowest[-1]) if lowest else segment)
     lowest.reverse()

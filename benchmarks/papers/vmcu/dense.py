@@ -10,7 +10,7 @@ from tflm_memopt.kernels.language import Type
 def dense(b: Builder) -> None:
     rows, depth, units = b.extents("rows", "depth", "units")
     zero_in, zero_out, low, high = b.parameters("zero_in", "zero_out", "low", "high")
-    (step,) = b.parameters("scale_step")  # 1: a scale for each unit, 0: one for all
+    (step,) = b.parameters("scale_step")  # 1 for a scale for each unit, 0 for one scale
     x, y = b.ram("x", Type.INT8, rows, depth), b.output("y", Type.INT8, rows, units)
     w, bias = b.flash("w", Type.INT8, units, depth), b.flash("bias", Type.INT32, units)
     multipliers = b.flash("multipliers", Type.INT32, units, stride=step)

@@ -27,8 +27,8 @@ Int8s = NDArray[np.int8]
 def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
     """vMCU, Figure 6: expansion, 3x3 window, projection and, with as many channels in and out, an addition.
 
-    The kernel makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors exist. Sums are
-    clamped, not requantised, since the figure is only about addresses.
+    The kernel of Figure 6 makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors
+    exist. Sums are clamped instead of requantised, since the figure is only about addresses.
     """
 
     def describe(b: Builder) -> None:
@@ -48,7 +48,7 @@ def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
                     b.dot(total, b.ram_load(a, y, x, i), b.flash_load(expand, m, i))
                 b.ram_store(window, b.clamp(total, (low, high)), r, s, m)
             sizes = b.sizes, b.numbers
-            b.sizes, b.numbers = [], []  # the next loop visits the same taps once more
+            b.sizes, b.numbers = [], []  # the next loop visits the same taps again
             with b.loop("j", c_mid) as j:
                 total = b.broadcast(Type.INT32, Index.of(0))
                 with taps(b, height, width, (p, q)) as (r, s, _, _):
@@ -74,9 +74,10 @@ bottleneck_without_add = kernel("e = project(window(expand(a))), a pixel at a ti
 
 
 def equals_whole_tensors(m: Module) -> bool:
-    """Run a module's C in a pool as large as vMCU's formula says, and compare with layers of whole tensors.
+    """Run the C of a module in a pool as large as vMCU's formula says, and compare its output with that of layers on
+    whole tensors.
 
-    The output is at the pool's start and grows into the input. The three workspaces follow.
+    The output begins at the pool's start and grows into the input. The three workspaces follow the input.
     """
     random, stride = np.random.default_rng(1), m.strides[1]
     out, pad = -(-m.size // stride), (m.kernel - 1) // 2

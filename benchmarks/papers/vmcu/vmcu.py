@@ -2,10 +2,10 @@
 
     python benchmarks/papers/vmcu/vmcu.py [--update docs/benchmarks.md]
 
-Bytes of ours are those of the arena's head: input, output, rolling buffers, sums and loop counters of the whole model.
-Bytes of vMCU and TinyEngine follow from formulas, and kB = 1000. "Formula" is the paper's closed form (section 4),
-"paper" a figure that its text gives. For bottlenecks, the tables have the least bytes without recompute, and with as
-much recompute as in vMCU, whose kernel recomputes each pixel of the depthwise layer's window (section 5.2).
+The bytes of tflm-memopt are those of the arena's head: input, output, rolling buffers, sums and loop counters of the
+whole model. Bytes of vMCU and TinyEngine follow from formulas, and kB = 1000. "Formula" is the paper's closed form
+(section 4), "paper" a figure that its text gives. For bottlenecks, the tables have the least bytes without recompute,
+and with as much recompute as in vMCU, whose kernel recomputes each pixel of the depthwise layer's window (section 5.2).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from tflm_memopt.answers.optimized import Optimized
 ANY = 4.0
 """Limit of the compute factor F if pixels may be recomputed."""
 ALIGNMENT = 16
-"""TFLM places tensors at multiples of this many bytes; the formulas leave out the alignment."""
+"""TFLM places tensors at multiples of this number of bytes; the formulas leave out the alignment."""
 FIGURE_1C = (2, 3, 2)
-"""M, K, N: number of rows, input segments per row, and output segments per row."""
+"""M, K and N: the number of rows, of input segments per row, and of output segments per row."""
 PUBLISHED_KB = {"B1": 102.7}
-"""Section 7.3: the bottleneck of MCUNet-320KB-ImageNet."""
+"""The bottleneck of MCUNet-320KB-ImageNet in section 7.3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A row of vMCU's Table 2: expand, depthwise, project, and an add where input and output have one shape."""
+    """A row of vMCU's Table 2: expand, depthwise, project, and an add if input and output have the same shape."""
 
     name: str
     size: int
@@ -52,8 +52,8 @@ class Module:
 
     @property
     def stem(self) -> bool:
-        """Whether this is the network's first block, whose first layer is a 3x3 convolution with stride 2 instead of an
-        expansion.
+        """Whether the row is the network's first block, whose first layer is a 3x3 convolution with stride 2 instead of
+        an expansion.
         """
         return self.strides[0] > 1
 
@@ -120,7 +120,7 @@ def figure_1c() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """Bytes of one module."""
+    """The bytes of one module in the table."""
 
     name: str
     tinyengine: int
@@ -128,15 +128,15 @@ class Bottleneck:
     still needs the input.
     """
     vmcu: int
-    """Input and output overlapped pixel by pixel (Equation 2), and 11 segments (section 5.2)."""
+    """Bytes if input and output overlap pixel by pixel (Equation 2), with 11 segments (section 5.2)."""
     paper: float | None
-    """kB that the text states."""
+    """kB that the text of the paper states."""
     once: int
-    """Our bytes without recompute."""
+    """Bytes of tflm-memopt without recompute."""
     again: int
-    """Our bytes with recompute."""
+    """Bytes of tflm-memopt with recompute."""
     overhead: float
-    """F with recompute."""
+    """F of the plan with recompute."""
 
 
 def tinyengine(m: Module) -> int:
@@ -146,15 +146,15 @@ def tinyengine(m: Module) -> int:
 
 
 def vmcu(m: Module) -> int:
-    """The kernel of vMCU makes one output pixel at a time from a window of the input. Its workspace holds k x k + 1
-    pixels of the expanded tensor, and 1 of the output.
+    """The kernel of vMCU makes one output pixel at a time from a window of the input. The workspace of vMCU's kernel
+    holds k x k + 1 pixels of the expanded tensor, and 1 of the output.
     """
     before, _, after = _sizes(m)
     return max(after, distance(m) + before) + (m.kernel * m.kernel + 1) * m.c_mid + m.c_out
 
 
 def distance(m: Module) -> int:
-    """Bytes from the start of the output to that of the input, so that no pixel is written over one that is still
+    """Bytes from the start of the output to that of the input, such that no pixel is written over a pixel that is still
     read.
     """
     first, middle, last = m.strides
@@ -192,7 +192,7 @@ def bottlenecks() -> list[Bottleneck]:
 
 GROWING = ("size", "channels")
 PUBLISHED_GROWTH = {"size": (1.29, 2.58), "channels": (1.26, 3.17)}
-"""Figures 11 and 12: the smallest and the largest growth."""
+"""Figures 11 and 12, for the smallest and the largest growth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +205,10 @@ class Headroom:
     channels: float
     """Factor by which input and output channels may grow, with recompute."""
     image_once: float
-    """The factor of height and width without recompute."""
+    """The factor for height and width without recompute."""
     channels_once: float
     image_formula: float
-    """The factor of height and width by vMCU's formula."""
+    """The factor for height and width by vMCU's formula."""
     channels_formula: float
 
 
@@ -236,7 +236,7 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` that fits. No number above one that does not fit may fit."""
+    """Return the largest number from `start` that fits. If a number does not fit, no larger number may fit."""
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high
@@ -250,7 +250,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""Suffix of the field that a column of growth shows, by the ending of the column's title."""
+"""Suffix of the field for a column of growth, by the end of the column's title."""
 
 
 def bottleneck_table() -> str:

@@ -7,7 +7,7 @@ from platformio.test.runners.base import TestRunnerBase
 
 
 class CustomTestRunner(TestRunnerBase):  # type: ignore[misc]
-    """Adds the only case. A program that ends with another code or crashes has raised an error before."""
+    """Adds the only test case. A program that ends with another code or crashes has raised an error before."""
 
     def stage_testing(self) -> None:
         super().stage_testing()

@@ -1,4 +1,4 @@
-/* The GPIO before its fields have positions: a group of fields for each pin. */
+/* The registers of the GPIO before its fields have positions, with a group of fields for each pin. */
 #ifndef GPIO_FIELDS_H_
 #define GPIO_FIELDS_H_
 

@@ -2,7 +2,7 @@
 
 #include "camera_hal.h"
 
-enum { CAMERA_POLLS = 10000 }; /* polls of a flag before a timeout */
+enum { CAMERA_POLLS = 10000 }; /* number of polls of a flag before a timeout */
 enum { DMA_REQUEST_CAMERA = 1, DMA_PERIPHERAL_TO_MEMORY = 0, DMA_WORDS = 2, DMA_VERY_HIGH = 3 };
 
 void camera_configure(const camera_config *config) {

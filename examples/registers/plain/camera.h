@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 typedef struct {
-  int pixel_clock_rises; /* pixels are valid at its rising edge */
-  int hsync_high;        /* the level of the signal without pixels */
+  int pixel_clock_rises; /* edge of the clock at which pixels are valid */
+  int hsync_high;        /* level of the signal while there are no pixels */
   int vsync_high;
-  uint8_t skip;     /* 0: take every frame; 1: every second; 2: every fourth */
+  uint8_t skip;     /* 0 to take every frame, 1 for every second, 2 for every fourth */
   uint16_t x, y;    /* first pixel and first line of the window */
   uint16_t width;   /* width of the window in bytes */
   uint16_t height;  /* height of the window in lines */
@@ -18,7 +18,7 @@ typedef enum { CAMERA_OK = 0, CAMERA_TIMEOUT = -1, CAMERA_OVERRUN = -2 } camera_
 
 void camera_configure(const camera_config *config);
 
-/* Begins a frame. Its rows come one after the other into the two buffers in turn, each of config->width bytes. */
+/* Begins a frame. The rows of the frame come one after the other into the two buffers in turn, each of config->width bytes. */
 void camera_start(uint32_t rows0, uint32_t rows1);
 
 /* Waits until a row is complete. *row is set to 0 or 1, the buffer that holds it. */

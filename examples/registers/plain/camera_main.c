@@ -1,4 +1,4 @@
-/* Example of a program with the camera. It sets up the camera, takes a frame of four rows, and returns the sum of their pixels. The
+/* Example of a program with the camera. The program sets up the camera, takes a frame of four rows, and returns the sum of their pixels. The
  * simulated DMA stores rows at addresses of its own memory, which camera_pixels() reads. */
 #include "camera.h"
 

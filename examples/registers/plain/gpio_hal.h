@@ -14,7 +14,7 @@
 #define GPIO_INTEN (GPIO_BASE + 0x0Cu)
 #define GPIO_INTTYPE0 (GPIO_BASE + 0x10u) /* bit 0 of each pin's type */
 #define GPIO_INTTYPE1 (GPIO_BASE + 0x14u) /* bit 1 of each pin's type */
-#define GPIO_INTSTATUS (GPIO_BASE + 0x18u) /* reading clears it */
+#define GPIO_INTSTATUS (GPIO_BASE + 0x18u) /* reading this register clears it */
 #define GPIO_PADCFG(pin) (GPIO_BASE + 0x20u + ((uint32_t)(pin) & ~3u)) /* register with the bytes of four pads */
 #define GPIO_PADCFG_SHIFT(pin) (8u * ((uint32_t)(pin) & 3u))
 

@@ -1,4 +1,4 @@
-/* Example of a program with the bus. It sets up the bus, then sends and receives a frame of four words. */
+/* Example of a program with an SPI bus. The program sets up the bus, then sends and receives a frame of four words. */
 #include "spi.h"
 
 uint32_t spi_main(void);

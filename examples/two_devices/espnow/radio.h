@@ -13,7 +13,7 @@ typedef uint8_t radio_address[6];
 static tmo_datagrams *radio_datagrams;
 static const radio_address *radio_addresses;
 
-/* In ESP-IDF 4 the callbacks get the address itself, in later versions a struct that contains it. */
+/* In ESP-IDF 4, callbacks get the address itself; in later versions, they get a struct that contains it. */
 static inline const uint8_t *radio_from(const uint8_t *address) { return address; }
 static inline const uint8_t *radio_to(const uint8_t *address) { return address; }
 template <typename Info>
