@@ -276,7 +276,7 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
         LibraryKernel("tmo_tanh_s16", scheduled(curves.curve_s16, [bind(TANH), unroll("i", 2)]), CURVE),
         LibraryKernel("tmo_softmax_s16", curves.softmax_s16, SOFTMAX_S16),
     ),
-    "lookup": (LibraryKernel("tmo_lookup_s8", scheduled(lookup, [unroll("i", 4)]), _elements(1)),),
+    "lookup": (LibraryKernel("tmo_lookup_bytes", scheduled(lookup, [unroll("i", 4)]), _elements(1)),),
     "convert": (
         LibraryKernel("tmo_quantize", elementwise.quantize, _elements(1)),
         LibraryKernel("tmo_quantize_s16", elementwise.quantize_s16, _elements(2)),

@@ -267,6 +267,30 @@ static tmo_make_pixel *arg_max_of(const tmo_op *op) {
   return op->smallest ? tmo_place_of_smallest_s8 : tmo_place_of_greatest_s8;
 }
 
-void tmo_arg_max_along_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, arg_max_of(k->op)); }
+/* Computes a row whose windows are adjacent runs of aligned float32 values. */
+static TMO_ALWAYS_INLINE void place_in_runs(const tmo_kernel *k, const float *x, int8_t *out, bool smallest) {
+  for (const int8_t *const end = out + 4 * k->out_width; out != end; out += 4) {
+    const float *const first = x, *const after = x + k->op->kernel_w, *best = x + 1;
+    for (float most = *x++; x != after;) {
+      const float value = *x++;
+      if (smallest ? value < most : value > most) most = value, best = x;
+    }
+    tmo_put_int32(out, (int32_t)(best - first) - 1);
+  }
+}
+
+void tmo_arg_max_along_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const tmo_op *const op = k->op;
+  const bool runs = tmo_is_kind(op, TMO_OP_ARG_MAX_F32) && k->in_channels == 4 && op->kernel_w == op->stride_w && op->kernel_h == 1 && op->dilation_w == 1 &&
+                    k->sums == NULL && window->count == 1 && op->pad_left == 0 && k->in_width == k->out_width * op->kernel_w && is_aligned(window->pixels[0]);
+  const float *const x = (const float *)(const void *)window->pixels[0];
+  if (!runs) {
+    tmo_make_row(k, window, out, arg_max_of(op));
+  } else if (op->smallest) {
+    place_in_runs(k, x, out, true);
+  } else {
+    place_in_runs(k, x, out, false);
+  }
+}
 
 void tmo_arg_max_along_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) { arg_max_of(k->op)(k, window, 0, out); }

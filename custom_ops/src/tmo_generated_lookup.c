@@ -6,7 +6,7 @@
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
-void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+void tmo_lookup_bytes(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
   const int8_t *const table = k->weights;

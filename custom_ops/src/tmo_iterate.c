@@ -399,6 +399,23 @@ bool tmo_iterates_along_row(const tmo_run_state *run, const tmo_op *op) {
   return !tmo_iterative(op) && !tmo_is_kind(op, TMO_OP_GATHER);
 }
 
+/* Whether the tiles from run->unit to column `end` are a whole row that the operator's kernel also computes at once, pixel after pixel. */
+static bool makes_whole_row(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
+  const tmo_tensor *const in = &tmo_tensors(run->program)[op->input[0]], *const out = &tmo_tensors(run->program)[op->output];
+  const bool pools = tmo_is_in(TMO_BUILT(TMO_POOL_KINDS), op->kind) && (tmo_element_bytes(op) > 1 || tmo_finds_places(op));
+  return pools && run->unit.tile == 0 && end == out->width && tmo_channel_groups(op) == 1 && has_whole_rows(run, in) && has_whole_rows(run, out);
+}
+
+TMO_OWN_FRAME static void iterate_whole_row(const tmo_run_state *run, const tmo_op *op) {
+  tmo_op own = *op;
+  iteration f;
+  own.tile = 0;
+  f.run = run;
+  f.kernel.op = &own;
+  set_up(&f);
+  iterate_window(&f, 0);
+}
+
 TMO_OWN_FRAME static void iterate_to(const tmo_run_state *run, const tmo_op *op, uint32_t end) {
   iteration f;
   f.run = run;
@@ -414,7 +431,11 @@ void tmo_iterate_along_row(tmo_run_state *run, const tmo_op *op, uint32_t end) {
     return;
   }
 #endif
-  iterate_to(run, op, end);
+  if (makes_whole_row(run, op, end)) {
+    iterate_whole_row(run, op);
+  } else {
+    iterate_to(run, op, end);
+  }
 }
 
 void tmo_iterate_rows(tmo_run_state *run, const tmo_op *op, uint32_t end) {

@@ -87,7 +87,7 @@ TMO_LINKAGE tmo_kernel_s8 tmo_add_s16, tmo_mul_s16;                     /* kerne
 TMO_LINKAGE tmo_kernel_s8 tmo_softmax_s8, tmo_softmax_s16;              /* SOFTMAX, SOFTMAX_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
 TMO_LINKAGE tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
-TMO_LINKAGE tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
+TMO_LINKAGE tmo_kernel_s8 tmo_lookup_s8, tmo_lookup_bytes;              /* LOOKUP */
 TMO_LINKAGE tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
 TMO_LINKAGE tmo_kernel_s8 tmo_leaky_relu_s16, tmo_curve_s16;            /* LEAKY_RELU_S16, CURVE_S16 */
 TMO_LINKAGE tmo_kernel_s8 tmo_logistic_s16, tmo_tanh_s16;               /* CURVE_S16 */
