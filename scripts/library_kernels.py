@@ -387,7 +387,15 @@ FILES: Mapping[str, tuple[LibraryKernel, ...]] = {
             many=scheduled(conv_sums, [unroll("b", 16, 4, 3), inward("c")]),
         ),
     ),
-    "conv16": (LibraryKernel("tmo_conv_s16", scheduled(conv_wide, [jam("j", 2)]), WIDE, PIXEL),),
+    "conv16": (
+        LibraryKernel("tmo_conv_s16", scheduled(conv_wide, [jam("j", 2)]), WIDE, PIXEL),
+        LibraryKernel(
+            "tmo_depthwise_s16",
+            scheduled(conv_wide, [bind({"each": 1, "channels": 1, "filter_weights": 1}), jam("g", 2)]),
+            WIDE | {"groups": "k->in_channels / 2"},
+            PIXEL,
+        ),
+    ),
     "runs16": (
         LibraryKernel("tmo_conv_runs_s16", scheduled(conv_wide, [bind({"groups": 1})]), WIDE_RUNS, RUNS_OF_ELEMENTS),
     ),

@@ -4,9 +4,9 @@
 
 #if !TMO_CORE_DSP /* tmo_conv16_dsp.c, tmo_matmul_dsp.c */
 
-void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_s16); }
+void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, tmo_conv_kernel_s16(k)); }
 
-void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_conv_s16(k, window, 0, out); }
+void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_conv_kernel_s16(k)(k, window, 0, out); }
 
 void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   (k->op->transposed ? tmo_transposed_product_s8 : tmo_product_s8)(k, window, out);

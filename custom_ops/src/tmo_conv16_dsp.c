@@ -8,8 +8,8 @@
 #include "tmo/elements.h"
 
 enum {
-  VALUES = 48, /* number of values of a pixel that are multiplied at once; 32 bits hold the sum of up to 511 products */
-  SOME = 6,     /* number of channels that are summed at once */
+  VALUES = 44, /* number of values of each of two pixels that are multiplied at once, or half of those of one; 32 bits hold the sum of 511 products */
+  SOME = 6,    /* number of channels that are summed at once */
   PIXELS = 2
 };
 
@@ -64,7 +64,7 @@ TMO_OWN_FRAME static void multiply_two(const int32_t *x, const int8_t *w, uint32
 }
 
 /* Adds the products of n values with the weights of `channels` channels. */
-static void multiply(const int32_t *x, const int8_t *w, uint32_t filter, uint32_t n, uint32_t pixels, uint32_t channels, wide_sums *sums) {
+static TMO_ALWAYS_INLINE void multiply(const int32_t *x, const int8_t *w, uint32_t filter, uint32_t n, uint32_t pixels, uint32_t channels, wide_sums *sums) {
   for (uint32_t c = 0; c < channels; c += 2, w += 2 * filter) {
     const uint32_t next = c + 1 < channels ? filter : 0; /* a single channel is computed twice */
     if (pixels > 1) {
@@ -114,7 +114,8 @@ typedef struct {
 /* Adds the products of a run of adjacent values with n channels' weights. */
 static void multiply_run(wide_values *v, const int8_t *from, uint32_t values, const int8_t *w, uint32_t n, wide_sums *sums) {
   for (uint32_t some; values > 0; values -= some, from += 2 * some, w += some) {
-    some = values < VALUES ? values : VALUES;
+    const uint32_t most = v->pixels > 1 ? VALUES : PIXELS * VALUES;
+    some = values < most ? values : most;
     for (uint32_t p = 0; p < v->pixels; ++p) pair_values(from + p * v->apart, some, v->x + p * VALUES / 2);
     multiply(v->x, w, v->filter, some, v->pixels, n, sums);
   }
@@ -165,7 +166,7 @@ TMO_OWN_FRAME static void conv(const tmo_kernel *k, const tmo_window *window, ui
   v.pixels = pixels;
   v.apart = apart;
   v.filter = (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step;
-  v.collected = v.filter <= VALUES;
+  v.collected = v.filter <= (pixels > 1 ? VALUES : PIXELS * VALUES);
   for (uint32_t p = 0; v.collected && p < pixels; ++p) collect(k, window, p * apart, v.filter, v.x + p * VALUES / 2);
   const int8_t *w = k->weights;
   for (uint32_t c = 0, n; c < channels; c += n, w += n * v.filter) {
@@ -182,7 +183,7 @@ static bool is_summed(const tmo_kernel *k) { return !tmo_is_kind(k->op, TMO_OP_D
 
 void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (!is_summed(k)) {
-    tmo_make_row(k, window, out, tmo_conv_s16);
+    tmo_make_row(k, window, out, tmo_conv_kernel_s16(k));
     return;
   }
   tmo_window next = tmo_column(k, window, 0);
@@ -199,7 +200,7 @@ void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *o
   if (is_summed(k)) {
     conv(k, window, 1, 0, out);
   } else {
-    tmo_conv_s16(k, window, 0, out);
+    tmo_conv_kernel_s16(k)(k, window, 0, out);
   }
 }
 

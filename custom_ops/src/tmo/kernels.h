@@ -170,10 +170,15 @@ TMO_LINKAGE tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, u
 /* Computes one output pixel, whose channels are outputs i, i + 1, ... */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
-TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
+TMO_LINKAGE tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16, tmo_depthwise_s16;
 TMO_LINKAGE tmo_make_pixel tmo_max_pool_s16, tmo_average_pool_s16, tmo_mean_s16;
 TMO_LINKAGE tmo_make_pixel tmo_conv_f32, tmo_depthwise_f32, tmo_max_pool_f32, tmo_min_pool_f32, tmo_average_pool_f32;
 TMO_LINKAGE tmo_make_pixel tmo_place_of_greatest_s8, tmo_place_of_smallest_s8, tmo_place_of_greatest_f32, tmo_place_of_smallest_f32;
+
+/* Returns the kernel of CONV_S16 or DEPTHWISE_S16. */
+static inline tmo_make_pixel *tmo_conv_kernel_s16(const tmo_kernel *k) {
+  return tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) && k->in_channels == k->out_channels ? tmo_depthwise_s16 : tmo_conv_s16;
+}
 
 /* Computes a row pixel by pixel, each from the part of the input rows under its window. */
 TMO_LINKAGE void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
