@@ -24,7 +24,7 @@ SEED = 23
 
 @dataclass(frozen=True)
 class Machine:
-    """The compiled program apps_main.cpp."""
+    """The program compiled from apps_main.cpp."""
 
     binary: Path
     folder: Path
@@ -32,7 +32,7 @@ class Machine:
     def run(
         self, result: AppOptimized, order: Sequence[int], inputs: Mapping[str, bytes]
     ) -> tuple[dict[str, bytes], int]:
-        """Return the outputs of each model, and how many turns the library refused as too early."""
+        """Return the outputs of each model, and the number of turns that the library refused as too early."""
         head = result.report.arena.head
         gaps = np.ones(head, np.uint8)
         for done in result.models.values():
@@ -77,7 +77,7 @@ def pushes(result: AppOptimized, name: str) -> int:
 def compare(
     machine: Machine, result: AppOptimized, order: Sequence[int], runs: Mapping[str, int], seed: int = SEED
 ) -> int:
-    """Run `runs` whole inferences of each model and compare them. Return how many turns were refused as too early."""
+    """Run `runs` whole inferences of each model and compare the outputs. Return how many turns came too early."""
     rng = np.random.default_rng(seed)
     inputs, expected = {}, {}
     for name, entry in result.app.models.items():

@@ -1,8 +1,8 @@
 """Compile object files for tests once, and reuse them through ccache in other tests, workers and runs.
 
-ccache identifies an object by its compiler, flags, source and all headers that were read. Comments count too, because
-some warnings depend on them. Paths below the temporary folder are taken relative to the compiler's working directory,
-so that tests in different folders can share objects.
+ccache identifies an object by its compiler, flags, source and all headers that were read. Comments count too in a
+source file, because some compiler warnings depend on comments. Paths below the temporary folder are taken relative to
+the compiler's working directory, so that tests in different folders can share objects.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def part_of(needed: Needs) -> tuple[str, ...]:
 
 
 def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
-    """Return what a command prints. Raises AssertionError with the command's output if the command fails."""
+    """Return what a command prints; raises AssertionError with the output of a command that fails."""
     around = {**os.environ, **environment}
     done = subprocess.run(command, cwd=cwd, env=around, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
@@ -56,10 +56,9 @@ def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> st
 
 
 def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path) -> list[Path]:
-    """Compile each source to an object file in `folder` that has the source's stem.
-
-    `command` lacks -c and -o; its relative paths are relative to `folder`. Raises AssertionError with the compiler's
-    messages if a source does not compile.
+    """Compile each source to an object file in `folder` that has the source's stem. `command` lacks -c and -o; its
+    relative paths are relative to `folder`. A source that does not compile raises AssertionError with the compiler's
+    messages.
     """
     return [_object([*map(str, command)], source, folder) for source in sources]
 

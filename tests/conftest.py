@@ -28,18 +28,18 @@ AUTOENCODER = NETWORKS / "machine_autoencoder_int8.tflite"
 WAKE_WORD = NETWORKS / "wakeword_stream_int8.tflite"
 WINDOW = NETWORKS / "wakeword_window_int8.tflite"
 OWN_MODELS = (EXAMPLE, KEYWORDS, RESNET, MOBILENET, FLOAT_IO, AUTOENCODER, WAKE_WORD, WINDOW)
-"""The repository's trained models; each runs in a moment."""
+"""The repository's trained models, each of which runs in a moment."""
 HIDDEN = os.environ.get("TMO_NO_OUTSIDE", "") not in ("", "0")
 """Whether tests must run as in a clone without ../shared."""
 OUTSIDE = ROOT / ("nowhere" if HIDDEN else "../shared/models")
-"""Unchanged public models and layer lists, which the repository lacks. Tests find them by the fixture `outside`."""
+"""Unchanged public models and layer lists that the repository lacks. Tests find these by the fixture `outside`."""
 PUBLIC = ("mlperf_tiny_kws_dscnn_int8", "mcunet_vww_80_float_io")
 """Public models that tests of every model run on."""
 OUTSIDE_MISSING = "not in this clone, and not beside it:"
 """Start of the reason for skipping a test that needs a missing file."""
 QUICK = "TMO_QUICK"
-"""Environment variable that is set when slow tests are left out. A global variable would not do: test modules import
-another copy of this module than pytest does.
+"""Environment variable that is set when slow tests are left out. A global variable instead of this environment variable
+would not do: test modules import another copy of this module than pytest does.
 """
 QUICKLY = 0.05
 """Search effort for tests in which any plan will do, because all plans must give the same bytes."""
@@ -110,14 +110,14 @@ def seeds(count: int, *, first: int = 0) -> Iterator[int]:
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Return parameters of a test. All but the first `quick` are marked as slow."""
+    """Return parameters of a test, of which all but the first `quick` are marked as slow."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
     return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrise tests by model. A test with the argument `own_model` runs once for each trained model of the
-    repository. A test with `real_model` also runs, slowly, for some public models.
+    repository. A test with the argument `real_model` also runs, slowly, for some public models.
     """
     own = [pytest.param(path, id=path.stem) for path in OWN_MODELS]
     slow = [pytest.mark.slow, pytest.mark.outside]
@@ -143,7 +143,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Make garbage collection rare.
 
-    Modules and tests live until the end, so collecting them is useless, and tests leave few reference cycles.
+    Modules and tests live until the process ends, so collecting them as garbage is useless, and tests leave few
+    reference cycles.
     """
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

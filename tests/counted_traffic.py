@@ -1,7 +1,7 @@
 """Counts the bytes of slow memory and constants that a program reads and writes while the C executor runs it.
 
 The executor reports which iterations it runs, and their rows and columns follow from the program's records. The plan is
-not used here. The traffic that lower/traffic.py predicts from the plan must be equal.
+not used for this count. The traffic that lower/traffic.py predicts from the plan must equal this count.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _read(
     else:
         top = np.minimum(row * w.stride_h - w.pad_top, tensor.height - 1)  # a broadcast operand has only row 0
         bottom = top + (w.kernel_h - 1) * w.dilation_h + 1
-    if op.sums:  # the last pass reads only sums
+    if op.sums:  # the last pass over channel groups reads only sums
         bottom = np.where(np.asarray(units.channel_group) == op.channel_groups, top, bottom)
     rows = np.maximum(np.minimum(bottom, tensor.height) - np.maximum(top, 0), 0)
     if not tiled:

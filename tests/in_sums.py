@@ -17,7 +17,7 @@ from tflm_memopt.ops.rowop import RowOp
 
 
 class _Alone(_Sharer):
-    """A link that leaves each result on its device."""
+    """A link that leaves each result on the device that computed it."""
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None

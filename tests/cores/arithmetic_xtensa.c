@@ -1,5 +1,5 @@
-/* Supplies what Debian's libgcc lacks for the lx106: multiplication and division, for which the core has no instructions, and float32,
- * which real chips have in ROM. This code is slow: use it to compare outputs, not to count instructions. */
+/* Supplies what Debian's libgcc lacks for the lx106: multiplication and division, for which the core has no instructions, and float32, which real
+ * chips have in ROM. This code is slow, so use the program to compare outputs, not to count instructions. */
 #include <stdint.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ int32_t __divsi3(int32_t a, int32_t b) {
   return (int32_t)((a < 0) == (b < 0) ? quotient : -quotient);
 }
 
-/* A finite float32 as value * 2^exponent. No kernel computes with other numbers here. */
+/* A finite float32 as value * 2^exponent. No kernel computes with infinities or NaN here. */
 typedef struct {
   int64_t value;
   int exponent;
@@ -106,7 +106,7 @@ float __mulsf3(float a, float b) {
   return packed((number){__muldi3(x.value, y.value), x.exponent + y.exponent});
 }
 
-/* The operands differ by a factor below 2^32, or are zero. */
+/* The operands of this division differ by a factor below 2^32, or are zero. */
 float __subsf3(float a, float b) {
   number x = unpacked(a), y = unpacked(b);
   if (x.value == 0) return packed((number){-y.value, y.exponent});

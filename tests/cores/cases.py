@@ -57,7 +57,7 @@ class Outcome:
     wrong: int
     """Number of output bytes that differ."""
     canaries: bool
-    """Whether nothing was written before or after the arena."""
+    """Whether the case wrote nothing before or after the arena."""
     operators: tuple[int, ...] = ()
     """Instructions of each operator of the program, if `by_operator` was set."""
     steps: tuple[int, ...] = ()
@@ -106,7 +106,7 @@ def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
 
 
 def blob(cases: Sequence[Case], words: int = CASE_WORDS) -> bytes:
-    """Serialise cases for runner.c. `words`: number of header words per case."""
+    """Serialise cases for runner.c."""
     data = bytearray(4 * (3 + words * len(cases)))
 
     def add(content: bytes) -> int:

@@ -15,7 +15,7 @@ uint64_t core_clock_stop(void);
 extern uint32_t core_stack[], core_stack_end[];
 extern uint8_t core_free[], core_ram_end[];
 
-/* Starts the second core, if there is one; it then calls run() repeatedly. */
+/* Starts the second core, if the machine has one; the second core then calls run() repeatedly. */
 void core_start_second(void (*run)(void));
 
 int main(void);

@@ -67,7 +67,7 @@ class Core:
     known_as: str = ""
     """Name in tables of costs, or "" if no table has this core."""
     spike: int = 0
-    """Bits of a vector register if the core runs in Spike, or 0 if it runs in QEMU."""
+    """Bits of a vector register if the core runs in the simulator Spike, or 0 if QEMU emulates the core."""
     pair: bool = False
     """Whether the machine has a second core of this kind that shares its memory."""
 
@@ -189,7 +189,7 @@ def missing_tools(core: Core) -> str:
 
 
 def compile_flags(core: Core, library: Path = LIBRARY) -> list[str]:
-    """Return flags for everything that is compiled for the core. Figures of size and speed use -O2."""
+    """Return flags for everything that is compiled for the core. Code size and speed are measured at -O2."""
     freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{library / 'include'}", f"-I{library / 'src'}"]
     no_libm = [] if core.is_arm else ["-DTMO_MATH=0"]
     return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding, *no_libm]
@@ -266,7 +266,7 @@ def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence
 
 
 def spike_command(core: Core, blob: Path | None) -> list[str]:
-    """Return Spike's command line without the image. Like QEMU, Spike loads the blob as a kernel."""
+    """Return Spike's command line without the image. Spike loads the cases as a kernel, like QEMU."""
     isa = f"--isa=rv32imac_zicsr_zicntr_zve32x_zvl{core.spike}b"
     kernel = [f"--kernel={blob}"] if blob else []
     return [str(SPIKE["PROGRAM"]), isa, "-m0x80000000:0x4000000", *kernel]

@@ -51,7 +51,7 @@ enum {
 typedef struct {
   uint32_t arena; /* offset in the arena */
   uint32_t bytes;
-  uint32_t data;  /* an input's values or an output's expected values; 0 if there are none */
+  uint32_t data;  /* an input's values or an output's expected values; 0 if the blob has none */
 } blob_io;
 
 typedef struct {
@@ -103,7 +103,7 @@ static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, T
 static void help(void) { tmo_run_worker(&team); }
 #endif
 
-/* This team never waits for its partner. tmo_run_shared() sets what core 1 runs. */
+/* This simulated pair of cores never waits for a partner. */
 static tmo_spin always;
 static tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, NULL, NULL, NULL, TMO_OK, NULL};
 
@@ -132,7 +132,7 @@ __attribute__((noinline)) static measured run(uint32_t core, const void *program
 static uint64_t op_ticks[MAX_OPS];
 static uint32_t op_steps[MAX_OPS];
 
-/* Returns how many of the next iterations are alike, so that the executor may run them in one call of a kernel. */
+/* Returns how many of the next iterations are alike, so that the executor may run these in one call of a kernel. */
 static uint32_t alike(const tmo_run_state *state) {
   const uint8_t *const at = state->at;
   if (*at >= TMO_LOOP_NEAR) return 1;
@@ -230,7 +230,7 @@ static void run_case(const blob_case *c) {
   write_number(" wrong ", c->core == RUN_FIRST || c->core == RUN_SECOND ? 0 : wrong_bytes(c, io, arena));
   write_number(" canaries ", canaries_alive(arena - CANARY_BYTES, behind));
   core_write("\n");
-  if (c->by_operator && m.status >= TMO_OK) { /* a window may not be full yet */
+  if (c->by_operator && m.status >= TMO_OK) { /* a sliding window may not be full yet */
     fill_inputs(c, io, arena);
     run_by_operator(program, buffers, arena + c->workspace);
   }

@@ -32,15 +32,15 @@ from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
 OTHERS = tuple(name for name in CORES if name not in ("m0-large", "m7"))
-"""Cores of the random tests. A Cortex-M7, which runs the code of a Cortex-M4, runs in `make soak KIND=cores`."""
+"""Cores of the random tests. A Cortex-M7 runs the code of a Cortex-M4 and is tested in `make soak KIND=cores`."""
 LARGE = tuple(name for name in CORES if name not in ("m0", "m7"))
 """Cores that have memory for whole models."""
 DSP = ("m4", "m33")
-"""Cores that run programs packed for the DSP extension."""
+"""Cores that run programs packed for the DSP extension of Arm."""
 ONE = ("m4",)
-"""The core of tests that need one."""
+"""The core of tests that need only one core."""
 PACKED_FOR = "cortex-m4"
-"""The target of programs for the DSP extension. All cores with this extension run the same programs."""
+"""The target of programs for the DSP extension. All cores with the DSP extension run the same programs."""
 CLOCK = 100
 """Maximum number of instructions by which reading the clock lengthens a step."""
 
@@ -76,12 +76,12 @@ def network_cases(family: Family) -> dict[tuple[str, int], Case]:
 
 @cache
 def converted_models(target: str) -> list[tuple[int, Case]]:
-    """Return the regions of random models that are converted for a target, with their seeds."""
+    """Return the regions of random models that are converted for a target, with the seeds that drew the models."""
     return [(seed, case) for seed in range(examples(4)) for case in converted_cases(seed, target)]
 
 
 def test_random_networks(core: Core) -> None:
-    """A core runs the programs of its families correctly and refuses those of others."""
+    """A core runs the programs of its kernel families correctly and refuses programs of other families."""
     for family in Family:
         cases = network_cases(family)
         if family not in core.families:
@@ -114,8 +114,8 @@ def test_the_example_model(core: Core) -> None:
 
 
 def packed(model: bytes, part: Part | None = None, **options: Any) -> list[Case]:
-    """Return the regions of a model converted for the DSP extension. Each region must use `part` of the library, if
-    given.
+    """Return the regions of a model converted for the DSP extension. Each region must use the optional part `part` of
+    the library, if one is given.
     """
     given = ConversionOptions(target=PACKED_FOR, tiles=None, wide=True, reverse=False)
     converted, _ = rewrite(model, replace(given, **options))
@@ -169,7 +169,7 @@ def one_pixel_rows() -> list[Case]:
 
 @cache
 def sums_of_rows() -> list[Case]:
-    """Means of rows with up to as many pixels as an int16 sum holds, and with more."""
+    """Means of rows that have as many pixels as an int16 sum can hold, fewer pixels, or more."""
     cases = []
     for width, channels in ((5, 8), (256, 4), (257, 4), (3, 6)):
         net = Net(width)
@@ -223,7 +223,7 @@ PACKED = (wide_tiles, last_five_pixels, two_rows, one_pixel_rows, sums_of_rows, 
 def test_packed_networks(core: Core, network: Callable[[], list[Case]]) -> None:
     outcomes = run(core, network())
     assert all(outcome.right and outcome.stack <= core.most_stack for outcome in outcomes)
-    # the instructions of each operator are those of the kernels that run, besides those of reading the clock
+    # the instructions of each operator are the kernels' instructions and those of reading the clock
     assert all(0 < sum(o.operators) - o.instructions <= CLOCK * sum(o.steps) for o in outcomes)
 
 

@@ -1,7 +1,8 @@
 """Compare estimates for networks that were not used for a fit (tests/unseen.py) with counts, before and after a
 rewrite.
 
-unseen.json holds the counts of the original networks under TFLM with CMSIS-NN. Rewritten networks are counted here.
+unseen.json holds the counts of the original networks under TFLM with CMSIS-NN. The instructions of rewritten networks
+are counted here.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ CLOCKS = {
 SLOW = ("segments", "large_windows", "narrow_shortcuts")
 """Networks that take many seconds to convert."""
 MARGIN = 0.02
-"""Error allowed in addition to the stated one, because plans have changed since it was measured."""
+"""Error of an estimate allowed in addition to the stated one, because plans have changed since that was measured."""
 
 
 @functools.cache
@@ -92,7 +93,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
         result = tflm_memopt.optimize(original(name), target=target, effort=QUICKLY)
         outcomes = run(CORE, model_cases(result.model, by_operator=True))
         assert all(outcome.wrong == 0 for outcome in outcomes)
-        # counted step by step, which takes more instructions than a whole run
+        # counted step by step, which takes more instructions than counting a whole run
         operators = [n for outcome in outcomes for n in outcome.operators]
         keeps = any(done.kept for done in result.work)  # only the first inference fills the states
         counted = sum(operators) if keeps else sum(outcome.instructions for outcome in outcomes)
@@ -110,7 +111,7 @@ def test_rewritten_networks_are_estimated_within_the_stated_error() -> None:
 
 @pytest.mark.slow
 def test_a_program_without_a_target_is_in_the_range_of_the_page() -> None:
-    """Count the instructions of one network, as a share of those of TFLM with CMSIS-NN."""
+    """Count the instructions of one network, as a share of the instructions of TFLM with CMSIS-NN."""
     if reason := missing_tools(CORE):
         pytest.skip(reason)
     page = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")

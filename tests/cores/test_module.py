@@ -139,7 +139,7 @@ def sections(core: Core, files: Mapping[str, bytes], folder: Path, monkeypatch: 
 def test_flash_and_ram_are_those_of_the_linked_program(
     path: Path, where: str, core: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """RAM is exact except for alignment. The library's flash is an upper bound."""
+    """The library's flash is an upper bound, whereas the RAM is exact except for alignment."""
     on = CORES[core]
     if reason := missing_tools(on):
         pytest.skip(reason)

@@ -57,9 +57,9 @@ def test_a_wrong_byte_of_either_core_is_seen() -> None:
 
 @pytest.mark.slow
 def test_a_barrier_takes_what_the_report_says() -> None:
-    """Compare a run with barriers, at which the other core is always ready, with a run without barriers.
+    """Compare the instructions of a run whose barriers never wait with those of a run without barriers.
 
-    The shares also match their estimates.
+    Each core's share of the work also matches its estimate.
     """
     result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, target=PAIR.target)
     assert result.report.barriers
@@ -74,7 +74,7 @@ def test_a_barrier_takes_what_the_report_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("core", [CORES[name] for name in ("m4", "m33", "rv32", "lx106")], ids=lambda core: core.name)
 def test_a_share_is_counted_on_every_instruction_set(core: Core) -> None:
-    """The counters compile for each instruction set, and order memory accesses on machines with two cores."""
+    """The counters of two cores compile for each instruction set, and order memory accesses on machines with both."""
     if reason := missing_tools(core):
         pytest.skip(reason)
     (case,) = model_cases(tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2).model)

@@ -1,4 +1,4 @@
-"""Check kernels of programs without a target on cores with the DSP extension: their bytes and their use of it."""
+"""Check the bytes of kernels of programs without a target on cores with the DSP extension, and their use of DSP."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def run_commands(section: str) -> int:
 
 @pytest.fixture
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """Change to an empty folder in which examples/ is this repository's."""
+    """Change to an empty folder in which examples/ is this repository's examples/."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -35,7 +35,7 @@ class Case:
     int8_io: bool = False
     runs: int = 20
     overhead: float = 1.0
-    """Upper bound on F. Removed dead channels make it smaller."""
+    """Upper bound on F, the computed share of the original's multiply-accumulates; dead channels lower it."""
     input: str = "arena"
     max_macs: float | None = None
     """Limit on F, or None to plan without recomputation."""
@@ -91,7 +91,7 @@ def converted(case: Case, path: Path, op_per: str, folder: Path, capsys: pytest.
     assert case.max_macs or (report["overhead"] < 1.0) is (report["dead_channels"] > 0)
     assert arena["abi"] == "ilp32"
     assert arena["total"] == arena["head"] + arena["tail"]
-    assert arena["total"] <= -(-arena["min"] // 16) * 16  # alignment gaps can make min up to 15 B lower
+    assert arena["total"] <= -(-arena["min"] // 16) * 16  # gaps for alignment can lower `min` by up to 15 B
     assert report["lower_bound_head"] <= arena["head"]
     assert report["kept_builtin"] == []
     assert report["flash"]["rewritten"] <= FLASH * report["flash"]["original"]

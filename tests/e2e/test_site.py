@@ -23,7 +23,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = (
     "index", "start", "how-it-works", "report", "python", "c-api", "plan", "papers", "adding-an-operator", "errors",
 )  # fmt: skip
-"""Pages whose code runs here. test_docs.py runs the `console` groups of every page."""
+"""Pages whose code this test runs; test_docs.py runs the `console` groups of every page."""
 
 
 def groups(language: str) -> list[tuple[str, str]]:
@@ -63,13 +63,13 @@ def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def commands() -> list[str]:
-    """Return all shell lines."""
+    """Return all shell lines of the pages."""
     return [line for _, code in groups("sh") for line in code.splitlines() if line]
 
 
 @pytest.mark.parametrize("command", dict.fromkeys(commands()))
 def test_shell_commands_exist(command: str) -> None:
-    """The parser accepts each tflm-memopt command on the pages. test_keras.py runs those for a Keras model."""
+    """The parser accepts each tflm-memopt command on the pages. test_keras.py runs the commands for a Keras model."""
     program, *arguments = shlex.split(command)
     if program == cli.PROGRAM:
         assert isinstance(cli.parser().parse_args(arguments), argparse.Namespace)

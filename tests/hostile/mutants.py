@@ -163,7 +163,7 @@ def _put(data: bytes, place: int, change: Callable[[int], int]) -> bytes:
 
 
 def _damaged_tree(data: bytes, rng: random.Random) -> bytes | None:
-    """Change a few fields of the model. Returns None if the file cannot be written then."""
+    """Change a few fields of the model. Returns None if the changed file cannot be written."""
     tree = schema.ModelT.InitFromPackedBuf(data, 0)
     fields = [*_fields(tree)]
     for _ in range(rng.choice((1, 1, 1, 2, 4))):

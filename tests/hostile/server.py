@@ -1,7 +1,7 @@
 """Judge files: `python -m hostile.server` reads lines of mutants' seeds and writes [outcome, detail] for each seed.
 
-The server imports everything once, then forks. A crash, a hang or a run-away allocation ends the child, which is the
-verdict on its current file. Another child continues with the next file.
+The server imports everything once, then forks. A crash, a hang or a run-away allocation ends the child process, which
+is the verdict on its current file. Another child process continues with the next file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tflm_memopt.results import Inspection, Optimized
 SECONDS = 10
 """CPU time limit for one file."""
 PATIENCE = 1
-"""CPU time limit for TFLM with the original alone. TFLM takes milliseconds unless the damage misleads it."""
+"""CPU time limit for TFLM with the original alone, which takes milliseconds unless the damage misleads TFLM."""
 BYTES = 2 * 10**9
 """Memory limit of a child, on top of what the forking process uses."""
 HANGS = 60
@@ -58,7 +58,7 @@ def examine(data: bytes) -> Answer:
     try:
         inspected = tflm_memopt.inspect(data)
         done = tflm_memopt.optimize(data, seconds=0.02, target=chance.choice(sorted(TARGETS)), op_per=op_per)
-    except PlanError as error:  # this error concerns one of our own plans
+    except PlanError as error:  # this error concerns one of our own plans, not the damaged file
         return Outcome.DEFECT, str(error)
     except MemoptError as error:
         return Outcome.REFUSED, str(error)
@@ -92,7 +92,7 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
     """Run each function in a child process with limits. Yield the function's JSON result, or None and the failure.
-    After a failure, a new child continues.
+    After a failure of a child process, a new child continues.
     """
     done = 0
     while done < len(work):
@@ -122,7 +122,7 @@ def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> N
     most = _data() + BYTES if hard == resource.RLIM_INFINITY else hard
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    faulthandler.disable()  # a crash counts as an answer here
+    faulthandler.disable()  # a crash of TFLM counts as an answer here
     with os.fdopen(answers, "w") as pipe:
         for one in work:
             used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
@@ -152,7 +152,7 @@ def examine_mutant(seed: int) -> Answer:
 
 
 def serve() -> None:
-    """Answer until standard input ends. Answers have standard output to themselves, because TFLM prints there too."""
+    """Answer until standard input ends. TFLM prints to standard output, so the answers have their own."""
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

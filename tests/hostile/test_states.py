@@ -37,7 +37,7 @@ def examine(data: bytes) -> str:
     """Return what happens to a file."""
     try:
         done = tflm_memopt.optimize(data, seconds=0.02)
-    except PlanError as error:  # this error concerns one of our own plans
+    except PlanError as error:  # this error concerns one of our own plans, not the damaged file
         return f"defect: {error}"
     except MemoptError:
         return "refused"

@@ -1,7 +1,7 @@
 """Run a damaged model in TFLM repeatedly with different memory contents.
 
-TFLM trusts its file. Wrong shapes make TFLM read or write beyond a tensor's end, or leave a part of its output
-unwritten. TFLM's output then depends on unrelated memory and cannot be compared with a conversion's.
+TFLM trusts the contents of a model's file. Wrong shapes make TFLM read or write beyond a tensor's end, or leave a part
+of its output unwritten. TFLM's output then depends on unrelated memory and cannot be compared with a conversion's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tflm_memopt.runtime.stand_in import runnable
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
 """For each repeated run, the number of bytes between any two tensors, and the value that fills memory. The two values
-must give different results after later layers, too.
+that fill memory must give different results after later layers, too.
 """
 BEHIND = 1 << 12
 """Bytes after each constant."""
@@ -38,7 +38,7 @@ class Memory(NamedTuple):
     """Memory of a model's tensors."""
 
     before: NDArray[np.int8]
-    """Contents when a run begins."""
+    """Contents of the memory when a run begins."""
     between: NDArray[np.bool_]
     """Mask of the bytes that belong to no tensor."""
 
@@ -46,7 +46,7 @@ class Memory(NamedTuple):
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     """Return TFLM's outputs for the original. Fills this process's memory.
 
-    Returns None if the outputs depend on memory outside the tensors, or if TFLM writes there.
+    Returns None if the outputs of TFLM depend on memory outside the tensors, or if TFLM writes there.
     """
     data = runnable(data)
     model = read(data)
@@ -66,10 +66,10 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
     """Return whether TFLM's kernel accesses memory outside its tensors in a way that no change of memory contents
     reveals.
 
-    Four kernels access such memory. One kernel reads missing dimensions of a shape from the stack
-    (RuntimeShape::ReplaceWith leaves them uninitialised). One kernel reads missing dimensions from the bytes after a
-    filter's shape (PopulateConvolutionQuantizationParams). One kernel reads multipliers of missing channels after its
-    persistent buffer, and one adds to missing sums after a scratch buffer.
+    Four kernels of TFLM access memory outside their tensors. One kernel reads missing dimensions of a shape from the
+    stack (RuntimeShape::ReplaceWith leaves them uninitialised). One kernel reads missing dimensions from the bytes
+    after a filter's shape (PopulateConvolutionQuantizationParams). One kernel reads multipliers of missing channels
+    after its persistent buffer, and a fourth kernel adds to missing sums after a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements
@@ -106,8 +106,8 @@ def fill_memory(value: int) -> None:
 def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
     """Give every tensor its own bytes, and make the whole memory the first input and the last output.
 
-    Tensors are in reverse order. Memory holds `value` with random bytes between tensors; constants in the file are
-    followed by random bytes.
+    Tensors lie in memory in reverse order. Memory holds `value` with random bytes between tensors; constants in the
+    file are followed by random bytes.
     """
     rng = np.random.default_rng(gap)
     tree = writer.edit(model)
@@ -138,9 +138,9 @@ def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
 
 
 def outputs(interpreter: Any, graph: Graph, memory: Memory | None = None) -> list[list[str]] | None:
-    """Return the outputs for a few inputs as hexadecimal; the last input repeats the first.
+    """Return the outputs of the model for a few inputs as hexadecimal; the last input repeats the first.
 
-    Returns None if bytes between tensors change.
+    Returns None if a run changes bytes between tensors.
     """
     count = len(graph.outputs)
     inputs = oracle.inputs_of(graph, seed=1)

@@ -27,7 +27,7 @@ FLAGS = (
 SANITIZED = f"gcc {FLAGS}"
 PLAIN = "gcc -std=gnu11 -O2 -pthread"
 WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g1 -fno-builtin -fsanitize=thread -pthread"
-"""A compiler command with ThreadSanitizer. The compiler calls one of its functions before each access to memory."""
+"""A compiler command with ThreadSanitizer, whose functions the compiler calls before each access to memory."""
 INCLUDE = tuple(f"-I{LIBRARY / folder}" for folder in ("include", "src", "host"))
 
 Build = Callable[..., Path]
@@ -41,7 +41,7 @@ def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Se
 
 
 THREADS = LIBRARY / "host/tmo_threads.c"
-"""Two cores simulated as two threads."""
+"""Two cores simulated as two threads of this machine."""
 SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
 
 

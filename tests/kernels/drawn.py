@@ -54,7 +54,7 @@ def one_group(network: Network, rng: Generator, family: Family = Family.GENERIC)
 
 
 def agree(found: Drawn, seed: int) -> None:
-    """Check that the program gives the expected output in aligned buffers and between canaries in its arena."""
+    """Check that the program gives the expected output, both in aligned buffers and between canaries in its arena."""
     program, size = pack(found.program), [found.expected.size]
     (plain,) = host.run(program, found.inputs, size)
     np.testing.assert_array_equal(plain, found.expected, err_msg=f"seed {seed}")
@@ -87,7 +87,7 @@ def depthwise(seed: int, family: Family = Family.GENERIC) -> Drawn:
 
 @functools.lru_cache(512)
 def tiled(seed: int, family: Family = Family.GENERIC, *, by_pixel: bool = False) -> Drawn:
-    """Draw a network in tiled groups that no planner would choose. by_pixel: iterations make single pixels."""
+    """Draw a network in tiled groups that no planner would choose. by_pixel: operators make single pixels."""
     target = _target(family)
     for attempt in itertools.count():
         rng = random.Random(f"{seed} {attempt}")

@@ -1,4 +1,4 @@
-"""Make the inputs of programs streamed or external in the simplest way, in which every row is kept."""
+"""Make the inputs of programs streamed or external in the simplest way: the caller keeps every row."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def streamed(program: Program, rng: Generator) -> Program:
 
 
 def external(program: Program, _rng: Generator | None = None) -> Program:
-    """Reserve space after the workspace for the widest window, twice, as ADD may read the frame by both operands."""
+    """Reserve space after the workspace for the widest window, twice, as both operands of ADD may read the frame."""
     if not can_be_source(program):
         return program
     (frame,) = (t for t in program.tensors if t.base == 1)

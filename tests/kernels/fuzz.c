@@ -1,16 +1,15 @@
-/* Damages valid programs and runs those that tmo_check() still accepts; programs for two cores run on two threads if tmo_check_cores()
- * accepts them too.
- * With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers or undefined arithmetic ends the
- * process. With ThreadSanitizer, so does a race, except on buffers that a damaged program makes both cores use. A run that does not end
- * also ends the process.
+/* Damages valid programs and runs those that tmo_check() still accepts; programs for two cores run on two threads if tmo_check_cores() accepts
+ * them too. With AddressSanitizer and UndefinedBehaviorSanitizer, an access outside the exactly sized buffers or undefined arithmetic ends the
+ * process. With ThreadSanitizer, a race ends the process too, except on buffers that a damaged program makes both cores use. A run that does not
+ * end also ends the process.
  *
  * A case is the number of a valid program and a few edits of its fields or of the buffers around it.
  *
  *   fuzz SEED COUNT FILE...                              COUNT random cases
  *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that reach new code
  *
- * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is always a whole frame, wherever the
- * program reads it. */
+ * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is always a whole frame, wherever the program
+ * reads it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +111,7 @@ static sample load(const char *path) {
   s.io_bytes[n + 1] = h->state > 0 ? slow : 0;
   s.frame_bytes = s.io_bytes[0];
   s.tables = h->groups + h->n_groups * sizeof(tmo_group);
-  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* column windows are tables, too */
+  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* column windows are tables of the program, too */
     const tmo_tensor *t = &tmo_tensors(s.program)[i];
     if (t->base == 1) s.row_bytes = t->width * t->channels;
     if (t->base == 1 && h->input == TMO_INPUT_STREAM) s.io_bytes[0] = t->pushed * s.row_bytes;
@@ -295,7 +294,7 @@ static outcome try_program(const sample *s, const sample *original) {
   if (result >= ENDED && input != TMO_INPUT_STREAM && tmo_cores_of(s->program) == NULL) {
     (void)tmo_run(s->program, io, workspace); /* makes several tiles at once, whereas tmo_step() makes one */
   }
-  if (s->io_bytes[n] > 0) { /* first its own state or slow memory, then an arbitrary one */
+  if (s->io_bytes[n] > 0) { /* first the program's own state or slow memory, then an arbitrary one */
     (void)run(s, io, workspace);
     memset(io[n], 0xA5, bytes_of(s, n));
     (void)run(s, io, workspace);
@@ -390,7 +389,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   while (first < *argc && strcmp((*argv)[first - 1], "-ignore_remaining_args=1") != 0) ++first;
   const int status = load_all(*argv + first, *argc - first);
   if (status != 0) exit(status);
-  most_cost /= 10; /* libFuzzer prefers long runs */
+  most_cost /= 10; /* a lower limit, since libFuzzer prefers long runs */
   return 0;
 }
 

@@ -47,7 +47,7 @@ class Device:
         self.fault: Callable[[bytes], bytes] | None = None
         self.pending = b""
         self.blocked = 0
-        """Remaining milliseconds during which nothing arrives."""
+        """Remaining milliseconds during which no message arrives."""
         self.fails = False
         """Whether the device restarts."""
         self.wrong = 0
@@ -71,7 +71,7 @@ class Device:
         size = int.from_bytes(self.pending[16:18], "little") if len(self.pending) >= HEAD else 0
         whole = self.pending.startswith(b"TM") and len(self.pending) >= HEAD + size > HEAD
         if self.fault is not None and self.pending.startswith(b"T") and not whole:
-            return taken  # the fault dropped a message
+            return taken  # the simulated fault dropped a message
         if self.fault is not None and whole and self.rng.random() < 0.3:
             self.pending, self.fault = self.fault(self.pending), None
         if self.other:
@@ -119,9 +119,9 @@ class Device:
 
 
 def both(first: Device, second: Device, data: Callable[[int, int], bytes]) -> tuple[int, int]:
-    """Run an inference in which the first device sends tensor 0 and the second answers with tensor 1. Return both
-    statuses. The second device may be late; it then continues with what has arrived in the meantime, as on real
-    hardware.
+    """Run an inference in which the first device sends tensor 0 and the second answers with tensor 1. Return the final
+    statuses of the two devices. The second device may be late; it then continues with the messages that have arrived in
+    the meantime, as on real hardware.
     """
     scripts = {first: [(0, True), (1, False)], second: [(0, False), (1, True)]}
     runs = {device: device.rows(script, data) for device, script in scripts.items()}

@@ -114,20 +114,20 @@ def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
         return scaling(rng, KINDS[kind].scales or 1, 0.02)
     param, gain = (7, 2.0**-19) if kind is Kind.SQUARED_DIFFERENCE else (20, 2.0**-19)
     left, out = scaling(rng, 2, 0.3), scaling(rng, 1, gain)
-    if kind is Kind.ADD:  # the operand with the larger scale gets exactly 1/2
+    if kind is Kind.ADD:  # TFLM gives the operand with the larger scale exactly 1/2
         greater = int(np.argmax(np.ldexp(left["multipliers"], left["shifts"])))
         left["multipliers"][greater], left["shifts"][greater] = 1 << 30, 0
     return {"param": param, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}}
 
 
 def part(rng: Generator, shape: Shape) -> Shape:
-    """Draw the shape with 1 in some of its dimensions."""
+    """Draw the operand's shape with 1 in some of its dimensions, which are broadcast."""
     h, w, c = (d if rng.random() < 0.6 else 1 for d in shape)
     return h, w, c
 
 
 def fits_into(shape: Shape, whole: Shape) -> bool:
-    """Return whether an operand of this shape is as large as the whole or can be broadcast to it."""
+    """Return whether an operand of this shape is as large as the output or can be broadcast to the output's shape."""
     return all(a in (1, b) for a, b in zip(shape, whole, strict=True))
 
 
@@ -232,7 +232,7 @@ def draw(rng: Generator, n_ops: int) -> Network:
         ops.append(op)
         shapes.append(shape)
     while len(ops) < n_ops:
-        first = int(shapes[0][2] == 4)  # operators cannot compute with indices
+        first = int(shapes[0][2] == 4)  # no operator but GATHER computes with indices
         source = len(shapes) - 1 - int(len(shapes) > 1 + first and rng.random() < 0.3) * int(rng.integers(0, 2))
         twins = [i for i in range(first, len(shapes)) if i != source and fits_into(shapes[i], shapes[source])]
         kinds = [

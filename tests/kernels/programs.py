@@ -54,7 +54,7 @@ def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[in
     def fire(key: int) -> None:
         for other in takewhile(lambda k: k != key, actors if actors[key].iterative else ()):
             alike = actors[other].iterative and actors[other].inputs[0] == actors[key].inputs[0]
-            if alike and executed[other] == executed[key]:  # both operators add up the same row
+            if alike and executed[other] == executed[key]:  # both operands of this operator add up the same row
                 fire(other)
         for k in actors[key].operands:
             producer = maker.get(actors[key].inputs[k])

@@ -78,7 +78,7 @@ def test_two_operands(changes: dict[str, Any], status: Status, tiled: bool) -> N
 
 def test_a_constant_lies_in_the_program() -> None:
     image = bytearray(pack(gate()))
-    at = HEADER.itemsize + 2 * TENSOR.itemsize  # the offset is the first field of its record
+    at = HEADER.itemsize + 2 * TENSOR.itemsize  # the offset is the first field of the constant's record
     for offset, status in (
         (0, Status.TABLE),
         (len(image) - 1, Status.TABLE),

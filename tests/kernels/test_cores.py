@@ -1,4 +1,4 @@
-"""Run two cores as two threads. Delays change no byte, ThreadSanitizer finds no race, bad programs are refused."""
+"""Run two cores as two threads: delays change no byte, ThreadSanitizer finds no race, bad programs are refused."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_no_race_under_thread_sanitizer(watched: Path) -> None:
 
 @pytest.mark.slow
 def test_random_networks_have_no_race(watched: Path) -> None:
-    """`make soak KIND=races` draws more."""
+    """`make soak KIND=races` draws more of these random networks."""
     given = [case for seed in range(NETWORKS) for case in two_cores.random_cases(mobile(seed))]
     done = raced(watched, given, RUNS)
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
@@ -137,7 +137,7 @@ def test_random_networks_have_no_race(watched: Path) -> None:
 
 @pytest.mark.slow
 def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
-    """Without one of the barriers that the checker requires, ThreadSanitizer reports a race."""
+    """Without one of the barriers that the checker requires, the two threads race, and ThreadSanitizer reports this."""
     case = max(cases(), key=lambda case: len(case.program))
     program = unpack(case.program)
     assert program.cores
@@ -152,7 +152,7 @@ def test_a_missing_barrier_is_seen_by_thread_sanitizer(watched: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [Sharding.CORE_1, Sharding.COLUMNS])
 def test_esp_nn_has_one_scratch_for_depthwise_convolutions(how: Sharding) -> None:
-    """Only core 0 may run a depthwise convolution of ESP-NN; any other sharding is refused."""
+    """Only core 0 may run a depthwise convolution of ESP-NN; any other sharding of the operator is refused."""
     program = unpack(max(cases(EXAMPLE, "esp-nn"), key=lambda case: len(case.program)).program)
     assert program.cores
     shares = [*program.cores.shares]

@@ -48,11 +48,11 @@ from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 24
 ANY = ConversionOptions(seconds=0, effort=QUICKLY)
-"""Options for plans. Any plan will do."""
+"""Options for quick plans; any plan will do."""
 
 
 FAMILIES = {0: Family.DSP, 1: Family.DSP, 2: Family.ESP, 3: Family.ESP, 4: Family.RVV, 5: Family.MVE}
-"""Kernel family for which a program is packed, by the last three bits of its seed. All other programs are generic."""
+"""Kernel family for which a program is packed, by the last three bits of its seed. Other seeds: generic."""
 
 
 def write_samples(folder: Path) -> list[Path]:
@@ -208,11 +208,11 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 )
 def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, samples: list[Path]) -> None:
     """Programs are damaged at random, without libFuzzer's guidance, which needs clang. `make soak KIND=programs` uses
-    it.
+    libFuzzer.
     """
     fuzzer, count = sanitized("fuzz.c", THREADS, flags=flags), 2_000 if flags else 6_000
     refused, finished, right = damage(fuzzer, count, samples)
-    assert min(refused, finished, right, finished - right) > count // 50  # all outcomes occurred
+    assert min(refused, finished, right, finished - right) > count // 50  # all outcomes of damaged programs occurred
     if flags:
         damage(fuzzer, count, without_listed_parts(samples))
     else:  # two kinds of samples are few and have separate checks
@@ -244,7 +244,7 @@ def damage(fuzzer: Path, count: int, samples: Sequence[Path]) -> tuple[int, int,
 
 @pytest.mark.slow
 def test_damaged_programs_on_two_threads(tmp_path: Path, samples: list[Path]) -> None:
-    """The two cores share nothing but buffers. `make soak KIND=shared` runs longer."""
+    """The two cores of such a program share nothing but buffers. `make soak KIND=shared` runs this test longer."""
     fuzzer = compiled(WATCHED, "fuzz.c", tmp_path / "fuzz", THREADS)
     shared = [path for path in samples if path.stem.startswith("shared")]
     run(fuzzer, "1", "1000", *shared)

@@ -33,7 +33,7 @@ VENDOR(vendor_scratch(void *scratch))
 VENDOR(vendor_depthwise(const vendor_layer *layer, const vendor_image *image, const int8_t *input, const int8_t *filter,
                         int32_t scratch_bytes, int8_t *out))
 
-/* bias: the zero points of the operands, negated. */
+/* bias: the zero points of the operands, each negated. */
 VENDOR(vendor_add(const vendor_layer *layer, const int8_t *a, const int8_t *b, int32_t left_shift, int32_t n, int8_t *out))
 VENDOR(vendor_multiply(const vendor_layer *layer, const int8_t *a, const int8_t *b, int32_t n, int8_t *out))
 VENDOR(vendor_pool(const vendor_image *image, const int8_t *input, int32_t pad, int32_t least, int32_t most, int is_maximum, int8_t *out))
