@@ -4,19 +4,13 @@
 #include "tmo/access.h"
 #include "tmo/kernels.h"
 
-#if defined(__GNUC__)
-#define WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
-#else
-#define WORDS(pointer) (pointer)
-#endif
-
 /* Copies an aligned run whose first bytes do not overlap any byte of `to`. Cores that load several registers at once copy 16 bytes with two
  * instructions. */
 static TMO_ALWAYS_INLINE void copy_words(int8_t *to, const int8_t *from, uint32_t bytes) {
-  for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(WORDS(to), WORDS(from), 16);
+  for (; bytes >= 16; bytes -= 16, to += 16, from += 16) memcpy(TMO_WORDS(to), TMO_WORDS(from), 16);
   if (bytes == 0) return;
-  if (bytes & 8) memcpy(WORDS(to), WORDS(from), 8), to += 8, from += 8;
-  if (bytes & 4) memcpy(WORDS(to), WORDS(from), 4), to += 4, from += 4;
+  if (bytes & 8) memcpy(TMO_WORDS(to), TMO_WORDS(from), 8), to += 8, from += 8;
+  if (bytes & 4) memcpy(TMO_WORDS(to), TMO_WORDS(from), 4), to += 4, from += 4;
   for (bytes &= 3; bytes > 0; --bytes) *to++ = *from++;
 }
 

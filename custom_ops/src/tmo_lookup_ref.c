@@ -3,12 +3,6 @@
 
 #include "tmo/kernels.h"
 
-#if defined(__GNUC__)
-#define WORD(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
-#else
-#define WORD(pointer) (pointer)
-#endif
-
 /* Loads and stores four bytes at once if input and output are equally far from a word. */
 void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *x = window->pixels[0];
@@ -21,10 +15,10 @@ void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   for (; (uintptr_t)x % sizeof(uint32_t) != 0; --n) *out++ = (int8_t)table[128 + *x++];
   for (; n >= 4; n -= 4, x += 4, out += 4) {
     uint32_t from, to;
-    memcpy(&from, WORD(x), sizeof from);
+    memcpy(&from, TMO_WORDS(x), sizeof from);
     from ^= 0x80808080u; /* entry 0 belongs to -128 */
     to = table[from & 255] | (uint32_t)table[from >> 8 & 255] << 8 | (uint32_t)table[from >> 16 & 255] << 16 | (uint32_t)table[from >> 24] << 24;
-    memcpy(WORD(out), &to, sizeof to);
+    memcpy(TMO_WORDS(out), &to, sizeof to);
   }
   for (; n > 0; --n) *out++ = (int8_t)table[128 + *x++];
 }

@@ -27,6 +27,13 @@
 #define TMO_UNROLLED
 #endif
 
+/* A pointer to whole words, which a copy of constant size loads and stores at once. */
+#if defined(__GNUC__)
+#define TMO_WORDS(pointer) __builtin_assume_aligned(pointer, sizeof(uint32_t))
+#else
+#define TMO_WORDS(pointer) (pointer)
+#endif
+
 /* Whether the core has the DSP extension of Cortex-M4. */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 #define TMO_CORE_DSP 1

@@ -47,6 +47,7 @@
 #include "../tmo_generated_ref.c"
 #include "../tmo_generated_runs16.c"
 #include "../tmo_generated_softmax.c"
+#include "../tmo_lookup_ref.c"
 #include "../tmo_select_ref.c"
 #include "../tmo_source.c"
 #include "../tmo_lstm_ref.c"
