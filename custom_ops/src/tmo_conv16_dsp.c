@@ -159,7 +159,7 @@ TMO_OWN_FRAME static void collect(const tmo_kernel *k, const tmo_window *window,
 }
 
 /* Computes one pixel or two adjacent ones, whose windows are `apart` bytes apart. */
-TMO_OWN_FRAME static void conv(const tmo_kernel *k, const tmo_window *window, uint32_t pixels, uint32_t apart, int8_t *out) {
+TMO_OWN_FRAME static void convolve_s16(const tmo_kernel *k, const tmo_window *window, uint32_t pixels, uint32_t apart, int8_t *out) {
   const uint32_t channels = k->out_channels / 2;
   wide_values v;
   v.window = window;
@@ -191,14 +191,14 @@ void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out
     const tmo_window column = next;
     next = tmo_column(k, window, (uint16_t)(x + 1));
     n = x + 1 < k->out_width && next.columns == column.columns && next.first_column == column.first_column ? PIXELS : 1;
-    conv(k, &column, n, next.offset - column.offset, out);
+    convolve_s16(k, &column, n, next.offset - column.offset, out);
     if (n > 1) next = tmo_column(k, window, (uint16_t)(x + n));
   }
 }
 
 void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   if (is_summed(k)) {
-    conv(k, window, 1, 0, out);
+    convolve_s16(k, window, 1, 0, out);
   } else {
     tmo_conv_kernel_s16(k)(k, window, 0, out);
   }
