@@ -165,7 +165,7 @@ def mobilenet_v2(net: Net) -> bytes:
 
 
 def searched(net: Net) -> bytes:
-    """Add a network typical of architecture search, with kernels of 3 to 7 and expansions of 3 to 6."""
+    """Add a network typical of architecture search, with kernels of 3 to 7 pixels and expansions by 3 to 6."""
     y = conv(net, net.input((1, 48, 48, 3)), 16, 3, 2)
     y = inverted(net, y, 8, expand=1)
     for channels, expand, kernel, stride in ((16, 3, 7, 2), (16, 5, 3, 1), (24, 4, 5, 2), (24, 5, 7, 1), (40, 6, 5, 2)):

@@ -108,7 +108,6 @@ class Net:
         return tuple(int(d) for d in self.graph.tensors[tensor].shape)
 
     def dtype(self, tensor: int) -> str:
-        """The name of a tensor's type."""
         return NAMES[self.graph.tensors[tensor].type]
 
     def affine(self, tensor: int) -> Affine:

@@ -18,7 +18,7 @@ def constant(net: Net, values: Any) -> int:
 
 
 def like(net: Net, x: int, shape: Sequence[int]) -> int:
-    """Add an activation with the type and the scale of x."""
+    """Add an activation with the given shape, and the type and scale of x."""
     return net.tensor(tuple(int(d) for d in shape), net.dtype(x), net.affine(x))
 
 

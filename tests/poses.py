@@ -25,7 +25,7 @@ def cast(net: Net, x: int, dtype: str) -> int:
 
 
 def two(net: Net, kind: str, a: int, b: int, dtype: str = "") -> int:
-    """Add an operator of two operands without scales. dtype: the output's, if it is not that of the operands."""
+    """Add an operator of two operands without scales. dtype: type of the output, if not that of the operands."""
     fused = {"ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT, "DIV": schema.DivOptionsT}
     y = net.tensor(np.broadcast_shapes(net.shape(a), net.shape(b)), dtype or net.dtype(a), None)
     return net.op(kind, [a, b], [y], fused[kind]() if kind in fused else None)

@@ -100,8 +100,8 @@ def repository_library(tflm: Any) -> list[Path]:
 
 
 def compile_library(source: Path, tflm: Any) -> list[Path]:
-    """Return the objects of an emitted library, if there is one. Files with the repository's bytes share its objects;
-    the others, which a test has changed, are compiled.
+    """Return the objects of an emitted library, if there is one. Files with the repository's bytes share the
+    repository's objects; files that a test has changed are compiled.
     """
     ours = {path.read_bytes() for part in INCLUDE for path in Path(part[2:]).rglob("*") if path.is_file()}
     changed = [path for path in source.rglob("*") if path.is_file() and path.read_bytes() not in ours]

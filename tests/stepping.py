@@ -15,7 +15,7 @@ def differing(
     original: bytes, rewritten: bytes, steps: int, resets: tuple[int, ...], seed: int = 0, *, least: int = 4
 ) -> int:
     """Count the steps in which the two models differ. Both models are reset before the steps in `resets`. least:
-    minimum number of distinct outputs.
+    minimum number of distinct outputs over the steps.
     """
     both = [interpreter(model, ARENA) for model in (original, rewritten)]
     graph = read(original).graph

@@ -1,8 +1,8 @@
 """Whole networks with random weights that no fit has seen, one of each kind that runs on microcontrollers.
 
 The networks' instructions are counted (tests/cores/unseen.json, tests/cores/test_estimates.py), and estimates are
-compared with the counts. Never use them to fit costs, nor to choose how work is modelled: a network that served for
-that belongs to known.py, and another one takes its place here.
+compared with the counts. Never use these networks to fit costs, nor to choose how work is modelled: a network that
+served for that belongs to known.py, and another one takes its place here.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ KINDS_ALONE = (*WINDOWED, *BINARY, Kind.LOOKUP, Kind.SOFTMAX, Kind.LOG_SOFTMAX, 
 
 
 def repeating(network: Network, rng: np.random.Generator) -> Network:
-    """Give operands a single row, column or channel in random places."""
+    """Give the operands a single row, column or channel in random places."""
     parts = [part(rng, shape) for shape in network.shapes[:-1]]
     return dataclasses.replace(network, shapes=(*parts, network.shapes[-1]))
 
@@ -85,7 +85,7 @@ def test_operands_may_be_listed_in_the_other_order(kind: Kind) -> None:
     (op,) = network.ops
     plain = dataclasses.replace(op, swapped=False)
     swapped = dataclasses.replace(op, swapped=True, input_zero_points=op.input_zero_points[::-1])
-    if op.multipliers is not None and op.shifts is not None and len(op.shifts) == 3:  # both operands and output
+    if op.multipliers is not None and op.shifts is not None and len(op.shifts) == 3:  # two operands, output
         swapped = dataclasses.replace(swapped, multipliers=op.multipliers[[1, 0, 2]], shifts=op.shifts[[1, 0, 2]])
     inputs = random_inputs(rng, network)
     expected = computed(dataclasses.replace(network, ops=(plain,)), inputs)

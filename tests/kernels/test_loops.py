@@ -1,4 +1,4 @@
-"""Run programs with loops of any nesting. The executor stays inside its buffers, whatever the loops are."""
+"""Run programs with loops of any nesting. The executor stays inside its buffers, whatever these loops are."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def hostile(program: Program, rng: np.random.Generator) -> Program:
 
 
 def test_a_wrong_order_does_no_harm() -> None:
-    """Each iteration writes its own pixels and the run ends. The values of the pixels may be wrong."""
+    """Each iteration of the wrong order writes its own pixels, and the run ends. The pixels' values may be wrong."""
     for seed in seeds(16):
         found = drawn(seed)
         damaged = pack(hostile(found.program, np.random.default_rng(seed)))
@@ -108,7 +108,7 @@ def test_loops_end_inside_the_program() -> None:
 
 
 def test_the_rows_of_a_stripe() -> None:
-    """Some of these numbers never occur in random networks, for example recomputed rows that begin before row 0."""
+    """Some numbers of rows never occur in random networks, for example recomputed rows that begin before row 0."""
     for seed in seeds(10):
         rng, library = np.random.default_rng(seed), host._library()
         height, advance = (int(n) for n in rng.integers(1, 40, 2))

@@ -1,4 +1,4 @@
-"""Compare packed kernels with plain ones. The C twins are tested here, kernels for cores in tests/cores."""
+"""Compare packed kernels with plain ones. C twins of packed kernels are tested here, the others in tests/cores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tflm_memopt.runtime import host
 
 FAMILIES = [family for family in Family if family is not Family.GENERIC]
 SEEDS = range(max(50, examples(100)))
-"""Number of operators, which is enough to reach every packing."""
+"""Number of random operators, which is enough to reach every packing."""
 INT32_MIN = -(1 << 31)
 NAMES = {Kind.CONV: ("CONV", "DENSE"), Kind.DEPTHWISE: ("DEPTHWISE",), Kind.ADD: ("ADD",)}
 """Suffixes of the names of a kind's packings."""
@@ -77,7 +77,7 @@ def test_networks(family: Family) -> None:
 
 @pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
 def test_constants_for_vectors_are_checked(kind: Kind) -> None:
-    """Shifts must be 1 to 22, weights and scales complete, and programs for other cores must have neither."""
+    """Shifts must be 1 to 22, weights and scales complete, and programs for other cores must lack both."""
     rng = np.random.default_rng(2)
     op, out = networks.operator(rng, kind, (0,), (6, 6, 6), 2)
     network = single(op, [(6, 6, 6), out])

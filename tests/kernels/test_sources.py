@@ -1,6 +1,7 @@
-"""Test inputs outside the arena. The executor stops when rows are missing, and reads a caller's buffer.
+"""Test inputs outside the arena. The executor stops when rows of a streamed input are missing, and reads an external
+input from the caller's buffer.
 
-The programs keep every row (frames.py).
+The programs here keep every row of their inputs (frames.py).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def test_a_streamed_input_gives_the_same_bytes() -> None:
         program, inputs, expected = found.program, found.inputs, found.expected
         assert unpack(pack(program)) == program
         if not can_stream(program):
-            continue  # the input is external, or several groups read it
+            continue  # the input is external, or several groups read the input
         data = pack(streamed(program, np.random.default_rng(seed)))
         assert host.input_mode(data) == InputPlace.STREAM
         (got,) = host.run(data, inputs, [expected.size])

@@ -35,7 +35,7 @@ def several() -> AppOptimized:
 
 @cache
 def partitions() -> AppOptimized:
-    """Parts of a pipeline; one pauses for the other."""
+    """Two partitions of a pipeline, of which one pauses for the other."""
     return optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED, name="line"))
 
 

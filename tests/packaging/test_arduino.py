@@ -87,7 +87,7 @@ def library() -> list[Path]:
 @pytest.mark.slow
 @needs_host
 def test_the_c_library_has_no_globals(library: list[Path], tmp_path: Path) -> None:
-    """Runs in several threads therefore share nothing but their buffers."""
+    """Runs in several threads share nothing but their buffers, because the C library has no globals."""
     said = run("size", "-A", *(made for made in library if made.stem != "tmo_tflm"), cwd=tmp_path)
     found = re.findall(r"^\.(?:data|bss|tdata|tbss)(?!\.rel\.ro)\S*\s+(\d+)", said, re.MULTILINE)
     assert set(found) == {"0"}
@@ -98,7 +98,7 @@ def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) ->
     source, out = folder / sketch, folder / "out"
     shutil.copytree(arduino_library() / "examples" / sketch, source)
     out.mkdir()
-    for ops in source.glob("*_ops.h"):  # its arena is sized for 32-bit builds; a PC needs more
+    for ops in source.glob("*_ops.h"):  # the sketch's arena is sized for 32-bit builds; a PC needs more
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     # like the IDE, include Arduino.h before the sketch
     sources = [HERE / "core/main.cpp", source / f"{sketch}.ino", *source.glob("*.cpp"), *source.glob("*.c")]
@@ -129,7 +129,7 @@ def test_rows_of_the_camera_give_the_scores_of_the_whole_frame(
 ) -> None:
     case = camera.Case(camera.RGB565_BE, (20, 0, 120, 120), (20, 0), (96, 96, 1), 0)
     y, x = np.mgrid[:120, :160]
-    inside = (x - 84) ** 2 + (y - 57) ** 2 < 30**2  # as the sketch draws it
+    inside = (x - 84) ** 2 + (y - 57) ** 2 < 30**2  # the circle that the sketch draws
     first, last = np.where(inside, 0xC6, 0x39), np.where(inside, 0x18 + (x & 3), 0xE7)
     frame = np.stack([first, last], axis=2).astype(np.uint8).reshape(120, -1)
     image = camera.whole(case, frame, (np.arange(256) - 128).astype(np.int8))

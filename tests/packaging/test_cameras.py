@@ -88,7 +88,7 @@ def seen(model: bytes, which: int, frame: NDArray[np.uint8], folder: Path) -> by
 def test_a_picture_becomes_the_models_input(
     which: int, channels: int, dtype: str, affine: tuple[float, int] | None, black: int, white: int, tmp_path: Path
 ) -> None:
-    """The input matches NumPy's: cropped in the middle, scaled, converted to grey, quantized."""
+    """The input matches the one that NumPy computes: cropped in the middle, scaled, converted to grey, quantized."""
     height, width = 100, 170
     model = network((1, height, width, channels), dtype, affine)
     w, h = SIZES[which]

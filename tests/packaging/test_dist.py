@@ -65,7 +65,7 @@ def test_packages_hold_the_library_and_are_always_the_same(tmp_path: Path) -> No
     for out, packages in ((first, ("arduino", "platformio", "esp-idf")), (again, ("platformio", "esp-idf"))):
         done = dist(out, *packages)
         assert done.returncode == 0, done.stdout + done.stderr
-    (archive,) = arduino_library().parent.glob("*.zip")  # another process built it
+    (archive,) = arduino_library().parent.glob("*.zip")  # another test process built the zip file
     shutil.copy(archive, package(again, "arduino.zip"))
     digests = [{p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in out.iterdir()} for out in (first, again)]
     assert digests[0] == digests[1]

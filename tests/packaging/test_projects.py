@@ -44,7 +44,7 @@ def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: 
 @pytest.mark.slow
 @needs_host
 def test_a_project_provides_slow_memory(tmp_path: Path) -> None:
-    """On a board without PSRAM, the program prints an error."""
+    """On a board without PSRAM, a program that needs slow memory prints an error."""
     files = written("external", memory="fast=9kB,slow=1MB")
     assert re.fullmatch(SAME, told("esp-idf", files, TFLM["AUTUMN"], tmp_path))
     main = tmp_path / "esp-idf/main"
@@ -111,7 +111,7 @@ def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
     [("arduino", "arena", "SPRING", OV7675), ("esp-idf", "external", "AUTUMN", ESP32)],
 )
 def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str, which: int, tmp_path: Path) -> None:
-    """The class name and score match TFLM's for the same picture, which NumPy made an input."""
+    """The class name and score match those of TFLM for the same picture, which NumPy made an input."""
     model, files = classifier(where)
     (main,) = (name for name in files if name.startswith(project) and name.endswith("net_model.h"))
     (tmp_path / main).parent.mkdir(parents=True)
@@ -137,7 +137,7 @@ def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str
 @pytest.mark.slow
 @needs_host
 def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
-    """The self-test is the first inference of the stateful model. The project runs with spring's TFLM, not autumn's."""
+    """The self-test is the stateful model's first inference. The project runs with spring's TFLM, not autumn's."""
     files = tflm_memopt.optimize(resource_variables(), name="state").files(PROJECTS)
     assert b"constexpr int state_resource_variables = 2;" in files["arduino/state/state_ops.h"]
     assert re.fullmatch(f"(?:{SAME}){{3}}", told("arduino", files, TFLM["SPRING"], tmp_path, loops=3))

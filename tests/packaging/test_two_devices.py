@@ -1,6 +1,6 @@
 """Run the commands of examples/two_devices, then its two sketches as two processes on this machine.
 
-A lossy socket stands for the radio; ThreadSanitizer watches the data that the radio's task and the sketch share.
+A lossy socket replaces the radio; ThreadSanitizer watches the data that the radio's task and the sketch share.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def boards(folder: Path) -> Path:
 
 def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
     """Compile a board's program. The program's clock runs slower than real time, because this machine may be busy."""
-    for ops in folder.glob("*_ops.h"):  # its arena is sized for 32-bit builds
+    for ops in folder.glob("*_ops.h"):  # the program's arena is sized for 32-bit builds
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     tflm = TFLM["AGES"][0]
     places = (HERE / "radio", HERE / "arduino/core", *INCLUDE, folder)

@@ -16,9 +16,9 @@ from tflm_memopt.errors import DoesNotFit, UsageError
 
 OPTIONS: dict[str, Any] = {"effort": 0.05, "seconds": 0.05, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
 IMPOSSIBLE = ("memory_unknown", "cannot_share", "time_unknown", "too_slow", *ELSEWHERE)
-"""Error codes that are right for some draws, because these models cannot do what was drawn."""
+"""Error codes that are right for some random applications, because the models cannot do what was drawn."""
 STEPS = 40
-"""Turns of one application."""
+"""Number of turns of one application."""
 
 
 def examine(seed: int, machine: Machine) -> str:
@@ -49,7 +49,7 @@ def application(rng: random.Random) -> App:
 
 
 def _model(rng: random.Random, *, plain: bool) -> AppModel:
-    """Draw a model; a plain one can usually pause."""
+    """Draw a model; a plain one has no streamed input and no state."""
     retain, rows = rng.random() < 0.3, rng.randint(6, 24)
     if plain:
         return AppModel(network(rng, rows), retain=retain)

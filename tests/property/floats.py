@@ -65,7 +65,7 @@ def in_float(data: bytes, seed: int, share: float = 0.0) -> bytes:
 
 
 def same_floats(a: NDArray[Any], b: NDArray[Any], said: str) -> None:
-    """Compare bytes, or whether both are NaN."""
+    """Compare the bytes of two float32 arrays; NaN equals NaN."""
     nan = np.isnan(a) & np.isnan(b)
     np.testing.assert_array_equal(np.where(nan, 0, a.view(np.int32)), np.where(nan, 0, b.view(np.int32)), said)
 

@@ -37,7 +37,7 @@ def random_settings(rng: random.Random) -> Settings:
 
 
 def random_cut(chain: Chain, settings: Settings, rng: random.Random, widening: random.Random | None = None) -> CutLabel:
-    """Draw a partition into any number of tiled groups; long ones are as likely as short ones.
+    """Draw a partition into any number of tiled groups; long groups are as likely as short ones.
 
     widening: draws tiles of several widths in one group.
     """

@@ -35,9 +35,9 @@ SECONDS = 0.05
 RUNS = 3
 """Number of random inferences, in addition to extreme ones."""
 ELSEWHERE = ("unsupported_input",)
-"""Refusals that are right for one place of the input; another place is tried next."""
+"""Error codes that are right for one place of the input, after which another place is tried."""
 IMPOSSIBLE = ("unsupported_input", "unsupported_operator")
-"""Refusals that are right for a model."""
+"""Error codes that are right for a model that cannot become a module."""
 
 
 def written(data: bytes, folder: Path, rng: random.Random) -> bytes:

@@ -45,7 +45,7 @@ def convert(data: bytes, options: ConversionOptions) -> tuple[bytes, Planned] | 
 
 
 def rewrite(data: bytes, options: ConversionOptions | None = None) -> tuple[bytes, Planned]:
-    """Return the result of convert(). Something can be converted."""
+    """Return the result of convert() for a model in which something can be converted."""
     found = convert(data, options or ConversionOptions(seconds=0, effort=QUICKLY))
     assert found is not None
     return found

@@ -24,12 +24,12 @@ WEIGHTED = {
 
 @dataclass
 class Channel:
-    """One output channel. The arrays are views, so writing to them changes the model."""
+    """One output channel. The arrays of a channel are views, so writing to the arrays changes the model."""
 
     filter: NDArray[np.int8]
     bias: NDArray[np.int32] | None
     scales: Sequence[NDArray[np.float32]]
-    """Scales of filter and bias; shared by all channels unless they are per channel."""
+    """Scales of filter and bias; all channels share the scales unless these are per channel."""
 
     def set_bias(self, value: int) -> None:
         if self.bias is not None:

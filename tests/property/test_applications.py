@@ -1,4 +1,4 @@
-"""Test random applications; `make soak KIND=apps` runs more."""
+"""Test random applications; `make soak KIND=apps` runs more of these random applications."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CASES = range(8)
 @pytest.mark.slow
 @needs_host
 def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
-    """Some of these models pause, and some turns are refused."""
+    """Some of these models pause for others, and some turns are refused."""
     machine = built(tmp_path, TFLM["AUTUMN"])
     said = [examine(case, machine) for case in CASES]
     assert any(" 0 pausing" not in one for one in said)

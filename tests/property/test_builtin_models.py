@@ -22,11 +22,11 @@ KERNELS = (None, "reference", "reference", "cmsis-nn", "esp-nn")
 FLOOR = 0.9
 """Fraction of tileable networks that must gain, with the reference kernels."""
 LESS = 0.7
-"""Upper bound on the median of new to old head with stripes."""
+"""Upper bound on the median ratio of new to old head with stripes."""
 
 
 def examine_builtin(recipe: Recipe) -> None:
-    """Rewrite a recipe's model and compare."""
+    """Rewrite a recipe's model with builtin operators and compare the bytes."""
     data, rng = build(recipe), random.Random(recipe.seed)
     assume(not refusals(read(data)))
     before = running(data)

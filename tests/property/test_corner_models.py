@@ -119,7 +119,7 @@ def test_left_whole(build: Build, why: LeftWhole) -> None:
 
 @corner
 def two_layers_with_the_same_weights(net: Net) -> bytes:
-    """Two operators read one filter and one bias. A third operator reads a copy of the filter in the same buffer."""
+    """Two operators read one filter and one bias. A third one reads a copy of the filter tensor in the same buffer."""
     x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3), out=DEFAULT)
     first = net.graph.operators[-1]
     options = schema.Conv2DOptionsT(strideH=1, strideW=1)
@@ -201,13 +201,13 @@ def a_variable_that_is_an_output(net: Net) -> bytes:
 
 @slow_corner
 def a_concatenation_of_ten(net: Net) -> bytes:
-    """Our operator cannot have this many operands. With one operator per group, TFLM places tensors between groups."""
+    """Our operator cannot have ten operands. With one operator per group, TFLM places tensors between groups."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
     return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
 
 
 @corner
 def only_the_last_row_is_wanted(net: Net) -> bytes:
-    """The rows before the last one are written over dead bytes."""
+    """The rows before the last one are written over bytes that no operator reads any more."""
     x = net.conv2d(net.conv2d(net.input((1, 9, 9, 6)), 6, kernel=(3, 3)), 6)
     return net.model(slice_(net, x, [0, 8, 0, 0], [1, 1, -1, -1]))

@@ -37,7 +37,7 @@ def test_a_group_whose_sums_would_be_rounded_in_another_order_is_not_reversed() 
 
 
 def test_sums_in_tiles_are_rounded_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The group that ends in a global pool must not run column by column; the checker refuses that."""
+    """The group that ends in a global pool must not run column by column; the checker refuses such a group."""
     layers = (Layer("add"), Layer("padded", channels=7), Layer("average", kernel=(5, 1)))
     recipe = Recipe(((1, 13, 5, 2),), (*layers, Layer("masked"), Layer("global"), Layer("mean")), seed=347)
     assert examine_float(recipe, drawn(347))

@@ -73,7 +73,7 @@ def examine(recipe: Recipe) -> None:
 
 
 def assert_ranges_hold(data: bytes, seed: int) -> None:
-    """Check that all values that TFLM computes are in the ranges of their channels."""
+    """Check that all values that TFLM computes for a channel are in the channel's range."""
     for op, known, values in intermediate(data, seed):
         pixels = np.ascontiguousarray(values).view(np.int8).reshape(-1, op.writes.c)
         assert (pixels >= known.low).all(), f"{op.name} of {op.sources}: below its range"
@@ -126,7 +126,7 @@ def test_odd_plans_run_folded_operators() -> None:
 
 @pytest.mark.slow
 def test_what_is_planted_is_found() -> None:
-    """Without planted dead channels, the tests above would prove nothing."""
+    """Without planted dead channels, the tests of folding would prove nothing."""
     body = tuple(Layer(kind, channels=8, activation="RELU", zero_point=-128) for kind in ("conv", "depthwise") * 3)
     dead = 0
     for seed in range(5):

@@ -36,7 +36,7 @@ def odd(build: Build) -> Build:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Convert each model in two ways that differ between models. Quick tests try half of the models."""
+    """Convert each model in two ways that differ between models. Quick tests try half of the odd models."""
     if "way" in metafunc.fixturenames:
         ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(2) for n, b in enumerate(ODD)]
         names = [f"{b.__name__}-{target}-{'group' if group else 'region'}" for b, (target, group) in ways]
@@ -92,7 +92,7 @@ def strides_that_leap_over_the_map(net: Net) -> bytes:
 
 @odd
 def strides_that_leap_twice(net: Net) -> bytes:
-    """A stripe of one output row would need 2^30 input rows, because of two large strides. The input has eight rows."""
+    """A stripe of one output row would need 2^30 input rows, because of two large strides; the input has eight."""
     y = net.conv2d(first(net), 3, kernel=(3, 3), stride=(32767, 32767))
     return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(32767, 32767)))
 
@@ -266,7 +266,7 @@ def operator_codes_listed_twice(net: Net) -> bytes:
 
 @odd
 def tensors_placed_by_another_tool(net: Net) -> bytes:
-    """OfflineMemoryAllocation metadata of another tool is replaced by ours."""
+    """OfflineMemoryAllocation metadata of another tool is replaced by our metadata."""
     tree = net.finished(net.conv2d(first(net), 4))
     at = [n * 512 if tensor.buffer == 0 else -1 for n, tensor in enumerate(net.graph.tensors)]
     writer.set_metadata(tree, "OfflineMemoryAllocation", np.array([1, 0, len(at), *at], "<i4"))
@@ -331,7 +331,7 @@ def parts_of_one_and_sums_of_one(net: Net) -> bytes:
 
 @odd
 def a_shape_that_is_an_input(net: Net) -> bytes:
-    """The model has a RESHAPE by a computed operand. TFLM uses only the output's shape."""
+    """The model has a RESHAPE by a computed operand. TFLM uses only the shape of RESHAPE's output, not the operand."""
     x = first(net)
     y = net.tensor((1, 16, 4, 4), affine=net.affine(x))
     net.op("RESHAPE", [x, net.input((4,), None, dtype="INT32")], [y], schema.ReshapeOptionsT())

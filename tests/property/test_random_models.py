@@ -78,12 +78,12 @@ def drawn(seed: int) -> ConversionOptions:
 
 
 def examine(recipe: Recipe) -> None:
-    """Rewrite a recipe's model and compare."""
+    """Rewrite a recipe's model and compare the bytes."""
     is_converted(recipe)
 
 
 def is_converted(recipe: Recipe) -> bool:
-    """Rewrite and compare. Return whether anything was converted."""
+    """Rewrite the model and compare the bytes; return whether anything was converted."""
     data = build(recipe)
     before = running(data)
     converted = convert(data, drawn(recipe.seed))
@@ -203,10 +203,10 @@ def test_every_point_of_a_frontier_runs() -> None:
 
 @pytest.mark.slow
 def test_every_operator_of_the_set_is_in_random_networks() -> None:
-    # property/sequences.py and tflm/test_indices.py cover these
+    # property/sequences.py and tflm/test_indices.py cover these operators
     elsewhere = {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "CAST"}
-    elsewhere |= {"LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR"}  # tflm/test_tails.py covers these
-    elsewhere |= {"RSQRT"}  # tflm/test_elementwise.py covers this; it needs a zero point of -128
+    elsewhere |= {"LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR"}  # tflm/test_tails.py covers logical operators
+    elsewhere |= {"RSQRT"}  # tflm/test_elementwise.py covers RSQRT, whose zero point must be -128
     missing = set(OPSET) - elsewhere
     for flag, source, c, kind in itertools.product((True, False), range(3), range(1, 9), KINDS):
         layer = Layer(kind, source, channels=c, flag=flag, kernel=(1 + c % 2, 2))
@@ -222,7 +222,7 @@ GROWS_AGAIN = Recipe(
         for kind in ("depthwise", "conv", "conv", "global", "padded")
     ),
 )
-"""A network with several rows after a global pool. For Helium, all layers are in one group."""
+"""A network with several rows after a global pool. For Helium, all layers of this network are in one group."""
 LESS_SCRATCH = Recipe(
     ((1, 1, 1), (1, 1, 3)),
     tuple(

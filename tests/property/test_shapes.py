@@ -21,7 +21,7 @@ def test_shapes_that_do_not_follow_change_no_byte(seeds: range) -> None:
 
 @pytest.mark.slow
 def test_consistent_networks_are_rewritten_and_others_are_not() -> None:
-    """Without both kinds of networks, the comparison would prove nothing."""
+    """Without both kinds of networks (changed and unchanged ones), the comparison would prove nothing."""
     rewritten = refused = 0
     for seed in range(8):
         data = network(seed)

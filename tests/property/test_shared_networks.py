@@ -116,7 +116,7 @@ def optimized(data: bytes, name: str, _limited: bool) -> tuple[tflm_memopt.Optim
 
 
 def examine_devices(recipe: Recipe) -> None:
-    """Split a recipe's network and compare."""
+    """Split a recipe's network over devices and compare the bytes."""
     data, rng = build(recipe), random.Random(recipe.seed)
     before = running(data)
     try:

@@ -23,7 +23,7 @@ def test_every_window_gives_the_original_outputs() -> None:
 
 
 def test_most_of_them_slide() -> None:
-    """Count the networks that save work, since others prove little."""
+    """Count the networks that save work by sliding, since other networks prove little."""
     saved = []
     for seed in range(0, 36, 3):
         model, rows = network(seed)

@@ -42,7 +42,7 @@ def drawn(seed: int) -> ConversionOptions:
 
 
 def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Planned, bytes] | None:
-    """Return a model's checked plan for two cores and the rewritten model, or None if no part can be shared.
+    """Return a model's checked plan for two cores and the rewritten model, or None if two cores cannot share any part.
 
     room: bytes of the arena for copies of weights.
     """
@@ -57,7 +57,7 @@ def planned(data: bytes, options: ConversionOptions, room: int = 0) -> tuple[Pla
 
 
 def cases(data: bytes, options: ConversionOptions, room: int = 0) -> list[Case]:
-    """Return the programs of a model for two cores. The list is empty if two cores cannot share any part."""
+    """Return the programs of a model for two cores, or an empty list if the cores cannot share any part."""
     found = planned(data, options, room)
     return model_cases(found[1]) if found else []
 

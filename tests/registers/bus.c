@@ -71,7 +71,7 @@ static void write_field(unsigned id, uint32_t value) {
     if (cleared) device_written(id, cleared);
     return;
   }
-  if (f->access == BUS_WRITE_ONLY) { /* a command: writing zero has no effect, and the value is not stored */
+  if (f->access == BUS_WRITE_ONLY) { /* a command field: writing zero has no effect, and the value is not stored */
     if (value) seen("command", id, value);
     if (value) device_written(id, value);
     return;

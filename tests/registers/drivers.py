@@ -94,7 +94,7 @@ def generated(name: str, variant: Variant, folder: Path) -> Ran:
 
 @dataclass(frozen=True)
 class Seen:
-    """Observations that must be equal for every layout."""
+    """Observations of a driver that must be equal for every layout of the registers."""
 
     result: int
     events: tuple[tuple[str, str, int], ...]

@@ -17,7 +17,7 @@ COMPILER = [RV32.prefix + "gcc", *RV32.flags, "-std=c11", "-Os", "-ffreestanding
 RAM = 0x80300000
 """Address of the registers when instructions are counted. Each peripheral is at its own address modulo 1 MB."""
 READY = {"SR_TXE": 1, "SR_RXNE": 1, "dma_ISR_TCIF": 1, "RIS_FRAME": 1}
-"""Register values with which every poll ends at once."""
+"""Register values with which every polling loop ends at once."""
 BASES = {"gpio": 0x1A101000, "spi": 0x40013000, "camera": 0x50050000, "dma": 0x40026000}
 
 
@@ -31,7 +31,7 @@ class Cost:
 
 
 def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
-    """Measure code size and instructions of a driver. None stands for the plain driver."""
+    """Measure code size and instructions of a driver. `variant` None stands for the plain driver."""
     folder.mkdir(parents=True, exist_ok=True)
     if variant is None:
         table, driver = fields(name, FIXED[name].description.read_text()), PLAIN / f"{name}.c"

@@ -141,7 +141,7 @@ def _kind(access: str, reads: str | None, writes: str | None) -> str:
 
 
 def table(fields: Sequence[Row]) -> str:
-    """Return the table as C."""
+    """Return the table of fields as C."""
     entries = "\n".join(
         f"  {{{row.address:#x}u, {row.bit}, {row.bits}, {row.access}, {' | '.join(row.flags) or '0'}}},"
         for row in fields
@@ -163,7 +163,7 @@ def ids(fields: Sequence[Row]) -> str:
 def program(
     folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], include: Iterable[Path]
 ) -> list[Path | str]:
-    """Write the table, and return compiler arguments for a driver on the bus."""
+    """Write the table of fields, and return compiler arguments for a driver on the bus."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.c").write_text(table(fields))
     (folder / "ids.h").write_text(ids(fields))
@@ -180,7 +180,7 @@ def program(
 
 
 def run(folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], include: Iterable[Path] = ()) -> Ran:
-    """Run on this machine, with sanitizers."""
+    """Run the driver on this machine, with sanitizers."""
     built = folder / "program"
     arguments = program(folder, name, [*files, HERE / "host.c"], fields, include)
     sources = [word for word in arguments if isinstance(word, Path)]
@@ -191,7 +191,7 @@ def run(folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], i
 
 
 def with_flags(fields: Iterable[Row], flags: Mapping[str, tuple[str, ...]], initial: Mapping[str, int]) -> list[Row]:
-    """Add flags and initial values that only a test knows."""
+    """Add flags and initial values of fields that only a test knows."""
     return [
         Row(r.name, r.address, r.bit, r.bits, r.access, r.flags + flags.get(r.name, ()), initial.get(r.name, 0))
         for r in fields

@@ -24,7 +24,7 @@ def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_p
     assert expected.result < 0xFFFFFF00, "the plain driver has a timeout"
     assert seen(found) == seen(expected)
     if mode == "fixed":
-        assert found.states == expected.states  # compares all fields at each event
+        assert found.states == expected.states  # the states contain all fields at each event
     if (name, mode) != ("gpio", "fixed"):  # fixed GPIO registers have one bit per pin: nothing to combine
         assert found.accesses <= MOST[name] * expected.accesses, (found.counts, expected.counts)
 

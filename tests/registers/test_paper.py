@@ -64,8 +64,8 @@ def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
 
 
 def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
-    """Check figure 6.5 (a), in which all reads may be combined. Two colourings are possible, and the text shows the
-    greedy one.
+    """Check figure 6.5 (a), in which all reads may be combined. The graph has two colourings with two colours, and the
+    dissertation's text shows the greedy one.
     """
     assert named(accesses, edges) == FIGURE_A
     assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
@@ -114,7 +114,7 @@ TABLE_6_1 = {
     ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
     ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
 }  # fmt: skip
-"""Numbers of bus accesses, shifts and masks. For a shared write, the table states 3 accesses, the code has 2."""
+"""Numbers of bus accesses, shifts and masks. For a shared write, the paper states 3 accesses; the code has 2."""
 
 
 @pytest.mark.parametrize("row", TABLE_6_1, ids="-".join)

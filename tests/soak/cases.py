@@ -77,7 +77,7 @@ def floats(cases: range) -> list[Failure]:
 
 
 def tails(cases: range) -> list[Failure]:
-    """Convert random ends of detectors, whose rows are joined and transposed, and compare them under TFLM."""
+    """Convert random ends of detectors, whose rows are joined and transposed, and compare the results under TFLM."""
     return drawn(cases, examine, recipes(sets=(TAILS,)))
 
 
@@ -95,7 +95,7 @@ def long(cases: range) -> list[Failure]:
 def drawn(
     cases: range, examine: Callable[[Recipe], None], strategy: SearchStrategy[Recipe] | None = None
 ) -> list[Failure]:
-    """Draw random networks. Hypothesis minimises a failure."""
+    """Draw random networks and examine each. Hypothesis minimises a failure."""
     several = settings(
         max_examples=len(cases), deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
     )

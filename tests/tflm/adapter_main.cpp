@@ -4,8 +4,8 @@
  *
  * A model with a streamed or external input gets whole frames of this size, alternately unchanged and as a part of a larger uint8 frame.
  *
- * INPUTS: the bytes of every input, run after run. OUTPUTS gets the bytes of every output, run after run. Prints the arena used. Exit
- * code 1 with a message on stderr if TFLM refuses, 3 if a canary was overwritten. */
+ * INPUTS: the bytes of every input, run after run. OUTPUTS gets the bytes of every output, run after run. Prints the used bytes of the arena. Exit
+ * code 1 with a message on stderr if TFLM refuses the model, 3 if a canary was overwritten. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

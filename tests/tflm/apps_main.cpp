@@ -2,15 +2,15 @@
  *
  *   apps_main ORDER GAPS EXCLUDED ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
  *
- * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255: models 0 and 1 finish
- * all their inferences, each in its own thread. 254: the models are partitions of a pipeline; each passes its outputs to the next, and all
- * run at the same time in their own threads until the last frame is done.
+ * ORDER: bytes, each the number of a model that does its next inference or, for streamed input, its next push. 255: models 0 and 1 finish all
+ * their inferences, each in its own thread. 254: the models are partitions of a pipeline; each passes its outputs to the next, and all run at the
+ * same time in their own threads until the last frame is done.
  * INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each finished inference.
  * RETAINED: 1 if outputs must stay unchanged until the model's own next turn, 2 for a model that pauses, 3 for both.
  * GAPS: a byte for each byte of the head, 1 if no model writes there; these get canaries.
- * EXCLUDED: a tmo_excluded for each model. A model that is refused gets its turn after all others.
- * Prints the bytes that TFLM used and the number of refusals. Exit code 1 if TFLM refuses, 3 if a canary was overwritten, 4 if retained
- * outputs changed, 5 if a model ran out of turn. */
+ * EXCLUDED: a tmo_excluded for each model. A model whose turn is refused gets its turn after all others. Prints the bytes that TFLM used and the
+ * number of refusals. Exit code 1 if TFLM refuses a model, 3 if a canary was overwritten, 4 if retained outputs changed, 5 if a model ran out of
+ * turn. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -69,7 +69,7 @@ class Tenant {
 
   bool IsDone() const { return at_ == inputs_.size(); }
 
-  /* Returns false if the library refused the turn, which then did nothing. */
+  /* Returns false if the library refused the turn; the refused turn did nothing. */
   bool Turn(tmo_turns *turns) {
     if (tmo_enter(turns, number_) != TMO_OK) {
       if (tmo::RunToPause(*interpreter_, *turns, number_) != tmo::kPushError) Fail(5, "a model ran out of turn");
@@ -102,7 +102,7 @@ class Tenant {
     outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
   }
 
-  /* Copies this model's output to the input of the next one. That input may overlap the next model's own outputs. */
+  /* Copies this model's output to the input of the next one. The next model's input may overlap its own outputs. */
   void HandTo(Tenant *next) {
     if (interpreter_->output(0)->bytes != next->interpreter_->input(0)->bytes) Fail(2, "partitions do not fit together");
     next->CheckRetained();

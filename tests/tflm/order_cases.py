@@ -32,14 +32,14 @@ OPTIONS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class OrderCase:
-    """A kernel on small tensors."""
+    """A kernel with its options, on small tensors."""
 
     op: str
     read: str
     """Type of the input."""
     written: str
     k: int
-    """Index of the input that the output overlaps."""
+    """Index of the input tensor whose bytes the output overlaps."""
     shape: tuple[int, int, int, int]
     channels: int
     kernel: tuple[int, int] = (1, 1)

@@ -33,7 +33,7 @@ INT8 = Format("INT8", 0.5, 0)
 
 
 def program(*, relu_from: int = 0, **header: int) -> bytes:
-    """Return the region's program. header: changed fields of its header."""
+    """Return the region's program. header: fields of the program's header with changed values."""
     pool = ProgramOp(Kind.MAX_POOL, (0,), 1, (0,), 0, window=Window(2, 2, 2, 2))
     relu = ProgramOp(Kind.LOOKUP, (1,), 2, (0,), 0, weights=np.arange(-128, 128).clip(relu_from).astype(np.int8))
     rows = OUT[1]
@@ -84,7 +84,7 @@ def region_model(code: bytes | None = None, **options: Any) -> bytes:
 
 
 def misaligned_model() -> bytes:
-    """Return the valid model, written by a packer that ignores alignment."""
+    """Return the valid model, written by a FlatBuffers packer that ignores alignment."""
     tree = region_tree(program())
     for padding in range(16):
         tree.description = " " * (padding + 1)
@@ -97,7 +97,7 @@ def misaligned_model() -> bytes:
 
 
 def float_io(tree: Any) -> None:
-    """Surround the region with QUANTIZE and DEQUANTIZE. The outside is float32, and there is no offline plan."""
+    """Surround the region with QUANTIZE and DEQUANTIZE. The outside is float32, and the model has no offline plan."""
     graph = tree.subgraphs[0]
     inner_x, inner_y = int(graph.inputs[0]), int(graph.outputs[0])
     writer.rename_tensor(tree, inner_x, "x_int8")

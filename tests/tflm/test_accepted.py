@@ -26,7 +26,7 @@ TYPES = ("FLOAT32", "FLOAT16", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL
 CONTROL = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "VAR_HANDLE", "WHILE"})
 """Operators that cannot run alone, but only in models of the zoo."""
 UNCHECKED = frozenset({"LOGICAL_AND", "LOGICAL_OR", "TRANSPOSE_CONV"})
-"""Operators whose kernels do not check types."""
+"""Operators whose kernels do not check the types of their tensors."""
 
 
 def case(form: Form, common: str, base: Base) -> tuple[list[str], list[str]]:
@@ -43,13 +43,13 @@ def _types(operands: Sequence[Operand], own: Sequence[str], common: str) -> list
 
 
 def base_of(form: Form, common: str) -> Base:
-    """Return the zoo's operator that is closest to the form with this T."""
+    """Return the zoo's operator that is closest to the form with the common type T."""
     found = [b for b in bases()[form.operator] if form.accepts(b.inputs, b.outputs)] or bases()[form.operator]
     return next((b for b in found if common in b.inputs[:2]), found[0])
 
 
 def alternatives(form: Form, common: str, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield all types that the form accepts with one T, changing one operand at a time."""
+    """Yield all types that the form accepts with one common type T, changing one operand at a time."""
     inputs, outputs = case(form, common, base)
     yield inputs, outputs
     for k, operand in enumerate(form.inputs[: len(inputs)]):
@@ -69,7 +69,7 @@ def test_as_the_wheel(operator: str) -> None:
 
 
 def refused(form: Form, base: Base) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the form with each pair of types that the operator does not accept.
+    """Yield the form with each pair of types of input and output that the operator does not accept.
 
     Biases are not varied, because few kernels check them.
     """

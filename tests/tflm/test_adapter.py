@@ -1,8 +1,8 @@
 """Compile the adapter against TFLM's headers of spring and autumn 2023 and run it there, with canaries around the
 arena.
 
-Users compile the same code: custom_ops/tflm and custom_ops/src. Expected bytes come from the official wheel, the
-current TFLM.
+Users compile the same code of the adapter: custom_ops/tflm and custom_ops/src. Expected bytes come from the official
+wheel, which contains the current TFLM.
 """
 
 from __future__ import annotations

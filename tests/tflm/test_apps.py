@@ -53,7 +53,7 @@ def test_the_longer_one_pauses(machine: Machine) -> None:
 
 
 def test_out_of_turn_nothing_runs(machine: Machine) -> None:
-    """While the longest model is in an inference, a third model that both exclude is refused."""
+    """While the longest model is in an inference, a third model that may not run during the other two is refused."""
     app = pausing(0.2)
     result = optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
     order, runs = interleaved(result, STEPS)
@@ -61,7 +61,7 @@ def test_out_of_turn_nothing_runs(machine: Machine) -> None:
 
 
 def test_a_partition_pauses_for_the_other(machine: Machine) -> None:
-    """The longer partition pauses while the shorter one processes the previous frame. Its output stays."""
+    """The longer partition pauses while the shorter one processes the previous frame, and keeps its own output."""
     result = optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED))
     assert [one.model for one in result.report.pausing] == ["net_1"]
     assert [kept.model for kept in result.report.reserved] == ["net_1"]

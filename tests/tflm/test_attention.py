@@ -39,5 +39,5 @@ def test_products_read_the_left_matrix_first() -> None:
 
 
 def test_no_matrix_of_scores_is_whole() -> None:
-    """The values are needed whole, so that they are computed before the scores."""
+    """The values are needed as a whole, so that the values are computed before the scores."""
     assert tflm_memopt.optimize(attention(48, 2, late=True)).report.arena.head < 48 * 48 * 2

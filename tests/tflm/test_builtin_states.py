@@ -51,7 +51,7 @@ def test_steps_give_the_same_bytes(build: Callable[[], bytes]) -> None:
 
 
 def test_rows_that_are_kept_are_never_copied() -> None:
-    """A variable's old value, the new rows after it and the kept slice share one tensor's bytes."""
+    """A variable's old value, the new rows after this value and the slice that is kept share one tensor's bytes."""
     net = Net(3)
     stream = streaming.Streaming(net, setup=False)
     x = net.conv2d(net.input((1, 2, 1, 16), (0.05, 0)), 16, out=(0.05, 0))
@@ -62,7 +62,7 @@ def test_rows_that_are_kept_are_never_copied() -> None:
 
 
 def in_order(order: tuple[int, ...], plan: Plan) -> Plan:
-    """Return the plan with its last steps in another order. All buffers are live throughout, side by side."""
+    """Return the plan with its last steps in another order, and with all buffers live throughout, side by side."""
     buffers = tuple(replace(b, first=0, last=len(plan.steps)) for b in plan.buffers)
     sizes = [-(-b.nbytes // 16) * 16 for b in buffers]
     offsets = tuple(int(o) for o in np.cumsum([0, *sizes[:-1]]))

@@ -75,7 +75,7 @@ def test_the_example(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("front", [DeviceSharding.ROWS, DeviceSharding.OVERLAP])
 def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
-    """Stripes run with and without exchange. In one case, a shared layer is also read after the stack."""
+    """Stripes run with and without exchange of rows. In one case, a shared layer is also read after the stack."""
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.depthwise_conv2d(x, kernel=(5, 3))
@@ -89,7 +89,7 @@ def test_stripes(front: DeviceSharding, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cuts", [[5], [1, 4, 6]])
 def test_one_behind_the_other(cuts: list[int], tmp_path: Path) -> None:
-    """In one case, a residual crosses a device in between."""
+    """In one of the cases, a device lies between the ends of a residual connection."""
     net = Net(5)
     x = net.conv2d(net.input((1, 12, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
     y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 12), kernel=(5, 3)), 8)
@@ -109,7 +109,7 @@ def test_the_best_weight_partition() -> None:
 
 
 def test_layers_in_partial_sums(tmp_path: Path) -> None:
-    """Convolutions and dense layers have far more inputs than outputs. One of these layers follows a residual."""
+    """Convolutions and dense layers have far more inputs than outputs, and one of them follows a residual."""
     net = Net(7)
     x = net.conv2d(net.input((1, 10, 8, 3)), 48, kernel=(3, 3), stride=(2, 2))
     y = net.conv2d(net.depthwise_conv2d(x, kernel=(3, 3)), 6, kernel=(3, 1), stride=(2, 1))

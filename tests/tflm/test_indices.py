@@ -28,7 +28,7 @@ def test_casts(types: tuple[str, str], size: tuple[int, int], streamed: bool) ->
 @EXAMPLES
 @given(size=st.tuples(*[st.integers(1, 12)] * 3), smallest=st.booleans(), dtype=st.sampled_from(["INT8", "INT16"]))
 def test_masks_of_classes(size: tuple[int, int, int], smallest: bool, dtype: str) -> None:
-    """This is segmentation: the class of each pixel in a smaller type."""
+    """One of these networks is segmentation: the class of each pixel in a smaller type."""
     net = Net()
     h, w, classes = size
     x = net.conv2d(net.input((1, h, w, 3)), classes, kernel=(3, 3))

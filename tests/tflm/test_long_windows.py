@@ -38,7 +38,7 @@ KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
 
 
 def examine_long(seed: int, dtype: str = "", kind: str = "") -> None:
-    """Convert a random network, streamed for odd seeds, and compare it under TFLM."""
+    """Convert a random network, streamed for odd seeds, and compare the outputs under TFLM."""
     data = network(seed, dtype or ("INT16", "INT8")[seed % 3 > 0], kind or KINDS[seed % 4])
     where = "stream" if seed % 2 else "arena"
     result = tflm_memopt.optimize(data, input=where, if_worthwhile=False, seconds=0.05)

@@ -87,7 +87,7 @@ def test_constant_indices_select_parts(axis: int, indices: list[int]) -> None:
 
 def test_shuffled_pixels_go_directly_to_their_places() -> None:
     result = tflm_memopt.optimize(Net.model(*shuffled_pixels(Net(), (1, 24, 24, 3), 2)), effort=0.05)
-    both = 24 * 24 * 3 + 24 * 24 * 12  # input and output
+    both = 24 * 24 * 3 + 24 * 24 * 12  # the bytes of input and output
     assert result.report.arena.total < 1.3 * both
 
 
@@ -100,7 +100,7 @@ def shuffled_pixels(net: Net, shape: tuple[int, ...], block: int) -> tuple[Net, 
 
 
 def test_an_operator_that_stays_builtin_reads_the_padded_steps() -> None:
-    """The PAD and the RESHAPE stay as in the file, because a builtin operator reads their result."""
+    """The PAD and the RESHAPE stay as in the file, because a builtin operator reads the RESHAPE's result."""
     net = Net(3)
     padded = net.pad(net.input((1, 20, 3)), [(0, 0), (2, 1), (0, 0)])
     row = net.reshape(padded, (1, *net.shape(padded)))

@@ -1,6 +1,6 @@
 """Test operators against TFLM in the official wheel where one rounding decides, and with int4 filters.
 
-A model of one operator is run twice: by TFLM, and by the C executor on the RowOp that opset makes of it.
+A model of one operator is run twice: by TFLM, and by our C executor.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def converted(model: bytes) -> Optimized:
 
 @pytest.mark.parametrize("settings", [{}, {"max_macs": 1.0}, {"max_macs": 1.3}, {"without": ("tiles",)}])
 def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
-    """Either operand may be demanded first."""
+    """Either operand of ADD_N may be demanded first."""
     described(TWO)
     for seed in range(3):
         model = added(seed)
@@ -112,7 +112,7 @@ def test_damaged_programs_have_as_many_operands_as_their_kernel() -> None:
 
 @pytest.mark.slow
 def test_a_c_module_runs_it(tmp_path: Path) -> None:
-    """Run both examples."""
+    """Run the C modules of both examples."""
     for name, text, model in (("steps", DESCRIPTION, steps()), ("added", TWO, added())):
         described(text)
         folder = tmp_path / name

@@ -1,5 +1,5 @@
 """Compare shapes in the file with shapes inferred from inputs. The official wheel shows TFLM's behaviour if the two
-differ.
+shapes differ.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def prepared(data: bytes) -> Shape | None:
 
 @pytest.mark.parametrize("name", thinned(sorted(ZOO), 12))
 def test_other_shapes_are_found(name: str) -> None:
-    """These shapes have another number of elements, or TFLM replaces them."""
+    """A wrong shape is found if it has another number of elements or if TFLM replaces it."""
     model = read(ZOO[name]())
     assert wrong_shape((model.graph,)) == ""
     for op in model.graph.ops:
@@ -65,7 +65,7 @@ def test_other_shapes_are_found(name: str) -> None:
 
 
 def dilated(batch: int, pads: int = 0) -> bytes:
-    """Return a dilated convolution as Keras converts it. The batch is free, and 1 after SPACE_TO_BATCH_ND."""
+    """Return a dilated convolution as Keras converts it: the batch is free, and `batch` after SPACE_TO_BATCH_ND."""
     net = Net(1)
     x = net.input((1, 8, 8, 2))
     net.graph.tensors[x].shapeSignature = np.array([-1, 8, 8, 2], np.int32)
@@ -88,7 +88,7 @@ def test_dilated_convolutions_of_a_free_batch(ops: Any) -> None:
 
 
 def test_verify_reports_that_results_are_undefined() -> None:
-    """Two runs of such a model may differ, even if it was left unchanged."""
+    """Two runs of a model with a wrong batch may differ, even if the model was left unchanged."""
     model = dilated(1)
     found = tflm_memopt.verify(model, model, runs=1)
     assert "its inputs give [4, 4, 4, 2]" in found.undefined and "batch_size=1" in found.undefined

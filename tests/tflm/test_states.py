@@ -51,8 +51,8 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
 
 @pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
 def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
-    """The first model has a variable that another subgraph also reads. The second has a variable without bytes, so that
-    its data are arbitrary.
+    """In the first model, another subgraph also reads the variable. In the second model, the variable has no bytes, so
+    that its data are arbitrary.
     """
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
@@ -65,7 +65,7 @@ def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
     ("name", "total", "rolling_buffers"), [("mww_okay_nabu_v2", 3_684, 3_152), ("mww_vad_v2", 1_652, 1_120)]
 )
 def test_public_models(name: str, total: int, rolling_buffers: int, outside: Callable[[str], Path]) -> None:
-    """The bytes must match docs/models.md."""
+    """The predicted bytes must match docs/models.md."""
     keeps_state_in_rolling_buffers(outside(f"{name}.tflite").read_bytes(), total, rolling_buffers)
 
 
@@ -109,8 +109,8 @@ def _beginning_otherwise(model: bytes) -> bytes:
 
 
 def test_another_programs_state_is_refused() -> None:
-    """A state of the right size may belong to a model with other weights, whose rows must not be read. The state can be
-    used after a reset.
+    """A state of the right size may belong to a model with other weights, whose rows must not be read. A state of other
+    weights can be used after a reset.
     """
     (own,), (other,) = (
         programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)

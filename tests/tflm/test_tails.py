@@ -132,7 +132,7 @@ def test_functions_of_float32(kind: str) -> None:
 
 
 @EXAMPLES
-# this case needs less memory in reverse
+# this example needs less memory in reverse order
 @example(size=(2, 6, 2), axis=1, dtype="INT8", smallest=False, streamed=False, seed=0)
 @given(size=sizes, axis=st.integers(-4, 3), dtype=st.sampled_from(["INT8", "FLOAT32"]), smallest=st.booleans(),
        streamed=st.booleans(), seed=seeds)  # fmt: skip
@@ -232,7 +232,7 @@ def test_normalized_channels(size: tuple[int, ...], rank: int, seed: int) -> Non
     data = net.model(y)
     assert_rewritten(data, seed)
     before, after = original(data), rewritten(rewrite(data)[0])
-    for value in (0.0, 1e-8, 1e-30):  # norms below the minimum that TFLM divides by
+    for value in (0.0, 1e-8, 1e-30):  # norms below the minimum that TFLM uses as a divisor
         inputs = [np.full(shape, value, np.float32)]
         same_floats(*(run(model, inputs, 1)[0] for model in (before, after)), f"value {value}")
 

@@ -30,7 +30,7 @@ HOWS: tuple[How, How] = (TFLM_WHEEL, HOST_REFERENCE)
 
 @pytest.mark.parametrize("how", HOWS)
 def test_names_the_first_byte_that_differs(how: How) -> None:
-    other = region_model(program(relu_from=1))  # values of 0 and below become 1
+    other = region_model(program(relu_from=1))  # values of 0 and below become 1 in the rewritten model
     lowest = np.full(IN, -128, np.int8)
     result = verify(region_model(), other, runs=0, inputs=[lowest], how=how)
     assert not result.bit_exact
@@ -42,7 +42,7 @@ def test_names_the_first_byte_that_differs(how: How) -> None:
 
 
 def test_a_memory_plan_that_destroys_rows_is_found_by_tflm_and_by_the_guard() -> None:
-    # the output's rows overlap the pooled rows
+    # the rows of the output overlap the pooled rows in the arena
     result = verify(region_model(), region_model(offsets=(16, 16, 0)), runs=2)
     assert not result.bit_exact
     assert result.difference is not None
@@ -64,7 +64,7 @@ def test_a_crash_is_an_answer() -> None:
     assert result.failure.startswith("the rewritten model crashed in TFLM (SIGSEGV)")
 
 
-# ---- number of inputs ----
+# ---- number of random inputs of verify() ----
 
 
 def _a_table() -> bytes:
@@ -149,7 +149,7 @@ def test_int8_io_of_whole_models(kind: str, how: How) -> None:
     assert result.guarded > 0
 
 
-# ---- the other way to run the original ----
+# ---- the original in the host executor instead of TFLM ----
 
 
 def test_the_host_reference_equals_tflm(own_model: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_model_is_bytes_or_a_path(folder: Path) -> None:
 
 
 def test_it_writes_what_the_command_writes(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (api, describe):  # the report contains the elapsed seconds
+    for module in (api, describe):  # the report contains the elapsed seconds, which differ
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
     run("optimize", "small.tflite", "-o", "out", "--emit", "cpp,c", "--ram-limit", "20kB")
     command = {name: (folder / "out" / name).read_bytes() for name in files(folder / "out")}

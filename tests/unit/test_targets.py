@@ -38,7 +38,7 @@ def test_a_plan_for_another_target(model: bytes) -> None:
 
 
 def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
-    """Scratch that is too small or that overlaps live data is refused."""
+    """Scratch of a kernel that is too small or that overlaps live data is refused."""
     planned = plan_of(read(model).graph, ConversionOptions(target="cortex-m4", seconds=0.1))
     plan, graph = planned.plan, planned.graph
     index = next(i for i, b in enumerate(plan.buffers) if b.role is Role.SCRATCH)

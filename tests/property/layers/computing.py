@@ -66,7 +66,7 @@ def depthwise(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def padded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """A PAD that can be merged into its convolution, or a PAD of channels, which cannot. Some pad steps."""
+    """A PAD that can be merged into its convolution, a PAD of channels, which cannot, or a PAD of steps in time."""
     x = image(net, x)
     (top, left), (bottom, right) = layer.dilation, layer.stride
     if layer.other > 4:
@@ -206,7 +206,7 @@ def picked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 def masked(net: Net, layer: Layer, x: int, other: int) -> list[int]:
     """Compare a tensor with a threshold or another tensor; the result is 0 or 1 in the type of x. TFLM aborts for
-    scales of 1 or more.
+    comparisons whose scales are 1 or more.
     """
     if net.affine(x)[0] >= 1:
         return relu6(net, layer, x, x)

@@ -14,11 +14,11 @@ MAX_ELEMENTS = 4096
 
 @dataclass(frozen=True)
 class Layer:
-    """One operator, or a few that belong together. Each kind ignores the fields that it does not need."""
+    """One operator, or a few that belong together. Each kind of layer ignores the fields that it does not need."""
 
     kind: str
     source: int = 0
-    """The operand: 0 is the newest tensor, counted backwards, modulo the number of tensors."""
+    """The operand: 0 is the newest tensor; tensors are counted backwards, modulo the number of tensors."""
     other: int = 0
     """The second operand, counted like `source`."""
     channels: int = 4
@@ -45,7 +45,7 @@ def image(net: Net, x: int) -> int:
 
 
 def window(net: Net, layer: Layer, x: int, *, dilated: bool = True) -> dict[str, object]:
-    """Options of a convolution or pool; SAME when the window is larger than its input."""
+    """Options of a convolution or pool; the padding is SAME when the window is larger than the input."""
     dilation = layer.dilation if dilated else (1, 1)
     extent = [(k - 1) * d + 1 for k, d in zip(layer.kernel, dilation, strict=True)]
     fits = all(e <= n for e, n in zip(extent, net.shape(x)[1:3], strict=True))

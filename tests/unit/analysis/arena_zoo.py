@@ -26,7 +26,7 @@ class T(NamedTuple):
 
 
 def ints(*values: Any) -> T:
-    """Return a constant of int32."""
+    """Return a constant tensor of int32."""
     data = np.asarray(values[0] if len(values) == 1 else values, np.int32)
     return T(data.shape, "INT32", data=data)
 
@@ -80,9 +80,7 @@ def _shaped(
 
 
 def _network() -> bytes:
-    """Return convolutions of all kinds, a residual, pools and a classifier. These convolutions leave the planner a
-    choice.
-    """
+    """Return convolutions of all kinds that leave the planner a choice, a residual, pools and a classifier."""
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 17, 13, 3)), 7, kernel=(3, 3), stride=(2, 2), activation="RELU6")
     y = net.depthwise_conv2d(x, kernel=(3, 3), activation="RELU")
@@ -205,8 +203,8 @@ def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: in
 
 
 def resource_variables() -> bytes:
-    """Return a model with two variables. CALL_ONCE initialises the first variable, and the second variable has two
-    handles.
+    """Return a model with two resource variables. CALL_ONCE initialises the first variable, and the second variable has
+    two handles.
     """
     net = Net()
     x = net.input((1, 20))

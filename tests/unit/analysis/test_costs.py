@@ -21,8 +21,8 @@ TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t 
 
 @TABLES
 def test_every_kernel_was_measured(table: Table) -> None:
-    """Every kernel was measured, except those of float32, and possibly of int4 (_S4). Without a measurement, the
-    estimate is unknown.
+    """Every kernel was measured, except those of float32, and possibly of int4 (_S4). Without a measurement of one
+    kernel, the estimate of a model with this kernel is unknown.
     """
     known, unknown = (Work(f"{name} rows", *range(1, len(AMOUNTS) + 1)) for name in ("CONV", "CONV_F32"))
     assert table.known([known]) and table.known([known, unknown]) is None
@@ -39,7 +39,7 @@ def test_every_kernel_was_measured(table: Table) -> None:
 
 @TABLES
 def test_estimates_are_as_good_as_promised(table: Table) -> None:
-    """The errors for plans that were not used for the fit are within those that docs/frontier.md states."""
+    """The errors for plans that were not used for the fit are at most the errors that docs/frontier.md states."""
     assert table.plans >= 10
     assert table.high <= (0.1 if table.core in PRECISE else 0.25)
     assert table.low <= (0.1 if table.core in PRECISE else 0.15)

@@ -55,7 +55,7 @@ TICK = 10
 
 
 def computed(row: dict[str, Any]) -> tuple[float, float]:
-    """Return the published milliseconds without waiting, which takes half a tick on average."""
+    """Return the published milliseconds without the wait for ticks, which takes half a tick on average."""
     low, high = (each - row.get("waits", 0) * TICK / 2 for each in row["milliseconds"])
     return low, high
 
@@ -73,7 +73,7 @@ def test_costs_contain_the_published_cycles_of_every_kernel() -> None:
         ranges = chip.kernels[row["kernel"]]
         low, high = (sum(row[unit] * span[end] for unit, span in ranges.items()) for end in (0, 1))
         assert low <= row["fast"] <= high, row
-        if "counted" in row and "plain" in row:  # cycles and instructions of the same C function
+        if "counted" in row and "plain" in row:  # cycles and instructions of the same C function on one chip
             low, high = chip.cycles_per_instruction
             assert low * row["counted"] <= row["plain"] <= high * row["counted"], row
 

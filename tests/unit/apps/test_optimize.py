@@ -120,7 +120,7 @@ def explored() -> AppExploration:
 
 
 def test_a_small_model_beside_one_on_two_cores_with_copies(tmp_path: Path) -> None:
-    """The plan of the small model has buffers above those of the large one. Barriers follow from the common layout."""
+    """The small model's plan has buffers above those of the large one. Barriers follow from the common layout."""
     net = Net(2)
     models = {
         "large": AppModel(long(), {"cores": 2, "weights": "ram"}),
@@ -250,7 +250,7 @@ def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: 
 
 
 def test_a_measured_time_is_scaled_by_instructions() -> None:
-    """No clock is needed."""
+    """No clock is needed to scale a measured time."""
     found = explore(App({"one": AppModel(small(1), fps=2, ms_measured=41)}, options=LOW))
     assert found.times == {"one": MEASURED}
     points = found.models["one"]

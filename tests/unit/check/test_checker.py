@@ -1,7 +1,7 @@
 """The checker refuses every planted defect.
 
-Plans of real models are damaged in one place each. Most kinds of damage are wrong for any plan. However, a moved buffer
-may be in free space, and another order of operands may be valid, too. A mutant that passes must run in the host
+Plans of real models are damaged in one place each, and most kinds of damage are wrong for any plan. However, a moved
+buffer may be in free space, and another order of operands may be valid, too. A mutant that passes must run in the host
 executor, with all buffers where the mutant puts them, and give the right bytes.
 """
 
@@ -24,7 +24,7 @@ from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.plan.planner import plan
 
 QUICKLY = {"pointwise", "streamed"}
-"""Plans that the quick tests damage."""
+"""Names of the plans that the quick tests damage."""
 
 
 @pytest.fixture(params=MODELS)
@@ -48,7 +48,7 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
 @settings(max_examples=40, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_no_rolling_buffer_is_deeper_than_it_must_be(number: int) -> None:
-    """A plan with one row less is refused for every graph."""
+    """For every graph, a plan with a rolling buffer of one row less is refused."""
     s = random_sketch(number, tallest=40)
     outputs = s.unread()
     graph = s.row_graph(*outputs)
@@ -80,7 +80,7 @@ def test_nothing_is_refused_that_is_right(real: Subject) -> None:
 
 
 def test_a_buffer_in_free_space_passes(real: Subject) -> None:
-    """Counters are moved to free space after everything else."""
+    """Counters are moved to free space after all other buffers."""
     plan = real.planned.plan
     for i, b in enumerate(plan.buffers):
         if b.role is Role.COUNTERS:

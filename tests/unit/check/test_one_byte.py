@@ -37,7 +37,6 @@ def place(found: Plan, role: Role, key: int, offset: int, **buffer: int) -> Plan
 
 
 def start(found: Plan, role: Role, key: int) -> int:
-    """Return the address of the buffer."""
     buffer = found.find(role, key)
     assert buffer is not None
     return buffer[1]
@@ -75,7 +74,7 @@ def test_an_operator_that_the_plan_leaves_out() -> None:
 
 
 def test_a_reversed_group_reads_the_mirror_image_of_its_windows() -> None:
-    """With a stride of 2, the reversed group has its padding above instead of below."""
+    """With a stride of 2, the reversed group has its padding above its rows instead of below."""
     s = Sketch()
     y = s.conv(s.input(8, 1, 16), 8, stride=2)
     found, op = plan(s.row_graph(y), Options(seconds=0.2)), s.ops[0]

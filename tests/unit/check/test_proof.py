@@ -1,4 +1,4 @@
-"""The checker proves tiled groups in bulk. The replay accepts all that the proof accepts, with the same state."""
+"""The checker proves tiled groups in bulk. The replay accepts all plans that the proof accepts, with the same state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tflm_memopt.rowgraph.inputs import input_mode
 
 
 def copied(arena: TaggedArena, source: SourceReplay) -> tuple[TaggedArena, SourceReplay]:
-    """Return copies, so that changes to one arena do not affect the other."""
+    """Return copies of the arena, so that changes to one arena do not affect the other."""
     arena, source = copy(arena), copy(source)
     arena._marks = arena._marks.copy()
     arena._runs = cache(partial(sliding_window_view, arena._marks, writeable=True))  # type: ignore[arg-type, call-arg]
@@ -42,7 +42,7 @@ def copied(arena: TaggedArena, source: SourceReplay) -> tuple[TaggedArena, Sourc
 
 
 class Both:
-    """Runs both the proof and the replay."""
+    """Runs both the checker's proof and its replay."""
 
     def __init__(self) -> None:
         self.proved, self.unproved = 0, 0
@@ -114,7 +114,7 @@ def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(
 
 
 def replayed(found: Planned, plan: Plan) -> None:
-    """Check the plan by replay only."""
+    """Check the plan by replay only, without the proof."""
     with mock.patch.object(checker, "proved", return_value=False):
         checker.check(plan, found.graph)
 

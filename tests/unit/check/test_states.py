@@ -62,12 +62,12 @@ def test_a_field_of_a_state_that_is_off_by_one(number: int, field: str, step: in
 
 
 def test_a_forgotten_reset() -> None:
-    """Without its index, the rolling buffer would never be reset."""
+    """Without its index among the states, the rolling buffer would never be reset."""
     assert "the plan has states" in refused(replace(planned().plan, states=planned().plan.states[1:]))
 
 
 def test_rows_that_are_kept_before_they_are_read() -> None:
-    """A planner that ignores dependencies between states makes this mistake."""
+    """A planner that ignores dependencies between states makes the mistake of keeping rows before these are read."""
     parts = planned().graph
     hasty = {
         key: replace(op, inputs=op.inputs[:1], reads=op.reads[:1], access=op.access[:1]) if op.state_write else op
@@ -95,7 +95,7 @@ def test_cells_that_two_operators_make() -> None:
 
 
 def test_cells_in_a_rolling_buffer() -> None:
-    """Cells are updated in place, so there is no space for another row."""
+    """The cells of an LSTM are updated in place, so there is no space for another row."""
     done = recurrent()
     states = done.plan.states
     deeper = replace(done.plan, states=(*states[:-1], replace(states[-1], depth=2)))

@@ -33,12 +33,12 @@ def planned() -> Planned:
 
 @cache
 def sums() -> tuple[int, RowOp]:
-    """Return the operator and its key."""
+    """Return the operator that computes running sums, and its key."""
     return next((key, op) for key, op in planned().graph.ops.items() if op.kind is Kind.SLIDING_SUM)
 
 
 def refused(key: int, **fields: Any) -> str:
-    """Return the error code for an operator with changed fields."""
+    """Return the checker's error code for this operator with changed fields."""
     done = planned()
     ops = {**done.graph.ops, key: replace(done.graph.ops[key], **fields)}
     with pytest.raises(PlanError) as caught:

@@ -14,7 +14,7 @@ def row(step: int, sender: int, receiver: int, *, sends: bool, y: int = 0, nbyte
 
 
 def there_and_back(rows: int) -> list[list[RowCrosses]]:
-    """Device 0 sends rows to device 1, which answers after it has received them all."""
+    """Device 0 sends rows to device 1, which answers after all rows have arrived."""
     first = [row(0, 0, 1, sends=True, y=y) for y in range(rows)] + [row(1, 1, 0, sends=False)]
     return [first, [row(0, 0, 1, sends=False, y=y) for y in range(rows)] + [row(1, 1, 0, sends=True)]]
 
@@ -27,7 +27,7 @@ def test_bytes_are_those_of_messages() -> None:
 
 
 def test_a_line_holds_what_both_send_before_they_receive() -> None:
-    """Each device sends four rows, then receives the other's. With a smaller buffer both would wait."""
+    """Each device sends four rows, then receives the other's rows. With a smaller buffer, both would wait forever."""
     there = [row(0, 0, 1, sends=True, y=y) for y in range(4)] + [row(1, 1, 0, sends=False, y=y) for y in range(4)]
     back = [row(1, 1, 0, sends=True, y=y) for y in range(4)] + [row(0, 0, 1, sends=False, y=y) for y in range(4)]
     found = check_devices([there, back])

@@ -134,7 +134,7 @@ FOR_FEW = ("networkx", "ortools", "jinja2", "tensorflow", "tflite_micro", "impor
     ],
 )
 def test_imports_no_more_than_a_command_needs(folder: Path, command: str, slow: tuple[str, ...]) -> None:
-    """The imports determine a command's minimum CPU time."""
+    """The imports determine the minimum CPU time of a command."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "tflm_memopt", *command.split()], capture_output=True, check=True
     )

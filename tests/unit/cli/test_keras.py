@@ -71,7 +71,7 @@ for name, arguments in json.load(open("commands.json")).items():
     sys.stdout.flush(), sys.stderr.flush()
 json.dump(codes, open("codes.json", "w"))
 """
-"""Program that runs all commands in one process, because TensorFlow takes seconds to import. The output of each command
+"""The program runs all commands in one process, because TensorFlow takes seconds to import. The output of each command
 goes to files of its own.
 """
 DATA = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
@@ -148,7 +148,7 @@ def installed(folder: Path, *arguments: str) -> tuple[int, str, str]:
 def test_in_one_step(trained: Folder, name: str) -> None:
     code, out, err = trained.answer(name)
     assert code == cli.DONE, err
-    report = json.loads(out)  # TensorFlow printed nothing before this
+    report = json.loads(out)  # TensorFlow printed nothing before the report
     assert err == ""
     assert report["changed"]
     assert report["arena"]["total"] < report["original_arena"]["total"]

@@ -92,7 +92,7 @@ def places(program: bytes) -> Iterator[tuple[str, int, int]]:
         for name in RANGES:
             field = OP.fields[name] if OP.fields else None
             if name == "left_shift" and op.packing in AT_ONCE:
-                continue  # here, left_shift holds at_once, which affects the size of scratch but no value
+                continue  # left_shift is at_once here, which affects no value
             if field and name != "input_zero_point":
                 yield f"{n} {op.kind.name} {name}", at + field[1], field[0].itemsize
             elif field:

@@ -21,7 +21,7 @@ BLUEPILL = board("bluepill")
 
 
 def camera() -> bytes:
-    """Return a model with float32 input and output. The input takes 60 kB, or 15 kB as int8."""
+    """Return a model with float32 input and output. The model's input takes 60 kB, or 15 kB as int8."""
     net = Net(7)
     q = net.unary("QUANTIZE", net.input((1, 70, 72, 3), None, dtype="FLOAT32"))
     q = net.conv2d(q, 8, kernel=(3, 3), stride=(2, 2))
@@ -30,8 +30,8 @@ def camera() -> bytes:
 
 
 def mostly_builtin() -> bytes:
-    """Return a model whose arena an operator without row kernel determines. Converting the dense layer at its end saves
-    little.
+    """Return a model whose arena an operator without row kernel determines. Converting the dense layer at the model's
+    end saves little.
     """
     net = Net(4)
     x = net.input((1, 32, 32, 8))
@@ -41,7 +41,7 @@ def mostly_builtin() -> bytes:
 
 @pytest.mark.parametrize("limits", [{"board": "mkr_wifi_1010"}, {"target": "cortex-m4", "ram_limit": 30_000}])
 def test_a_limit_too_small_for_a_float_interface_names_int8_io(limits: dict[str, Any]) -> None:
-    """Each figure of a hint is the arena that its flags give."""
+    """Each figure of a hint is the size of the arena that the hint's flags give."""
     with pytest.raises(DoesNotFit) as no:
         tflm_memopt.optimize(camera(), **limits)
     assert no.value.code == "does_not_fit"

@@ -19,7 +19,7 @@ from tflm_memopt.model import writer
 MORE = 3
 """Ratio of the second model's operators to the first model's."""
 SLACK = 1.25
-"""Allowed growth of calls per operator. A quadratic step would reach MORE."""
+"""Allowed growth of calls per operator. A step whose calls grow quadratically would reach MORE."""
 
 
 def regions(count: int) -> bytes:
@@ -61,6 +61,6 @@ def calls(model: bytes) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("made", "count"), [(regions, 60), (subgraphs, 60)])
 def test_calls_grow_with_the_number_of_operators(made: Callable[[int], bytes], count: int) -> None:
-    calls(made(8))  # one-time work of the process (imports, templates) must not be counted
+    calls(made(8))  # one-time work of the process (imports, templates) must not count
     none, few, many = (calls(made(n)) for n in (8, count, MORE * count))
     assert many - none <= SLACK * MORE * (few - none)

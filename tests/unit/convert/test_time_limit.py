@@ -84,7 +84,7 @@ def test_the_least_ram_in_time(frontier: Exploration) -> None:
 
 @pytest.mark.slow
 def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
-    """The example's plan of whole rows takes more RAM than the least plan, but saves at least half as much."""
+    """The example's plan of whole rows takes more RAM than the least plan, but saves at least half as much RAM."""
     chosen, least = (tflm_memopt.optimize(EXAMPLE, board="nano33ble", max_macs=macs).report for macs in (None, 1))
     assert chosen.time
     assert chosen.time.change
@@ -96,7 +96,7 @@ def test_a_board_gets_the_smallest_product_of_arena_and_time() -> None:
 
 @pytest.mark.slow
 def test_a_slower_model_names_a_faster_plan() -> None:
-    """1.3 times the least arena is counted from the generic program, since packed programs may need more."""
+    """The limit of 1.3 times the least arena refers to the generic program, since packed programs may need more."""
     generic, chosen = (tflm_memopt.optimize(KEYWORDS, board=board).report for board in (None, "esp32s3"))
     assert chosen.time
     assert chosen.time.change
@@ -112,7 +112,7 @@ def test_a_slower_model_names_a_faster_plan() -> None:
 
 
 def latest(report: Report) -> float:
-    """Return the upper end of the time in milliseconds."""
+    """Return the upper end of the range of the time in milliseconds."""
     assert report.time and report.time.rewritten and report.time.rewritten.milliseconds
     return report.time.rewritten.milliseconds[1]
 

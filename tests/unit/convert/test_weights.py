@@ -59,7 +59,7 @@ def test_the_plan_can_be_saved(network: bytes) -> None:
 
 
 def test_copies_that_save_time() -> None:
-    """Flash with wait states and a small cache is slow. The arena grows only up to an explicit limit."""
+    """Flash with wait states and a small cache is slow. Copies of weights enlarge the arena only up to a limit."""
     net = Net(5)
     x = net.conv2d(net.conv2d(net.input((1, 16, 16, 6)), 24, kernel=(3, 3)), 8, kernel=(5, 5), stride=(4, 4))
     x = net.conv2d(net.conv2d(net.unary("L2_NORMALIZATION", x), 16), 8, kernel=(3, 3))
@@ -81,7 +81,7 @@ def test_builtin_operators_never_copy(network: bytes) -> None:
 
 @pytest.mark.parametrize("target", ["generic", "cortex-m33", "esp-nn"])
 def test_two_cores(network: bytes, target: str) -> None:
-    """Core 0 copies, and a barrier is between a copy and core 1's first iteration that reads it."""
+    """Core 0 copies the weights, and a barrier is between a copy and core 1's first iteration that reads the copy."""
     made = tflm_memopt.optimize(network, target=target, weights="ram", cores=2)
     assert copies(made) >= 2
     assert tflm_memopt.verify(network, made.model, runs=4).bit_exact

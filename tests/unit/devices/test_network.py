@@ -93,7 +93,7 @@ def dense(width: int = 32) -> bytes:
 
 
 def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a pipeline, each device has the weights of its own layers and sends what the next one reads."""
+    """In a pipeline, each device has the weights of its own layers and sends the tensors that the next device reads."""
     model = tmp_path / "dense.tflite"
     model.write_bytes(dense(32))
     assert main(["optimize", str(model), "--devices", "2", "--cut", "2", "-o", str(tmp_path), "--json"]) == 0
@@ -123,7 +123,7 @@ def other(folder: Path) -> None:
 
 
 def two_others(folder: Path) -> None:
-    """Insert two models for device 1 with other names than the original."""
+    """Insert two models for device 1 with another name than the original model."""
     (folder / "device1/dense.tflite").rename(folder / "device1/a.tflite")
     shutil.copy(folder / "device1/a.tflite", folder / "device1/b.tflite")
 
@@ -146,7 +146,7 @@ SWAPPED = (("device0", "x"), ("device1", "device0"), ("x", "device1"))
 def test_folders_that_are_not_of_one_conversion_are_refused(
     code: str, change: Callable[[Path], Any], said: str, folder: Path, tmp_path: Path
 ) -> None:
-    """The models are refused before any process starts."""
+    """Models for devices of different conversions are refused before any process starts."""
     changed = tmp_path / "changed"
     shutil.copytree(folder, changed)
     change(changed)
@@ -178,7 +178,7 @@ def tiled() -> tflm_memopt.Optimized:
 
 @pytest.mark.parametrize("at", [0, -1])
 def test_the_checker_wants_whole_rows_of_messages(tiled: tflm_memopt.Optimized, at: int) -> None:
-    """at: position of RECEIVE or SEND in the group."""
+    """at: position of the operator RECEIVE or SEND in the group."""
     planned = request({}).conversion(tiled.original).of(tiled.plan).planned
     plan, graph = planned.plan, planned.graph
     (group,) = plan.steps
@@ -239,7 +239,7 @@ def test_rows_that_are_too_long_to_be_sent_are_not_sent() -> None:
 def test_only_impossible_splits_are_left_out(
     error: MemoptError, left_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any other error of a stage's conversion ends the command."""
+    """Any error of a stage's conversion other than an impossible split ends the command."""
     before = Network.converted
 
     def converted(self: Network, *args: Any, **at: Any) -> OptimizedDevices:
@@ -254,7 +254,7 @@ def test_only_impossible_splits_are_left_out(
 
 @pytest.mark.slow
 def test_dense_layers_need_little_more_ram_than_on_one_device() -> None:
-    """Layers that share weights would need 900 B on the largest device."""
+    """With layers that share weights, the largest device would need 900 B."""
     report = tflm_memopt.optimize_devices(
         ROOT / "examples/networks/machine_autoencoder_int8.tflite", 4, effort=0.05
     ).report

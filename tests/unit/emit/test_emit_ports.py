@@ -48,8 +48,8 @@ def exchanged(source: str, a: str, b: str) -> str:
 @needs_compiler
 @pytest.mark.slow
 def test_swapped_ports_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`verify --c` detects exchanged ports, and tells where and by how much outputs differ. The self-test detects them,
-    too.
+    """`verify --c` detects exchanged ports of a C module, and tells where and by how much outputs differ. The self-test
+    of the C module detects exchanged ports, too.
     """
     model = MADE["swapped"]()
     (tmp_path / "original.tflite").write_bytes(model)

@@ -40,7 +40,7 @@ def emitted(kind: str, where: str) -> Mapping[str, bytes]:
 @pytest.mark.parametrize(("dtype", "zero"), [("INT8", -128), ("INT8", 3), ("UINT8", 128), ("INT16", 0)])
 @pytest.mark.parametrize("compiler", ["gcc", "g++"])
 def test_values_are_quantized_as_tflm_does(dtype: str, zero: int, compiler: str, tmp_path: Path) -> None:
-    """Values are rounded to the nearest number, with halves away from zero, and clamped. The inverse is tested, too."""
+    """Values are rounded to the nearest number, with halves away from zero, and clamped; and also converted back."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     net, scale = Net(1), 0.0625

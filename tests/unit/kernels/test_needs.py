@@ -74,7 +74,6 @@ def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> l
 
 
 def elements(described: KernelProgram, values: Mapping[str, int]) -> list[tuple[int, ...]]:
-    """Yield all elements of the output."""
     (output,) = (t for t in described.tensors if t.written)
     return [*itertools.product(*(range(extent.at(values)) for extent in output.shape))]
 

@@ -73,7 +73,7 @@ def repeated_steps(plan: Plan) -> Mutants:
 
 
 def swapped_steps(plan: Plan) -> Mutants:
-    """Swap steps. In these models, every group depends on the previous one."""
+    """Swap steps. In these models, every group depends on the previous group."""
     for n in range(len(plan.steps) - 1):
         steps = list(plan.steps)
         steps[n], steps[n + 1] = steps[n + 1], steps[n]

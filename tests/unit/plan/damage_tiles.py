@@ -23,7 +23,7 @@ def _column_windows(plan: Plan, field: str, change: int) -> Iterator[tuple[int, 
 
 
 def _nests(plan: Plan, field: str, change: int, least: int | None = None) -> Mutants:
-    """Change a field of each operator's loop nest, where it is at least `least`."""
+    """Change a field of each operator's loop nest, if the field is at least `least`."""
     for n, group in tiled(plan):
         for s, stage in enumerate(group.stages):
             if least is None or getattr(stage.nest, field) >= least:

@@ -21,7 +21,7 @@ class Sketch:
     ops: list[RowOp] = field(default_factory=list)
     inputs: list[TensorId] = field(default_factory=list)
     first: TensorId = 0
-    """Number of the first tensor."""
+    """Number of the graph's first tensor."""
 
     def input(self, h: int, w: int, c: int) -> TensorId:
         self.inputs.append(self._tensor(Rows(h, w, c)))
@@ -30,7 +30,7 @@ class Sketch:
     def conv(
         self, x: TensorId, c: int, *, kernel: int = 3, stride: int = 1, dilation: int = 1, pad: int | None = None
     ) -> TensorId:
-        """Add a convolution with a window along the height only. Padding is SAME unless `pad` gives rows on top."""
+        """Add a convolution with a window along the height, and SAME padding unless `pad` gives rows on top."""
         h, extent = self.rows[x].h, (kernel - 1) * dilation + 1
         out = -(-h // stride) if pad is None else (h + 2 * pad - extent) // stride + 1
         top = max(0, (out - 1) * stride + extent - h) // 2 if pad is None else pad

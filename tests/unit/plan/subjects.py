@@ -35,7 +35,7 @@ def _classifier() -> bytes:
 
 
 def _pyramid() -> bytes:
-    """Return a model with three outputs of different heights. One of the outputs is also read by an operator."""
+    """Return a model with three outputs of different heights. One of the outputs is also an operator's input."""
     net = Net(seed=4)
     x = net.depthwise_conv2d(net.input((1, 16, 6, 4)), kernel=(3, 3))
     small = net.conv2d(net.pool(x), 6, kernel=(3, 3))
@@ -75,7 +75,7 @@ INPUTS = {
     "external": "external",
     "external pointwise": "external",
 }
-"""Place of each input outside the arena."""
+"""Place of each model's input that is not in the arena."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Subject:
         return True
 
     def runs_right(self, mutant: Plan) -> bool:
-        """Run the program in the host executor, with buffers placed by the mutant."""
+        """Run the program in the host executor, with buffers placed as the damaged plan says."""
         new = read(lowered(self.model, replace(self.planned, plan=mutant), self.options))
         (region,) = regions.regions(new)
         sizes = [new.graph.tensors[t].nbytes for t in region.outputs]

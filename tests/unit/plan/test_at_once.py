@@ -35,7 +35,7 @@ def at_once(plan: Plan) -> list[int]:
 
 
 WHOLE_ROW = 1000
-"""A number of pixels above those of any row."""
+"""A number of pixels that exceeds the width of any row."""
 
 
 def wide(plan: Plan) -> list[int]:

@@ -22,8 +22,8 @@ def frontier(rng: random.Random, points: int, busy: int = 0) -> list[Point]:
 
 
 def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
-    """Return the smallest arena for heads of these sizes, found by placing the heads in every order. meet: pairs of
-    heads that may not overlap.
+    """Return the smallest arena for heads of these sizes, which is found by placing the heads in every order. meet:
+    pairs of heads that may not overlap.
     """
     units, best = [-(-head // 16) for head in heads], 1 << 60
     for order in permutations(range(len(heads))):

@@ -53,9 +53,10 @@ def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
 
 
 def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distance: int) -> str:
-    """Return the checker's message for a layout with content `high` `distance` bytes above content `low`; "" if valid.
+    """Return the checker's error message for a layout with content `high` `distance` bytes above content `low`; "" if
+    valid.
 
-    All other contents are placed far from both.
+    All other contents are placed far from these two.
     """
     ranges = ranges_of(chain, group)
     far, offsets = sum(c.buffer.nbytes + 64 for c in ranges), [0] * len(ranges)
@@ -87,7 +88,7 @@ def judge(s: Sketch, chain: Chain, group: Candidate, low: int, high: int, distan
 @settings(max_examples=examples(20), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_constraint_is_safe(number: int) -> None:
-    """The checker accepts each distance of each pair of buffers, in both directions, one pair at a time."""
+    """The checker accepts the computed distance of each pair of buffers, in both directions, one pair at a time."""
     s = random_sketch(number, most=5)
     chain = s.chain(*s.unread())
     group = whole_group(chain)
@@ -100,10 +101,10 @@ def test_every_constraint_is_safe(number: int) -> None:
 @settings(max_examples=examples(30), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_a_byte_less_is_too_close(number: int) -> None:
-    """For a single operator whose input is above its output, the distance is exact."""
+    """For a single operator whose input is above its output, the computed minimum distance is exact."""
     s = random_sketch(number, least=1, most=1)
     (op,) = s.ops
-    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # an output of one byte fits on read bytes or outside
+    assume(len(set(op.inputs)) == 1 and op.writes.nbytes > 1)  # one byte fits on read bytes or outside
     chain = s.chain(op.output)
     group = whole_group(chain)
     ranges = ranges_of(chain, group)

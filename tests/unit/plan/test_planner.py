@@ -73,7 +73,7 @@ def test_more_outputs_than_an_operator_takes(op_per_group: bool) -> None:
 
 
 def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
-    """The group is reversed although its forward layout is optimal: a window below its row holds its input longer."""
+    """The group is reversed although its forward layout is optimal: windows that reach down need the input longer."""
     s = Sketch()
     x = s.conv(s.conv(s.input(20, 1, 8), 4, kernel=3, stride=2), 16, kernel=1, stride=2)
     found, forward = checked(s, x), checked(s, x, reverse=False)
@@ -84,7 +84,7 @@ def test_a_group_that_needs_less_when_it_is_reversed_is_reversed() -> None:
 
 @pytest.mark.parametrize("seconds", [None, 0])
 def test_sums_over_the_same_rows_run_together(seconds: float | None) -> None:
-    """No map is kept whole for the second of two operators that add up its rows."""
+    """No map is kept as a whole for the second of two operators that add up the map's rows."""
     net = Net()
     x = net.conv2d(net.input((1, 30, 12, 1)), 12, kernel=(3, 3))
     means = [net.mean(x, (1, 2)), net.pool(x, kind="MAX_POOL_2D", kernel=(30, 12), stride=(30, 12))]

@@ -20,7 +20,7 @@ SECONDS = 2.0
 
 
 def all_orders(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
-    """Every order that respects data dependencies and required precedence."""
+    """Yield every order of the tasks that respects data dependencies and required precedence."""
 
     def extended(order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(order) == len(problem.tasks):
@@ -60,7 +60,7 @@ def random_dag(seed: int) -> OrderProblem:
 
 
 def random_flow(seed: int) -> OrderProblem:
-    """Each tensor has at most one reader."""
+    """Each tensor of these tasks has at most one reader."""
     rng = random.Random(seed)
     tasks: list[Task] = []
     free: list[int] = []

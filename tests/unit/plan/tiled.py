@@ -18,7 +18,7 @@ OPTIONS = ConversionOptions(seconds=0.05)
 
 @cache
 def planned(seed: int) -> tuple[Model, Planned]:
-    """Plan a random network in random groups, most of them tiled. The plan is checked."""
+    """Plan a random network in random groups, most of them tiled."""
     model = read(build(mobile(seed, most=4)))
     with forced(random_settings(random.Random(seed)), seed):
         return model, plan_of(model.graph, OPTIONS)

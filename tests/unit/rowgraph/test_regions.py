@@ -32,7 +32,7 @@ def row_op(index: int, inputs: tuple[TensorId, ...], output: TensorId) -> RowOp:
 
 
 def graph_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> tuple[Graph, dict[int, Support]]:
-    """Build a graph of operators (ours or not, their inputs). Tensor 0 is the input; operator i makes tensor i + 1."""
+    """Build a graph of operators (kind, inputs). Tensor 0 is the input; operator i makes tensor i + 1."""
     tensors = {t: Tensor(t, f"t{t}", (1, 4, 2, 2), "INT8") for t in range(len(ops) + 1)}
     graph_ops, support, storage = [], {}, {t: t for t in tensors}
     for i, (kind, inputs) in enumerate(ops):
@@ -84,7 +84,7 @@ def test_no_path_leaves_a_region_and_comes_back(seed: int) -> None:
 @settings(max_examples=examples(150), derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
-    """Nodes are checked in the order of the partition, with the rewritten model's tensors."""
+    """Nodes are checked in the order in which the partition lists them, with the rewritten model's tensors."""
     graph, support = random_graph(seed)
     parts = partition(graph, support)
     there = set(graph.inputs)
@@ -133,7 +133,7 @@ def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> l
 
 
 def test_an_operator_with_state_waits_for_the_one_before() -> None:
-    """Operator 2 waits for a region that waits for operator 4. Operator 3 could run at once, but must not."""
+    """Operator 2 waits for a region that waits for operator 4. Operator 3 could run before, but has state and waits."""
     ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
     kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, BuiltinNode)]
     assert [i for i in kept if ops[i][0] == STATE] == [2, 3]

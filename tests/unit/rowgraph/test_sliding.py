@@ -58,7 +58,7 @@ def padded(height: int = 40, layers: int = 2) -> bytes:
 
 
 def test_rows_that_depend_on_padding_are_made_again() -> None:
-    """The last layer's two end rows depend on padding; for the lower two, the first layer makes three more rows."""
+    """The last layer's two end rows depend on padding. For the lower two, the first layer makes three more rows."""
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
     # rows in the rolling buffers of the first layer, the second layer and the mean
@@ -72,7 +72,7 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     ("strides", "padding", "least"), [((2, 3), "VALID", 6), ((2, 2, 2), "VALID", 8), ((2, 1, 3), "SAME", 6)]
 )
 def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...], padding: str, least: int) -> None:
-    """Other numbers of new rows are refused with the product of all strides, which is accepted."""
+    """Any other number of new rows is refused, and the message names the product of all strides, which is accepted."""
     net = Net()
     x = net.input((1, 60, 1, 4))
     for stride in strides:

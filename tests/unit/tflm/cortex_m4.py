@@ -94,7 +94,7 @@ ZOO: Mapping[str, Measured] = {
     "while": (512, 1156, 1168),
     "zeros_like": (960, 1232, 1232),
 }
-"""Models of arena_zoo.py. In "region" a stand-in replaced our operator: it has no state and accepts any program."""
+"""Models of arena_zoo.py. In "region", a stand-in without state that accepts any program replaced our operator."""
 
 FULL_BUILD: Mapping[str, Measured] = {
     "branches": (1504, 3304, 3312),

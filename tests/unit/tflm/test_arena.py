@@ -92,7 +92,7 @@ def measured(wheel: Any, capfd: pytest.CaptureFixture[str]) -> Measure:
 
 
 def _allocate(wheel: Any, model: bytes, size: int) -> Any:
-    with contextlib.redirect_stdout(io.StringIO()):  # the wheel prints the number of resource variables
+    with contextlib.redirect_stdout(io.StringIO()):  # TFLM prints the number of resource variables
         return wheel.Interpreter.from_bytes(model, arena_size=size)
 
 
@@ -109,7 +109,7 @@ def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured
 
 
 def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
-    """An arena of one byte less is refused. Small models are left out: TFLM may overwrite its own temporaries."""
+    """TFLM refuses an arena of one byte less. Small models are left out: TFLM may overwrite its own temporaries."""
     model = real_model.read_bytes()
     arena = predict(model, "lp64", recording=True)
     assert as_printed(arena) == measured(model)
