@@ -38,6 +38,7 @@ from tflm_memopt.errors import RuntimeUnavailable, UsageError, about, one_of
 from tflm_memopt.files import GivenModel, loaded, read_file
 from tflm_memopt.options import ExploreOptions, OptimizeOptions
 from tflm_memopt.plan import waiting
+from tflm_memopt.plan.choices import BUILTIN
 from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import (
@@ -305,6 +306,8 @@ def explore(
         raise UsageError(
             "the frontier by time needs a core whose cycles are modelled", code="time_unknown", hint="--board"
         )
+    if cost == "instructions" and asked.op_per == BUILTIN:
+        raise UsageError("the frontier of --ops builtin is by MACs", hint="--cost macs")
     return _explored(data, name, asked.exploring(), cost, progress)
 
 

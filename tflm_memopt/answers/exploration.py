@@ -25,7 +25,7 @@ class PointReport:
     tiled: int
     """Number of tiled groups; all other groups run row by row."""
     instructions: int
-    """Estimated instructions on the exploration's core (analysis/costs.py)."""
+    """Estimated instructions on the exploration's core (analysis/costs.py), without builtin operators."""
     rematerialisations: int
     """Number of tensors that are computed a second time, so that a reduction over them need not keep them."""
     proven: bool
@@ -78,7 +78,9 @@ class Exploration:
     """Points of the frontier, then points with tensors in slow memory; () if no operator runs row by row."""
     seconds: float
     original_instructions: int | None = None
-    """Estimated instructions of the original under TFLM with CMSIS-NN on `core`, or None if they are unknown."""
+    """Estimated instructions of the original under TFLM with CMSIS-NN on `core`, or None if they are unknown or if
+    operators stay builtin.
+    """
     original_milliseconds: tuple[float, float] | None = None
     """Estimated lower and upper bound on the time of the original on the board, or None if they are unknown."""
     board: str | None = None

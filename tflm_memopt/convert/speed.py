@@ -74,8 +74,10 @@ def _of_operators(graph: Graph, ops: Collection[Op], clock: Clock, ours: int) ->
 
 
 def instructions_today(conversion: Conversion, core: str) -> int | None:
-    """Return the instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown."""
-    return builtin_cost.instructions(conversion.source.graph, core)
+    """Return the instructions of the original model under TFLM with CMSIS-NN, or None if they are unknown or if
+    operators stay builtin: those of a plan do not include builtin operators.
+    """
+    return None if _builtin_ops(conversion) else builtin_cost.instructions(conversion.source.graph, core)
 
 
 def cycles_today(graph: Graph, clock: Clock | None) -> Span | None:

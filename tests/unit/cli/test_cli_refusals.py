@@ -74,6 +74,10 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         "stream, or use",
     ),
     "module of builtin operators": (("optimize", "small.tflite", "--ops", "builtin", "--emit", "c"), "with --emit c"),
+    "instructions of builtin operators": (
+        ("explore", "small.tflite", "--ops", "builtin", "--cost", "instructions"),
+        "is by MACs",
+    ),
     "missing plan": (("optimize", "small.tflite", "--plan", "nothing.json"), "cannot read nothing.json"),
     "plan that is no JSON": (("optimize", "small.tflite", "--plan", "small.tflite"), "not a JSON document"),
     "plan and limit": (

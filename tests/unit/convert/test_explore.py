@@ -59,6 +59,15 @@ def test_every_point_can_be_used_again_and_is_bit_exact(frontier: Exploration) -
         assert tflm_memopt.verify(narrowing(), result.model, runs=2).bit_exact
 
 
+def test_instructions_are_compared_only_if_no_operator_stays_builtin(frontier: Exploration) -> None:
+    net = Net(1)
+    x = net.conv2d(net.conv2d(net.input((1, 12, 12, 2)), 16), 2, stride=(2, 2))
+    mixed = tflm_memopt.explore(net.model(net.normalized(x)), cost="instructions", effort=QUICKLY)
+    assert frontier.original_instructions
+    assert mixed.points
+    assert mixed.original_instructions is None
+
+
 @pytest.mark.slow
 def test_a_saved_plan_keeps_its_figures_on_a_board_and_has_to_fit() -> None:
     data, board = narrowing(), {"board": "nano33ble", "effort": QUICKLY}
