@@ -55,13 +55,13 @@ MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """An operator that runs alone, with cycles by the rules of its core or, on M33 and M7, by those of M4."""
+    """An operator that runs alone, with cycles by the rules of its core or, on M33 and M7, by the rules of M4."""
 
     kernel: str
     macs: int
     instructions: int
     cycles: int
-    """Cycles, including those of waits for flash."""
+    """Cycles of the operator, including the cycles of waits for flash."""
     fetch: int
     """Wait cycles for reading instructions."""
     data: int

@@ -67,7 +67,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
     """The key "" is for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
-    runner(core), cycles_trace.plugin()  # these are built here, before several threads need them
+    runner(core), cycles_trace.plugin()  # the runner and the plugin are built before several threads need them
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda batch: [_runs(core, batch, each, waits) for each in PIPELINES[core.short]], batches)
         for batch, runs in zip(batches, found, strict=True):

@@ -110,7 +110,7 @@ def update(page: Path, name: str, table: str) -> None:
 
 
 def require(page: Path, name: str) -> None:
-    """Raise ValueError for a page without the marks of this table. Call this before a long measurement."""
+    """Raise ValueError for a page without the marks of this table. Call this function before a long measurement."""
     _parts(page.read_text(encoding="utf-8"), name)
 
 
@@ -122,7 +122,7 @@ def page_parser(about: str | None) -> argparse.ArgumentParser:
 
 
 def tflite_files(parser: argparse.ArgumentParser, folder: Path) -> list[Path]:
-    """Return the .tflite files of a folder. If the folder is empty, this is a usage error."""
+    """Return the .tflite files of a folder. An empty folder is a usage error."""
     paths = sorted(folder.glob("*.tflite"))
     if not paths:
         parser.error(f"no .tflite files in {folder}")

@@ -38,8 +38,8 @@ PACKED = (
     ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
     ("", scheduled(windows, [vectorise("i")])),
 )
-"""Kernels for programs packed for vectors, with the suffixes of their names. Hosts use these kernels without a
-schedule.
+"""Kernels for programs packed for vectors, with the suffixes of their names. Hosts use these vector
+kernels without a schedule.
 """
 PLAIN = (packed_conv, packed_depthwise, windows)
 Expressions = dict[str, str]
@@ -63,8 +63,8 @@ class LibraryKernel(NamedTuple):
     ends: str = ""
     """A statement of the function that follows the kernel."""
     calls: Mapping[str, str] = {}
-    """Functions that call this function with constants, by head, and the arguments of the call. The compiler folds
-    these constants.
+    """Functions that call this function with constants, by head, and the arguments of the call. The compiler folds the
+    constant arguments of these calls.
     """
 
 

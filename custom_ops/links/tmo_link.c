@@ -73,7 +73,7 @@ static tmo_status pass_over(tmo_link *link, uint8_t from) {
   return TMO_OK;
 }
 
-/* Compares a complete head with the message that is expected next. It returns TMO_OK for this message. It returns TMO_MORE for a message to be
+/* Compares a complete head with the message that is expected next. Returns TMO_OK for the expected message. Returns TMO_MORE for a message to be
  * skipped. */
 static tmo_status judge(tmo_link *link, const tmo_message *what, uint16_t row, uint32_t bytes) {
   const tmo_peer *const peer = &link->peers[what->from];

@@ -69,8 +69,8 @@ void tmo_link_open(tmo_link *link, const tmo_transport *transport, tmo_peer *pee
 /* Call tmo_link_begin() before each inference, also after a failed inference. */
 void tmo_link_begin(tmo_link *link);
 
-/* Waits for bytes after a push has returned TMO_WAIT. TMO_OK: continue. It returns TMO_ERROR_LINK if no bytes arrived in time; the run must then
- * be reset. */
+/* Waits for bytes after a push has returned TMO_WAIT. TMO_OK: continue. Returns TMO_ERROR_LINK if no bytes arrived in time; the run must then be
+ * reset. */
 tmo_status tmo_link_wait(tmo_link *link);
 
 /* Runs one inference and waits for rows: tmo_link_begin(), then tmo_push() until the inference ends. */

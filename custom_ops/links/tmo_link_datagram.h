@@ -44,11 +44,11 @@ tmo_transport tmo_datagram_transport(tmo_datagrams *datagrams);
 /* Sends all bytes that remain. Returns false while some bytes are not acknowledged; call it again then. */
 bool tmo_datagram_done(tmo_datagrams *datagrams);
 
-/* Call this when a frame has arrived from a peer. The frame's bytes are copied. If there is no space, the frame is dropped, which ends the
- * inference with an error. The radio's task may call this. */
+/* Call this function when a frame has arrived from a peer. The frame's bytes are copied. If there is no space, the frame is dropped, which ends
+ * the inference with an error. The radio's task may call this function. */
 void tmo_datagram_came(tmo_datagrams *datagrams, uint8_t peer, const uint8_t *frame, uint32_t bytes);
 
-/* Call this when the frame to a peer has arrived or is lost. The radio's task may call this. */
+/* Call this function when the frame to a peer has arrived or is lost. The radio's task may call this function. */
 void tmo_datagram_sent(tmo_datagrams *datagrams, uint8_t peer, bool acknowledged);
 
 #ifdef __cplusplus

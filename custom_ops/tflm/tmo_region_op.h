@@ -3,9 +3,9 @@
  *
  * Only the translation units that register the operator include this file (tmo_tflm.cpp, host/wheel_shim.cpp). The includer must first declare
  * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf(), either in the global namespace or in
- * tflite::micro, as its TFLM does; the using-directive below finds both. It must also define four functions in namespace tmo: Abort() returns
- * kTfLiteAbort, SourceOf(context) a tmo_source or NULL, LinkOf(context) a tmo_crosser or NULL, MemoryOf(context) a tmo_memory or NULL. Prepare and
- * Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
+ * tflite::micro, as its TFLM does; the using-directive below finds both. The includer must also define four functions in namespace tmo: Abort()
+ * returns kTfLiteAbort, SourceOf(context) a tmo_source or NULL, LinkOf(context) a tmo_crosser or NULL, MemoryOf(context) a tmo_memory or NULL.
+ * Prepare and Invoke run the code of the given tmo_library. team: the team of two cores, or NULL.
  *
  * The inputs of a node are, in order: the region's inputs; for a program that pauses, a constant int32 list of iterations; for a program that
  * pauses, streams or has state, a variable of two int32 (uint8 with state); the program, a constant uint8 tensor. The outputs of a node are the

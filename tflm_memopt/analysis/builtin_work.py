@@ -125,7 +125,7 @@ def _resized(node: Node) -> Found:
 
 
 def _softmax(node: Node) -> Found:
-    """Count the exponentials of SOFTMAX, which it skips far below the largest value of a row (softmax_common.cc)."""
+    """Count the exponentials of SOFTMAX, which TFLM skips far below the largest value of a row (softmax_common.cc)."""
     shape, n = node.outputs[0].shape, node.elements("o0")
     scale = _scale(node.inputs[0]) * float(node.options.get("beta", 1.0))
     near = min(1.0, _radius(scale, 5) / 256)
@@ -133,7 +133,7 @@ def _softmax(node: Node) -> Found:
 
 
 def _sigmoid(node: Node) -> Found:
-    """Count the exponentials of LOGISTIC and TANH, which they skip for values far from zero (logistic_common.cc,
+    """Count the exponentials of LOGISTIC and TANH, which TFLM skips for values far from zero (logistic_common.cc,
     tanh.cc).
 
     All int8 values are assumed to be equally likely.

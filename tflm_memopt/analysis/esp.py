@@ -3,8 +3,9 @@ code.
 
 These estimates were not compared with measurements on a chip. esp.json has the published figures with their sources,
 and for each kernel a range of costs that contains the figures. A kernel in plain C costs its counted instructions on
-RV32 times the chip's range of cycles per instruction. The same range applies to Xtensa, whose compiler for these chips
-is not available. The upper bounds include reads of weights from flash that do not fit the cache.
+RV32 times the chip's range of cycles per instruction. The same range of cycles per instruction applies to Xtensa, whose
+compiler for these chips is not available. The upper bounds include reads of weights from flash that do not fit the
+cache.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class EspChip:
     cycles_per_instruction: Span
     """Cycles for each instruction that the same C code takes on RV32."""
     kernels: Mapping[str, Costs]
-    """Costs of ESP-NN's kernels by operator, in cycles for vector kernels and in instructions for others."""
+    """Costs of ESP-NN's kernels by operator, in cycles for vector kernels and in instructions for other kernels."""
     cache: int
     """Bytes of the cache for constants in flash."""
     flash_cycles_per_byte: float

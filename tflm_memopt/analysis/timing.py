@@ -232,7 +232,7 @@ class Clock:
         return _widened((least, most), table.high, table.low)
 
     def _of_kernel(self, work: Work, instructions: float) -> Span:
-        """Return the cycles of an operator. Copied weights save waits of the flash, but not more than all of them."""
+        """Return the cycles of an operator. Copied weights save waits of the flash, but not more than all waits."""
         waiting = self.rates
         if waiting is None:
             raise TypeError("no cycles are known")
@@ -331,8 +331,8 @@ class Time:
 
     @property
     def change(self) -> Span | None:
-        """Minimum and maximum of the relative change of the time. If times are unknown, it is the relative change of
-        the instructions, or None if both are unknown.
+        """Minimum and maximum of the relative change of the time. If times are unknown, the result is the relative
+        change of the instructions, or None if both are unknown.
 
         The relative error of the cycle model is assumed to be the same before and after, so equal ends of the two
         ranges are compared.

@@ -77,7 +77,7 @@ class DevicesReport:
     rows: tuple[int, ...]
     """Operators whose rows are split among the devices, each of which has all weights of the operators (FFMT)."""
     overlap: tuple[int, ...]
-    """Operators whose rows are split without exchange: devices recompute the rows that they need of others (FTP)."""
+    """Operators whose rows are split without exchange: devices recompute rows that other devices also compute (FTP)."""
     channels: tuple[int, ...]
     """Operators whose output channels are split; a device has only the weights of its channels (FDT, fan-out)."""
     inputs: tuple[int, ...]

@@ -56,8 +56,8 @@ class Balance:
     """Core for which the library's size was measured."""
     ram_saved: int
     flash_added: int
-    """Growth of the model, plus the library, plus those TFLM kernels that only the rewritten model needs. This sum is
-    negative if the .tflite file shrinks by more than library and kernels add.
+    """Growth of the model, plus the library, plus those TFLM kernels that only the rewritten model needs. The added
+    flash is negative if the .tflite file shrinks by more than library and kernels add.
     """
     model: int
     """Growth of the .tflite file."""

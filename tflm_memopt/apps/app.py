@@ -60,7 +60,7 @@ class App:
     """Groups of models, of which all may run at the same time."""
     yields: float | None = None
     """Maximum time between two pauses, in milliseconds. If two models may run at the same time, the longer one pauses
-    for the shorter one. If it is None, no model pauses, and two such models share no bytes.
+    for the shorter one. If this time is None, no model pauses, and two such models share no bytes.
     """
     ram: int | None = None
     """Limit of the shared arena, in bytes."""

@@ -58,7 +58,7 @@ class AppReport:
     arena: Arena
     """Arena of all models, whose interpreters share one MicroAllocator, or of their C modules."""
     arena_size: int | None
-    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width. It is None for C
+    """Bytes to declare for the arena, enough for any build of TFLM with this pointer width. The size is None for C
     modules.
     """
     apart: int

@@ -152,7 +152,7 @@ def _check_order(group: Group, graph: RowGraph) -> None:
 
 
 def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
-    """Check that the tensors that TFLM places are aligned as it requires."""
+    """Check that the tensors that TFLM places are aligned as TFLM requires."""
     handed = [(call, _handed_over(plan.operators(call), graph)) for call in plan.calls()]
     builtin = (t for node in graph.builtins for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):

@@ -47,7 +47,7 @@ class Executed:
 
 
 def proved(running: RunningGroup) -> bool:
-    """Return whether a group is proved to lose no byte. If it is, arena and source change as if the group had run."""
+    """Return whether a group is proved to lose no byte. After a proof, arena and source are as if the group had run."""
     try:
         _Proof(running).run()
     except (Unproved, PlanError):

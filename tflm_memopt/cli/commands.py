@@ -162,7 +162,7 @@ def listed(files: Iterable[Path], folder: Path) -> list[str]:
 
 
 def fit(args: argparse.Namespace) -> int:
-    """Print on which boards the rewritten model fits. The exit code is 1 if a named one, or every one, is too small."""
+    """Print on which boards the rewritten model fits. The exit code is 1 if a named (or every) board is too small."""
     if is_app(args.model):
         return apps.fit(args, given(args))
     data = _read(args.model)

@@ -34,7 +34,7 @@ class SlowMemory:
 @dataclass(frozen=True, slots=True)
 class Limits:
     overhead: float | None = None
-    """Maximum compute as factor F. If it is None, there is no recompute (F = 1), or as much as `total` requires."""
+    """Maximum compute as factor F. Without it, there is no recompute (F = 1), or as much as `total` requires."""
     total: int | None = None
     """Maximum bytes of the whole arena, tail included, or None."""
     instructions: int | None = None

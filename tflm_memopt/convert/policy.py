@@ -327,8 +327,9 @@ def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: st
     and after. core: core for which the library's code is counted.
 
     A rewrite is worthwhile when it saves as many bytes of RAM as model, library and new kernels add to flash. TFLM's
-    kernels that the rewritten model does not need count as saved only if it saves the fraction LITTLE of the arena:
-    their sizes are estimates, and the firmware may keep them for other models or in a resolver with more operators.
+    kernels that the rewritten model does not need count as saved only if the rewrite saves the fraction LITTLE of the
+    arena: their sizes are estimates, and the firmware may keep them for other models or in a resolver with more
+    operators.
     """
     saved = arenas[0] - arenas[1]
     model, library = after.model - before.model, after.on(core).library

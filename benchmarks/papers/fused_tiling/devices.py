@@ -3,7 +3,7 @@
 Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 B. The computed table equals the thesis'
 figures if weights of dense layers do not count, inputs and outputs count only for convolutions and dense layers, and
 layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of layers that was tried reproduces Table
-5.2, so this script lacks it.
+5.2, so this script lacks the table.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def example() -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A layer of a darknet network. If a size of a layer is not given, it is that of the input."""
+    """A layer of a darknet network. A size of a layer that is not given equals the size of the layer's input."""
 
     kind: str
     channels: int = 0
@@ -67,7 +67,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Return layers of 1 x 1 and 3 x 3 in turn. Layers of 3 x 3 have more channels than those of 1 x 1."""
+    """Return layers of 1 x 1 and 3 x 3 in turn. Layers of 3 x 3 taps have more channels than layers of 1 x 1."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 
@@ -118,7 +118,7 @@ def layers(network: Network) -> tuple[SplitLayer, ...]:
     """Return the elements of each layer as the thesis counts them: without buffers of layers that have no weights, and
     without the weights of dense layers.
     """
-    shapes: list[tuple[int, int]] = []  # these are side length and channels
+    shapes: list[tuple[int, int]] = []  # these numbers are side length and channels
     side, channels = network.side, 3
     found = []
     for line in network.lines:

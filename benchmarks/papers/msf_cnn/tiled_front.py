@@ -12,7 +12,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
     """Return the Pareto front of (bytes, multiply-accumulates).
 
-    Groups that compute nothing twice are searched first, because they bound the bytes of all others.
+    Groups that compute nothing twice are searched first, because these groups bound the bytes of all other groups.
     """
     cheap = chain_front(chain, tiled_candidates(chain, settings.once, UNLIMITED))
     if not settings.recompute or not cheap:
