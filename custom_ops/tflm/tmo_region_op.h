@@ -38,7 +38,7 @@ struct Signature {
   bool linked;   /* whether the node is linked to other devices; io then has a tmo_crosser after the outputs */
   bool paused;   /* whether the node pauses after the iterations that a constant tensor lists */
   bool state;
-  bool slow; /* whether there are tensors in slow memory, which comes last in io */
+  bool slow; /* whether there are tensors in slow memory, whose address comes last in io */
   bool workspace;
 
   int io() const { return external + inputs + outputs; }

@@ -107,7 +107,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 def installed(wheel: Path, folder: Path) -> Command:
     """Install a wheel in a separate environment and return its command.
 
-    The environment has this one's dependencies, and nothing on its PATH: no make and no compiler.
+    The environment has the dependencies of the tests' environment, and nothing on its PATH: no make and no compiler.
     """
     environment = folder / "venv"
     venv.create(environment, with_pip=False)

@@ -1,4 +1,4 @@
-"""C modules of random networks: every port matches TFLM's. `make soak KIND=modules` runs many more."""
+"""C modules of random networks: every port matches TFLM's. `make soak KIND=modules` runs many more random networks."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class Plans:
         return self._better(macs, best) if self._better else best
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan:
-        """Return one of these plans with tiled groups that cost as little as this head allows."""
+        """Return a plan like the given one whose tiled groups cost as little as this head allows."""
         with_passes = (p for choice in self.choices if choice.passes == plan.passes for p in self._with(choice))
         found = (planner.roomier(plan, head, price) for planner in (*self._once, *with_passes))
         return next((other for other in found if other is not None), plan)

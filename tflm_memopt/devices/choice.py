@@ -158,8 +158,8 @@ def _diagnostics(network: Network, devices: int, memory: Memory, found: Sequence
 
 
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
-    """Yield a hint with a sufficient number of devices, if that is at most twice the given number. It takes a plan per
-    device to try a number of devices, so a bisection follows the largest number.
+    """Yield a hint with a sufficient number of devices, if that is at most twice the given number. A number of devices
+    is tried with a plan per device, so the smallest sufficient number is found by bisection.
     """
     least, most, best = devices + 1, devices, None
     while most < min(2 * devices, MOST_DEVICES) and network.is_enough_for(most + 1, _even(network, most + 1)):

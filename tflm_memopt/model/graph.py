@@ -23,8 +23,8 @@ token.
 STATE = "state"
 """Option of a KEEP: the tensor through which the state is read."""
 FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
-"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. Both parts of an SVDF have the
-operands of the SVDF.
+"""Op.type of the two parts of an SVDF: its dense layer, and its sums along time. The operands of each of the two parts
+are those of the SVDF.
 """
 OPERANDS = "operands"
 """Option of a VIEW: the constants with the new shape, which are needed if the operator stays builtin."""
@@ -148,7 +148,7 @@ class Graph:
     states: tuple[StateTensor, ...] = ()
     """Resource variables that became tensors (rewrite/states.py)."""
     subgraphs: tuple[Graph, ...] = ()
-    """For the model's first subgraph: all subgraphs in the file's order, including the first one."""
+    """In the model's first subgraph: all subgraphs in the file's order, including the first one; () in others."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return self._producers.get(tensor)

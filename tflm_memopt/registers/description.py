@@ -79,7 +79,7 @@ class Field:
     read_invalidates: tuple[FieldName, ...] = ()
     """Fields that a read changes (rse). A field whose own read changes it has reads that cannot be combined."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a write changes (wse). If one is the written field, the outside world observes each write."""
+    """Fields that a write changes (wse). If a written field changes itself, the outside world observes each write."""
     place: BitPlace | None = None
     register_bits: int = WORD
     reset: int | None = None

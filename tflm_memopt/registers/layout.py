@@ -41,8 +41,8 @@ class Register:
     bits: int
     slots: tuple[Slot, ...]
     reset: int | None
-    """Value of the register after a reset, which writes put into the bits outside of fields. If the value is None,
-    writes put back what was read from these bits.
+    """Value of the register after a reset, which writes put into the bits outside of fields. Without a known value,
+    writes put back the bits that were read.
     """
 
     @property

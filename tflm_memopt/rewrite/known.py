@@ -28,8 +28,8 @@ MOST = 1024
 def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """Return the graph with known values as constants, and without the operators that only computed them.
 
-    Operators `left_alone`, and operators that compute known values, keep their operands. A new constant gets a new
-    tensor, so that builtin operators that read it differ from those that read the file's own constants.
+    The operators in `left_alone`, and the operators that compute known values, keep their operands. A new constant gets
+    a new tensor, so that builtin operators that read it differ from those that read the file's own constants.
     """
     values, makers = _evaluated(graph)
     if not makers:

@@ -3,7 +3,7 @@
 A variable that each inference reads before assigning it once is a state: READ_VARIABLE's output becomes a tensor
 without producer, and ASSIGN_VARIABLE's operand is kept for the next inference. The handles of such a variable are
 removed. If the subgraph of a CALL_ONCE only fills such a variable with its initial value, this subgraph is removed,
-too. All other variables stay builtin.
+too. All variables that are not states stay builtin.
 
 Before anything is assigned to a variable, and after a reset, TFLM fills it bytewise with the zero point of the tensor
 that the first subgraph assigns to it (micro_resource_variable.cc).

@@ -162,7 +162,7 @@ class _ModuleSource:
 
     report: SourceReport
     shape: tuple[int, ...]
-    """Numbers of rows, pixels per row and bytes per pixel. For a streamed input: of pushes, and bytes per push."""
+    """Numbers of rows, pixels per row and bytes per pixel; for a streamed input, of pushes and bytes per push."""
 
 
 def _source(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _ModuleSource | None:

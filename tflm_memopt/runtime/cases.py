@@ -118,8 +118,8 @@ def further_cases(
 ) -> tuple[list[Case], int]:
     """Return `count` more inferences after `done` random ones, and how many of them are from every_value.
 
-    Inferences from every_value come first, if `count` is large enough for a full round of them. All others continue the
-    random sequence.
+    Inferences from every_value come first, if `count` is large enough for a full round of them. All other inferences
+    continue the random sequence.
     """
     inputs, found = inputs_of(before, after, changes), list[Run]()
     if count >= every_value.RUNS:

@@ -1,7 +1,7 @@
 """Repeat TFLM's arithmetic of QUANTIZE and DEQUANTIZE at a model's interface, between float32, uint8 and int8.
 
-With these functions, two models can be compared after a rewrite that removed these operators (`--int8-io`): see
-`preimage`. Tests compare each function with the wheel's own operators.
+With the functions of this module, two models can be compared after a rewrite that removed these operators
+(`--int8-io`): see `preimage`. Tests compare each function with the wheel's own operators.
 """
 
 from __future__ import annotations

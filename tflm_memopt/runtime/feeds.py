@@ -101,7 +101,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
     held = picture.pixels
     wheel.set_source(TmoSource(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
-    wheel.set_source(TmoSource())  # this reveals a later read through a stale pointer
+    wheel.set_source(TmoSource())  # a later read through a stale pointer then fails
     return status
 
 

@@ -26,7 +26,7 @@ def runnable(data: bytes) -> bytes:
     """Return the model with other operators in place of some that TFLM lacks. The model with replaced operators gives
     the same output bytes.
 
-    TILE becomes RESHAPE, BROADCAST_TO and RESHAPE; SELECT becomes SELECT_V2 or, if it is int32, arithmetic;
+    TILE becomes RESHAPE, BROADCAST_TO and RESHAPE; SELECT becomes SELECT_V2 or, if its values are int32, arithmetic;
     STRIDED_SLICE and TRANSPOSE of too many dimensions become GATHER. Operators with invalid operands stay. A model in
     which all operators stay is returned unchanged.
     """

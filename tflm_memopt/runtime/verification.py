@@ -59,8 +59,8 @@ class ModuleRuns:
 
 @dataclass(frozen=True, slots=True)
 class ComparedConstants:
-    """The result of a comparison of constants: weights, biases, multipliers, shifts and tables. This comparison does
-    not run a model.
+    """The result of a comparison of constants: weights, biases, multipliers, shifts and tables. This comparison of
+    constants does not run a model.
     """
 
     equal: int = 0

@@ -139,7 +139,7 @@ def _logged(directory: Path, runs: int, outputs: int, where: str, resets: Sequen
 
 def serve() -> None:
     """Answer requests until standard input ends."""
-    with contextlib.suppress(RuntimeUnavailable):  # the log of each model contains this error
+    with contextlib.suppress(RuntimeUnavailable):  # the log of each model contains the same error
         wheel.require()
     gc.freeze()  # objects that exist before a fork stay shared with it
     for line in sys.stdin:

@@ -65,8 +65,8 @@ class Arena:
     of 16.
     """
     min: int
-    """The smallest arena with which AllocateTensors succeeds. This size can be up to 15 B below `total`, because an
-    arena whose size is not a multiple of 16 may have smaller alignment gaps.
+    """The smallest arena with which AllocateTensors succeeds. The smallest sufficient size can be up to 15 B below
+    `total`, because an arena whose size is not a multiple of 16 may have smaller alignment gaps.
     """
     unknown: tuple[str, ...] = ()
     """Names of the operators whose allocations are unknown; if there are any, all figures are lower bounds."""
@@ -300,13 +300,13 @@ def _plan(replay: _Replay) -> None:
     if replay.scratch:
         replay.add_struct(_Where.TAIL, "ScratchBufferHandle", len(replay.scratch))
     tensors = sum(len(graph.tensors) for graph in replay.graphs)
-    # these are the indices of the first tensors of all subgraphs, as size_t
+    # these numbers are the indices of the first tensors of all subgraphs, as size_t
     replay.add_struct(_Where.TEMP, "pointer", len(replay.graphs))
     replay.add_struct(_Where.TEMP, "AllocationInfo", tensors + len(replay.scratch))
     offsets = offline_offsets(replay.tree, tensors)
     for graph in replay.graphs:
         for i, tensor in graph.tensors.items():
-            # like TFLM, this uses the offset of subgraph 0's tensor
+            # like TFLM, this code uses the offset of subgraph 0's tensor
             if planned_at_tail(tensor, ONLINE if offsets is None else offsets[i]):
                 replay.add(_Where.TAIL, nbytes(tensor), ALIGNMENT)
     wanted = _wanted(replay).requests
@@ -348,8 +348,9 @@ class _Ends(NamedTuple):
 def _ends(events: Iterable[_Event], size: int) -> _Ends:
     """Return the ends of head and tail after all events in an arena of `size` bytes, or at the first event that does
     not fit. The replay differs from TFLM in one case: TFLM compares the tail only with the head, so it may overwrite a
-    temporary tensor that Prepare still reads. In the replay, an event does not fit if it would overwrite such a tensor.
-    If the events fit into an arena, they fit into any larger arena, as a bisection requires.
+    temporary tensor that Prepare still reads. In the replay, an event does not fit if it would overwrite a temporary
+    tensor that Prepare still reads. If the events fit into an arena, they fit into any larger arena, as a bisection
+    requires.
     """
     head = temp = 0
     tail = size

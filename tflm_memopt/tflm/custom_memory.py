@@ -1,5 +1,5 @@
-"""The allocations of TFLM's own custom operators, with one row per operator. All kernel libraries share these custom
-operators.
+"""The allocations of TFLM's own custom operators, with one row per operator. All kernel libraries have the custom
+operators in this table.
 
 Sources: signal/micro/kernels/*.cc, with kissfft v130, tensorflow/lite/micro/kernels/decode*.cc and
 detection_postprocess.cc. The persistent bytes of some operators depend on the custom options, which Init reads.

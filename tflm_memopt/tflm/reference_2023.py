@@ -38,7 +38,7 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 
 def _hidden(node: Node) -> Iterator[Step]:
-    """Access the intermediate tensor of an LSTM's hidden state. This tensor has one scale, as the output state has."""
+    """Access the intermediate tensor of an LSTM's hidden state, which has one scale, like the output state."""
     state = node.tensor("i18")
     if state is not None:
         yield TempTensor(state)

@@ -116,8 +116,8 @@ def _slide(node: Node, size: tuple[int, int], kernel: tuple[int, int]) -> Shape:
 
 
 def transpose_conv(node: Node) -> Shapes:
-    """Return the shape that the file states, because TFLM scatters into a tensor of any shape. A convolution of this
-    output must have the input's shape.
+    """Return the shape that the file states, because TFLM scatters into a tensor of any shape. A convolution of
+    TRANSPOSE_CONV's output must have the input's shape.
     """
     units, kernel_h, kernel_w, group = _of(node, "i1")
     batches, h, w, channels = _of(node, "i2")

@@ -118,7 +118,7 @@ STRUCTS: Mapping[str, Struct] = {
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
     "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
     "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),
-    # this struct exists only for compressed models
+    # this struct of TFLM exists only for compressed models
     "assign_variable::OpData": Struct((0, 1), (4, 4), "kernels/assign_variable.cc"),
     "OpDataBatchMatmul": Struct((16, 4), (32, 8), "kernels/batch_matmul.h"),
     "QuantizationOpDataBatchMatmul": Struct((28, 4), (28, 4), "kernels/batch_matmul.h"),

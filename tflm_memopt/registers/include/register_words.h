@@ -1,5 +1,5 @@
-/* Words of register descriptions, for compilers and editors. Files that `tflm-memopt registers` writes do not need them.
- * access_type(NAME) is one of read_write, read_only, write_only, read_clears, one_clears, zero_clears. */
+/* Words of register descriptions, for compilers and editors. Files that `tflm-memopt registers` writes do not need these words. access_type(NAME)
+ * is one of read_write, read_only, write_only, read_clears, one_clears, zero_clears. */
 #ifndef TMO_REGISTER_WORDS_H_
 #define TMO_REGISTER_WORDS_H_
 

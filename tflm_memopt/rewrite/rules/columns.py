@@ -35,7 +35,7 @@ ELEMENTWISE = frozenset(
 ALONG_CHANNELS = frozenset({"LOG_SOFTMAX", "SOFTMAX"})
 """Operators that work element by element on pixels, but not on channels."""
 SUMS = WINDOWS | REDUCTIONS | SIZED
-"""Operators that add values in an order that depends on rows and columns. Such sums of float32 would change."""
+"""Operators that add values in an order that depends on rows and columns, so that float32 sums would change."""
 DIMENSIONS: Mapping[str, tuple[int, ...]] = {
     "BROADCAST_TO": (1,), "MIRROR_PAD": (1,), "PAD": (1,), "PADV2": (1,), "SLICE": (1, 2), "STRIDED_SLICE": (1, 2, 3),
 }  # fmt: skip

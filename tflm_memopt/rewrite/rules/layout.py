@@ -1,8 +1,8 @@
 """Gives operators between transpositions the layout of the convolutions, for models from PyTorch (channels first).
 
 Each TRANSPOSE of such a model reads a whole map. Operators that compute each pixel alone, and operators that pad, join,
-cut or reduce, also run in the layout of the convolutions. In that layout, no transpositions are needed before and after
-them.
+cut or reduce, also run in the layout of the convolutions. In the layout of the convolutions, no transpositions are
+needed before and after these operators.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class _Turned:
 
 
 def _as_view(graph: Graph, last: Op, before: Op) -> Graph:
-    """Replace two transpositions that undo each other by a view. The first stays if it has other readers."""
+    """Replace two transpositions that undo each other by a view. The first one stays if it has other readers."""
     made, t = NewOps(graph, last), before.outputs[0]
     made.add("RESHAPE", before.inputs[:1], last.outputs[0])
     needed = t in graph.outputs or graph.consumers(t) != (last,)

@@ -1,6 +1,6 @@
 """Transposes matrices of a BATCH_MATMUL: a left matrix with adj_x, and a right matrix with more rows than an operator
 reads at once, as in attention over long sequences. The kernel reads a transposed right matrix column by column. The
-order of sums stays the same.
+order in which values are summed stays the same.
 """
 
 from __future__ import annotations

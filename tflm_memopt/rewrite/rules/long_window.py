@@ -2,9 +2,9 @@
 
 A window along one axis reads `kernel` samples for each output, and its next output reads `stride` samples further on.
 The rewrite stores `outputs * stride` samples in a row. In the rewritten form, a window has fewer rows and a stride of
-one, and yields `outputs` outputs. Each of these outputs has a filter of its own, which is shifted by `stride` samples
-from the previous one. Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples of a row as
-channels, DEPTHWISE_CONV_2D as pixels.
+one, and yields `outputs` outputs. Each output of such a window has a filter of its own, which is shifted by `stride`
+samples from the previous filter. Samples that a filter does not reach have a weight of zero. CONV_2D sees the samples
+of a row as channels, DEPTHWISE_CONV_2D as pixels.
 
 A pool has no weights, and a weight of zero does not remove an infinite float32 sample. So the rows of a pool are chosen
 such that windows consist of whole rows. If no size of rows does that, GATHER copies all samples of a few windows to one

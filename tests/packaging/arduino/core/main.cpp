@@ -4,7 +4,7 @@
 #ifdef ARDUINO_ARCH_RP2040
 #include <thread>
 
-/* arduino-pico runs these on core 1, which is a thread here. */
+/* arduino-pico runs setup1() and loop1() on core 1, which is a thread here. */
 extern void setup1() __attribute__((weak));
 extern void loop1() __attribute__((weak));
 
