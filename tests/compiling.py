@@ -26,7 +26,7 @@ SETTINGS = {
     "CCACHE_DEPEND": "1",  # requires -MD
     "CCACHE_SLOPPINESS": "include_file_mtime,include_file_ctime",  # tests write headers just before they are read
     "CCACHE_MAXSIZE": "1G",
-    "SKBUILD_BUILD_DIR": "build/native",  # with this folder, the sources of all checkouts have the same names
+    "SKBUILD_BUILD_DIR": "build/native",  # the sources of all checkouts get the same names
 }
 """Environment for ccache, and the folder where packages are built."""
 

@@ -1,7 +1,7 @@
 """The live ranges of a whole tiled group, with their addresses and times, for the checker's proof.
 
 Each range of bytes is live from its write to its last read. No byte is lost if no two live ranges overlap in address
-and time. A few passes over arrays of live ranges decide this for many pixels.
+and time. A few passes over arrays of live ranges find overlaps among many pixels.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ def _passed(op: RowOp, held: Mapping[TensorId, _Held]) -> _Held | str | None:
 
 
 def _through(op: RowOp, of: Op, model: Graph, held: _Held, kept: Mapping[TensorId, TensorId]) -> _Held | str | None:
-    """Return the output rows of a window operator, None if it makes whole tensors or is not checked, or an error's
-    text.
+    """Return the output rows of a window operator, None for an operator that makes whole tensors or is not
+    checked, or the text of an error.
 
     kept: the tensor whose rows each state keeps.
     """

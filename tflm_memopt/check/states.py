@@ -112,7 +112,7 @@ class StateReplay:
 
     def _check_bytes(self) -> None:
         """Check that the bytes of the states are disjoint."""
-        # only the last region counts inferences until the window is full
+        # only the last region counts inferences until the sliding window is full
         last = [home for home in self._homes if home][-1:]
         for home in self._homes:
             own = home | {WINDOW} if self.window and home in last else home

@@ -197,7 +197,7 @@ def _cost(clock: Clock | None, table: Table, *, core_known: bool) -> Cost:
 
 
 def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
-    """Return the operators that tiling may add to builtin ones. Raises UsageError for any other operator."""
+    """Return the operators that tiling may add to builtin ones. Raises UsageError if tiling cannot add a kind."""
     wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
     for kind in wanted:
         if kind not in MOVES:

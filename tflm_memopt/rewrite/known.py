@@ -1,6 +1,6 @@
 """Evaluates integers that are known before run time: shapes, and values computed from shapes and constants. Where the
 batch size was unknown, converters write SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE. With fixed shapes, the results of
-these operators are constant.
+SHAPE and the operators after it are constant.
 """
 
 from __future__ import annotations
