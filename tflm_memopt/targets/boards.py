@@ -19,7 +19,7 @@ from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
 """Maximum number of boards that the error for an unknown board suggests."""
-STACK = {"cortex-m55": 1_272, "cortex-m": 1_160, "rv32": 1_184, "xtensa": 1_296}
+STACK = {"cortex-m": 1_272, "rv32": 1_184, "xtensa": 1_296}
 """Maximum bytes of stack that one Invoke takes, by the first letters of the core's name. tests/cores measures them."""
 
 
@@ -27,7 +27,7 @@ def stack(core: str) -> int:
     """Return the maximum bytes of stack that one Invoke takes.
 
     >>> stack("Cortex-M4F"), stack("Cortex-M55")
-    (1160, 1272)
+    (1272, 1272)
     """
     return next(most for family, most in STACK.items() if core.lower().startswith(family))
 
