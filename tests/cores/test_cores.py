@@ -223,8 +223,9 @@ PACKED = (wide_tiles, last_five_pixels, two_rows, one_pixel_rows, sums_of_rows, 
 def test_packed_networks(core: Core, network: Callable[[], list[Case]]) -> None:
     outcomes = run(core, network())
     assert all(outcome.right and outcome.stack <= core.most_stack for outcome in outcomes)
-    # the instructions of each operator are the kernels' instructions and those of reading the clock
-    assert all(0 < sum(o.operators) - o.instructions <= CLOCK * sum(o.steps) for o in outcomes)
+    # The sum over the operators contains the instructions that read the clock. It comes from a second copy of the
+    # executor, in which the compiler may save a few.
+    assert all(-CLOCK < sum(o.operators) - o.instructions <= CLOCK * sum(o.steps) for o in outcomes)
 
 
 def test_int16_abs(core: Core) -> None:
