@@ -42,6 +42,10 @@ class Work:
     taps: float = 0
     """Number of pixels under the operator's windows."""
     iterations: float = 0
+    calls: float = 0
+    """Number of times that iterations of the operator begin that follow each other, along one row of tiles or from row
+    to row. The executor runs them in one call.
+    """
     rows: float = 0
     """Number of rows that are looked up, in all windows or, if the operator adds up its input, of outputs."""
     loops: float = 0

@@ -39,7 +39,8 @@ def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
     for member in trace.members:
         done = _of(trace, member, border=member.op.inputs[0] not in made, is_reversed=is_reversed)
         older = done.rows if member.op.older is not None else 0
-        yield replace(done, older=older, kept=done.iterations if member.op.state_write is not None else 0)
+        kept = done.iterations if member.op.state_write is not None else 0
+        yield replace(done, calls=_runs(trace, member), older=older, kept=kept)
 
 
 def _passes(member: Member, done: Work) -> float:
@@ -59,6 +60,15 @@ def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
         m, executed, backwards=border and is_reversed, in_one_piece=not m.stripes or (border and not is_reversed),
         elsewhere=m.op.stateful or source in m.op.inputs, calls=_calls(trace, m),
     )  # fmt: skip
+
+
+def _runs(trace: Trace, m: Member) -> int:
+    """Return the number of runs of iterations that follow each other, along one row of tiles or from row to row."""
+    _, executed = trace.iterations_of(m.key)
+    starts = np.diff(trace.order(m.key)) != 1
+    if m.stripes:
+        starts |= np.diff(m.units.row[executed]) != 0
+    return min(1, len(executed)) + int(starts.sum())
 
 
 def _calls(trace: Trace, m: Member) -> int:
