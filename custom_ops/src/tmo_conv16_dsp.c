@@ -17,7 +17,7 @@ typedef struct {
   int64_t of[PIXELS][SOME];
 } wide_sums;
 
-/* Copies n values. Of each four, the first and the third become a word, and the second and the fourth, as tmo_word()'s bytes are paired. */
+/* Copies n values. Each four become two words: the first and the third value, which tmo_even_bytes() of four weights multiply, and the other two. */
 static void pair_values(const int8_t *from, uint32_t n, int32_t *to) {
   for (const int32_t *const end = to + n / 4 * 2; to != end; from += 8, to += 2) {
     const int32_t first = tmo_word(from), last = tmo_word(from + 4);
