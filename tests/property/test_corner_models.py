@@ -169,6 +169,17 @@ def a_squeezed_image_read_pixel_by_pixel(net: Net) -> bytes:
     return net.model(net.fully_connected(flat, 3, batches=8))
 
 
+# ---- rewrites ----
+
+
+@corner
+def a_transposed_map_that_is_also_an_output(net: Net) -> bytes:
+    """The mean must not be moved before the transposition, which must stay."""
+    x = net.transpose(net.conv2d(net.input((1, 14, 6, 4)), 5, kernel=(3, 3)), (0, 3, 1, 2))
+    y = net.mean(x, (2,), keep=False, out=(0.07, 1))
+    return net.model(x, net.mean(y, (2,), keep=False))
+
+
 # ---- windows ----
 
 

@@ -113,3 +113,10 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     distance = constraints(ranges)[low, high]
     assert judge(s, chain, group, low, high, distance) == ""
     assert judge(s, chain, group, low, high, distance - 1) != ""
+
+
+def test_an_output_does_not_start_above_the_row_that_it_replaces() -> None:
+    s = Sketch()
+    x = s.input(1, 6, 3)
+    y = s.relu(x)
+    assert constraint(s, y, x, y) == 0
