@@ -36,51 +36,51 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Region, RowGraph, tensor_siz
 from tflm_memopt.rowgraph.slow import may_be_slow
 
 DRAFT_SECONDS, ITERATION_SECONDS, BUFFER_SECONDS, CONSTRAINT_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
-"""Work (effort.py) for a draft, each of its iterations, each pair of its buffers, and each layout constraint."""
+"""Estimated planning seconds per plan step, iteration, pair of buffers, and layout constraint (plan/effort.py)."""
 ORDER_SECONDS = 1e-3
-"""Minimum work per operator for planning another order; a search with a smaller budget would find nothing."""
+"""Minimum search budget, in seconds per operator, with which another operator order is worth planning."""
 PLANNING = 1 - ORDERING - SEARCH
-"""Fraction of a search's budget that one plan may spend after its groups are found."""
+"""Fraction of the planner's time budget that remains for layouts after the operators are divided into groups."""
 SPILL_TRIES = 4
-"""Number of layouts to try with tensors in slow memory, each with a lower limit for single groups than the last."""
+"""Number of layouts to try with tensors in slow memory. Each try allows a group of operators fewer bytes."""
 KEPT_DRAFTS = 256
-"""Number of drafts with more pixels at once that are kept: plans for a larger head try the same ones."""
+"""Number of cached plan steps whose kernels compute several pixels at once. Larger plans try them again."""
 TAIL_BYTES = 64
-"""Approximate bytes of tail for one more custom operator with its tensors (32-bit pointers)."""
+"""Approximate bytes that TFLM allocates for one more custom operator and its tensors (32-bit pointers)."""
 
 
 Pricing = Callable[[Sequence[Work]], float]
-"""Function that returns the cost of operators' work."""
+"""Function that returns the cost of the work of some operators."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     ops: Ops = PER_REGION
-    """Operators of the rewritten model. With a custom operator per group, TFLM places every tensor between groups."""
+    """Whether a region or a group becomes one operator. TFLM allocates every tensor between groups itself."""
     seconds: float = EXACT
-    """Limit of the exact layout of the whole model in deterministic seconds, shared by all operator orders."""
+    """Limit in CP-SAT's deterministic seconds for the exact layouts of all operator orders together."""
     overlap: bool = True
-    """Whether whole tensors of one group may share bytes: an output may grow into bytes that its input frees."""
+    """Whether a group's output may grow into bytes that its input no longer needs."""
     reorder: bool = True
-    """Whether to try other orders than the model's own (plan/schedule/operator_order.py)."""
+    """Whether to try other operator orders than the model's own (plan/schedule/operator_order.py)."""
     target: str = GENERIC
-    """Target. The target for whose kernels weights are packed (ops/packing.py)."""
+    """The core family for which weights are packed (ops/packing.py)."""
     rematerialisation: bool = True
-    """Whether operators may run twice if the compute budget allows it (rowgraph/rematerialisation.py)."""
+    """Whether an operator may run twice, instead of keeping its output, if the compute budget allows it."""
     reverse: bool = True
-    """Whether groups may run in reverse (plan/search/reverse.py)."""
+    """Whether a group of operators may compute its rows from last to first (plan/search/reverse.py)."""
     effort: float = 1.0
-    """Factor of the search budget (plan/effort.py). All operator orders share the search budget."""
+    """Factor of the planner's time budget (plan/effort.py). All operator orders together share the budget."""
     tiles: Settings | None = NO_RECOMPUTE
-    """Techniques and recomputation that tiled groups may use, or None for row-wise groups only."""
+    """Techniques that groups may use to compute a few pixels at a time. With None, all groups compute whole rows."""
     two_rows: bool = False
-    """Whether packed kernels compute two rows of a row-wise group at once where they can."""
+    """Whether kernels with packed weights compute two rows at once where they can."""
     low: bool = False
-    """Whether to prefer few live bytes at every moment (for pauses) to few groups, if the peak leaves a choice."""
+    """Whether to prefer few bytes in every group to few groups, which suits models that pause."""
 
 
 class Planner:
-    """Plans one row graph in one order for any compute budget; later plans reuse groups of earlier ones."""
+    """Plans a model in one operator order for any limit of multiply-accumulates. Later plans reuse earlier groups."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Planner:
         like: Planner | None = None,
         searching: Budget | None = None,
     ) -> None:
-        """like: planner with other tiled groups, whose results are reused. searching: search budget of all planners."""
+        """like: a planner of the same graph, whose results are reused. searching: the search budget of all planners."""
         graph = stored(graph)
         sizes, model = tensor_sizes(graph), graph.model
         known = {*model.inputs, *model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -111,12 +111,12 @@ class Planner:
             like._reversed_chain if like else cache(lambda n, pixels: reversed_chain(self._chains[n], pixels=pixels))
         )
         self.allowance = allowance(len(graph.model.ops), options.effort)
-        """Work budgets in seconds (plan/effort.py): for finding groups once, and for one plan."""
+        """Planning budget in estimated seconds (plan/effort.py)."""
         self._searching = searching or Budget(SEARCH * self.allowance)
         self.log = self._searching.log
         self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
-        """Finished plans by the groups of each chain."""
+        """Cache of finished plans. The key is the groups of operators in each region."""
         self._rows: Mapping[int, RowGroups] = (
             like._rows if like else {n: RowGroups(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
@@ -131,36 +131,35 @@ class Planner:
             cuts.add_single()
             cuts.add_nests()
         self.macs = graph.macs
-        """Multiply-accumulates of all row operators if each output is computed once."""
+        """Number of multiply-accumulates if no output is computed twice."""
 
     def _cuts_of(self, number: int, rows: RowGroups, like: Cuts | None) -> Cuts:
-        """Return the cuts of a chain. like: another planner's cuts of the same chain."""
+        """Return the search that divides a region into groups. like: a search whose results are reused."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
         place, reverse = partial(self._place, number), partial(self._reverse, number)
         return Cuts(rows, place, tiles, reverse, self._fair(number), low=low, like=like)
 
     def _fair(self, number: int) -> Budget:
-        """Return the search budget of a chain."""
         numbers = list(self._chains)
         return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
-        """Return the chains whose groups need the most bytes, if these are at least `least`, each with its bytes."""
+        """Return the regions that determine the peak RAM, with their largest group's bytes, if these reach `least`."""
         needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
 
     def within(self, tiles: Settings | None) -> Planner:
-        """Return this planner with other limits of tiled groups."""
+        """Return a planner of the same graph with other settings for groups that compute a few pixels at a time."""
         budget = Budget(SEARCH * self.allowance, self.log)
         return Planner(self._graph, replace(self._options, tiles=tiles), self, budget)
 
     def points(self) -> list[Joint]:
-        """Return the known frontier, fewest bytes first."""
+        """Return the known trade-offs between bytes and multiply-accumulates, fewest bytes first."""
         return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), budget: Budget | None = None) -> Plan:
-        """Return the unchecked plan of lowest head within `macs`, or a known plan that no new plan beats."""
+        """Return the plan with the smallest arena head within `macs`, or a plan in `known` if nothing better exists."""
         budget = budget or Budget(PLANNING * self.allowance, self.log)
         self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
@@ -174,7 +173,9 @@ class Planner:
         return self._plans[cuts]
 
     def spilled(self, limit: int, cost: SlowCost) -> Plan | None:
-        """Return the plan without recomputation with a head up to `limit` that uses slow memory least, or None."""
+        """Return the plan within `limit` bytes of fast memory that uses slow memory least, or None. It recomputes
+        nothing.
+        """
         self._placing = Budget(PLANNING * self.allowance, self.log)
         allowed = may_be_slow(self._graph)
         each = [
@@ -194,7 +195,7 @@ class Planner:
             if plan.head <= limit:
                 return plan
             worst = max(spilling.worst(spill) for spilling, spill in zip(each, found, strict=True) if spill)
-            room = min(room - (plan.head - limit), worst - 1)  # try a cut whose groups need fewer bytes
+            room = min(room - (plan.head - limit), worst - 1)  # the next try uses groups that need fewer bytes
         return None
 
     def _plan_without(
@@ -205,7 +206,6 @@ class Planner:
         limit: int,
         budget: Budget,
     ) -> Plan:
-        """Return the plan of these steps with some tensors in slow memory."""
         fast = [without(draft, slow) for draft in drafts]
         found, backward = self._laid_out(fast, {}, budget), dict[int, Draft]()
         if self._options.reverse and found.head > limit:
@@ -220,7 +220,7 @@ class Planner:
         return replace(found, steps=steps, slow=slow_tensors(self._placer, settled, slow))
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
-        """Return the drafts of all steps with these groups, and the chain's number and the group by step number."""
+        """Return all plan steps without addresses. Also return each group with its region's number, by step number."""
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         groups: dict[int, tuple[int, Candidate]] = {}
@@ -234,7 +234,7 @@ class Planner:
         return drafts, groups
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether `other` is at least as good as any layout of these steps, with or without reversed groups."""
+        """Return whether the plan `other` is at least as good as any possible layout of these plan steps."""
         steps = [draft.step for draft in drafts]
         more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
 
@@ -247,11 +247,10 @@ class Planner:
         return not self._options.reverse or loses(self._reversibles(groups))
 
     def _reversibles(self, groups: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
-        """Return the drafts of the steps that can be reversed, in reversed form."""
+        """Return, by step number, the groups that can compute their rows in reverse, in reversed form."""
         return {i: backward for i, (n, group) in groups.items() if (backward := self._reversed(n, group.geometry))}
 
     def _geometry(self, name: int, group: Candidate) -> Candidate:
-        """Return a chain's group in the form in which it runs, without its bytes."""
         return in_two_rows(self._chains[name], group.geometry) if self._options.two_rows else group.geometry
 
     def _plan(self, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]], budget: Budget) -> Plan:
@@ -262,8 +261,8 @@ class Planner:
         return replace(found, steps=tuple(self._with_loops(step) for step in found.steps))
 
     def roomier(self, plan: Plan, head: int, price: Pricing) -> Plan | None:
-        """Return a plan of this planner whose tiled groups cost as little as this head allows, or None for a plan of
-        another planner.
+        """Return the plan with its groups changed to cost as little time as `head` bytes allow, or None if another
+        planner made the plan. Only groups that compute a few pixels at a time are changed.
         """
         cuts = next((cuts for cuts, known in self._plans.items() if known == plan), None)
         if cuts is None:
@@ -281,16 +280,13 @@ class Planner:
     def _with_way(
         self, plan: Plan, drafts: Sequence[Draft], number: int, name: int, head: int, budget: Budget, way: Candidate
     ) -> tuple[Draft, Plan] | None:
-        """Return the draft of a step in another way, and a plan that has it and no larger head, or None.
-
-        plan: plan with these drafts.
-        """
+        """Return one plan step in another form, and the whole plan with this form, if at most `head` bytes suffice."""
         draft = self._roomier_draft(name, way, _is_reversed(drafts[number].step))
         found = self._placed([*drafts[:number], draft, *drafts[number + 1 :]], head, budget, plan, None)
         return (draft, found) if found.head <= head else None
 
     def _ways(self, name: int, group: Candidate, step: Group, price: Pricing) -> Ways:
-        """Return the known ways to run a tiled group of a plan."""
+        """Return the known forms of a group that computes a few pixels at a time. All forms give the same results."""
         start = replace(group.geometry, stages=step.stages, stripes=step.stripes, in_turn=step.in_turn)
         wide = TARGETS[self._options.target] is Family.DSP
         key = name, start, step.is_reversed
@@ -306,7 +302,7 @@ class Planner:
         return Way(group, self._placer.bound(draft), cost, _work(draft))
 
     def _settled(self, plan: Plan, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> list[Draft]:
-        """Return the drafts of the plan's steps, in the direction in which it runs them."""
+        """Return the plan's steps without addresses, each in the row order that the plan uses."""
         backward = self._reversibles(groups) if any(_is_reversed(step) for step in plan.steps) else {}
         return [backward[i] if _is_reversed(step) else drafts[i] for i, step in enumerate(plan.steps)]
 
@@ -318,7 +314,7 @@ class Planner:
         head: int,
         budget: Budget,
     ) -> Plan:
-        """Return the plan with as many pixels of packed operators computed at once as a head of this size allows."""
+        """Return the plan in which kernels with packed weights compute as many pixels at once as `head` bytes allow."""
         settled = self._settled(plan, drafts, groups)
         for number, (name, group) in groups.items():
             step = plan.steps[number]
@@ -341,9 +337,10 @@ class Planner:
         return plan
 
     def _placed(self, drafts: Sequence[Draft], enough: int, budget: Budget, *likes: Plan | None) -> Plan:
-        """Return the plan of these drafts with a quick layout. Any head up to `enough` is good enough.
+        """Return a plan of these steps with a quick buffer layout. Any layout of up to `enough` bytes will do.
 
-        likes: plans with similar layouts to begin with, one after the other; None: begin with the largest buffers.
+        likes: plans with similar layouts, from which the search starts one after the other. None starts with the
+        largest buffers.
         """
         buffers, problem = self._placer.problem(drafts)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
@@ -364,7 +361,7 @@ class Planner:
 
     @cached_property
     def _loops(self) -> dict[Group, Loops]:
-        """Loops of the groups of finished plans."""
+        """Cache of the stored loops of each group."""
         return {}
 
     def _with_loops(self, step: Step) -> Step:
@@ -375,7 +372,7 @@ class Planner:
         return replace(step, loops=self._loops[step])
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], groups: Mapping[int, tuple[int, Candidate]]) -> bool:
-        """Return whether reversed groups might lower the top: each step needs fewer bytes in at least one direction."""
+        """Return whether reversed row orders might save bytes: each step must fit below `top` in at least one order."""
         for i, draft in enumerate(drafts):
             if self._placer.bound(draft) >= top:
                 backward = self._reversed(groups[i][0], groups[i][1].geometry) if i in groups else None
@@ -384,7 +381,7 @@ class Planner:
         return True
 
     def _laid_out(self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft], budget: Budget) -> Plan:
-        """Return the plan of these drafts. reversibles: reversed drafts by the number of their step."""
+        """Return the plan of these steps with addresses. reversibles: groups in reversed row order, by step number."""
         _, problem = self._placer.problem(drafts, reversibles)
         budget.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         placed = layout.place(problem, seconds=self._options.seconds, budget=budget, part=SearchPart.LAYOUT)
@@ -399,7 +396,7 @@ class Planner:
         )  # fmt: skip
 
     def _new_reversed(self, number: int, group: Candidate) -> Draft | None:
-        """Return the draft of a reversed group with the same buffers, or None if the reversed group saves nothing."""
+        """Return the plan step of a group in reversed row order, or None if the reversed order saves no bytes."""
         draft = self._draft(number, group)
         if not any(buffer.role is Role.TENSOR for buffer in draft.buffers):
             return None
@@ -416,7 +413,7 @@ class Planner:
         return self._reversed_chain(number, group.stripes > 0).group(group, settings, limit, self._searching)
 
     def _reverse(self, number: int, group: Candidate, limit: int) -> Candidate | None:
-        """Return the group with the bytes of its reversed form, or None if these are at least the limit."""
+        """Return the group with the bytes that it needs in reversed row order, or None if they reach `limit`."""
         if not self._options.reverse or not self._searching.allows(SearchPart.REVERSED_GROUPS):
             return None
         draft = self._reversed(number, group.geometry) if self._reversed_form(number, group, limit - 1) else None
@@ -424,12 +421,11 @@ class Planner:
         return replace(group, nbytes=nbytes, is_reversed=True) if nbytes < limit else None
 
     def _alive(self, number: int) -> tuple[TensorId, ...]:
-        """Return the whole tensors that are live during a builtin operator."""
         node = self._graph.nodes[number]
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_builtin_draft(self, number: int) -> Draft:
-        """Return the draft of a builtin operator, whose output may grow into inputs that are not read later."""
+        """Return the plan step of a builtin operator. Its output may reuse bytes of an input that is not read later."""
         node, sizes = self._graph.nodes[number], self._placer.sizes
         if not isinstance(node, BuiltinNode):
             raise TypeError(f"node {number} is not a builtin operator")
@@ -451,7 +447,6 @@ class Planner:
         return draft
 
     def _pixel_chain(self, number: int, is_reversed: bool) -> Chain:
-        """Return the chain, reversed if the tiled group runs in reverse."""
         return self._reversed_chain(number, True).chain if is_reversed else self._chains[number]
 
     def _traced(self, number: int, group: Candidate, is_reversed: bool) -> _Traced:
@@ -459,11 +454,10 @@ class Planner:
         return _traced(chain, group, whole, overlap=self._options.overlap, is_reversed=is_reversed)
 
     def _new_roomier_draft(self, number: int, group: Candidate, is_reversed: bool) -> Draft:
-        """Return the draft of a tiled group that computes more pixels at once."""
         return self._traced(number, group, is_reversed).draft()
 
     def _place(self, number: int, candidate: Candidate, enough: int) -> int:
-        """Return the bytes of a group with placed buffers (cuts.Place)."""
+        """Return the bytes that a group of operators needs when its buffers have addresses."""
         if not self._placing.allows(SearchPart.GROUP_LAYOUTS):
             return candidate.nbytes
         backward = self._reversed(number, candidate.geometry) if candidate.is_reversed else None
@@ -473,7 +467,7 @@ class Planner:
         return self._top(without(self._draft(number, group.geometry), slow))
 
     def _top(self, draft: Draft, enough: int = 0) -> int:
-        """Return the height of a quick layout of one step, for which any height up to `enough` is good enough."""
+        """Return the bytes of a quick buffer layout of one plan step. Any layout of up to `enough` bytes will do."""
         _, problem = self._placer.problem([draft])
         self._placing.spend(CONSTRAINT_SECONDS * len(problem.constraints))
         problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
@@ -481,7 +475,7 @@ class Planner:
 
 
 def planners(graph: RowGraph, options: Options = Options(), log: Log | None = None) -> tuple[Planner, ...]:
-    """Return a planner for each order worth trying, beginning with the model's own. log: record of the work."""
+    """Return a planner for each promising operator order, the model's own first. log: record of the planning time."""
     log = log or Log()
     total = allowance(len(graph.model.ops), options.effort)
     budget = Budget(ORDERING * total, log)
@@ -498,7 +492,7 @@ def planners(graph: RowGraph, options: Options = Options(), log: Log | None = No
 
 
 def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
-    """Yield each planner's plan of lowest head within `macs`, or a known plan that no new plan beats."""
+    """Yield each planner's plan with the smallest arena head within `macs`, or a known plan that is as good."""
     known = list(known)
     budget = Budget(PLANNING * sum(planner.allowance for planner in found), found[0].log if found else None)
     for i, planner in enumerate(found):
@@ -507,18 +501,18 @@ def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> It
 
 
 def plan(graph: RowGraph, options: Options = Options()) -> Plan:
-    """Return the unchecked plan of lowest head without recomputation (check/checker.py checks it)."""
+    """Return the plan with the smallest arena head that recomputes nothing. The checker has not seen it."""
     tried = planners(graph, options)
     return min(plans(tried, tried[0].macs), key=cost)
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """Return the states, region by region: first the indices of the oldest rows, then the rows."""
+    """Return the buffers that outlive an inference. Indices of the oldest rows come before the rows."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rolling_buffers for i in region.ops)][-1:]
     for region in graph.regions:
         kept = [(op, state) for i in region.ops for op in (graph.ops[i],) for state in op.rolling_buffers]
-        # the sliding window's counter comes last, since it is updated after all other states
+        # the counter of a sliding input comes last because it is updated after all other states
         window = graph.window if region.number in last else None
         at = INDEX_BYTES * (len(kept) + bool(window))
         for op, state in kept:
@@ -531,12 +525,12 @@ def states(graph: RowGraph) -> tuple[PlacedState, ...]:
 
 
 Change = Callable[[Candidate], Candidate]
-"""Function that returns a tiled group in which kernels compute more pixels at once, or the unchanged group."""
+"""Function that changes a group so that its kernels compute more pixels at once, or returns the group unchanged."""
 
 
 def _more_at_once(chain: Chain, group: Candidate) -> Iterator[Change]:
-    """Yield changes that let a stage compute several pixels at once: the stage with the most work comes first, and for
-    each stage the largest number of pixels.
+    """Yield changes of a group that let a kernel compute several pixels at once. The operator with the most work comes
+    first, and for each operator the largest number of pixels.
     """
     each = [i for i in range(len(group.stages)) if joins(chain, group, i)]
     for i in sorted(each, key=lambda i: -chain.ops[group.first + i].macs):
@@ -553,35 +547,35 @@ def _lower(forward: Plan, backward: Plan) -> Plan:
 
 
 def cost(plan: Plan) -> tuple[int, int]:
-    """Return a plan's cost: head bytes plus approximate tail bytes of operators, then multiply-accumulates."""
+    """Return a plan's cost: first its bytes, with approximate bytes per operator, then its multiply-accumulates."""
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
-    """Return the settings of the search for tiled groups, with the place of the chain's input."""
+    """Return the search settings with the place of the region's input."""
     if tiles is None or chain.source is None:
         return tiles
     return replace(tiles, input=Input.STREAMED if chain.source.pushed else Input.FREE, pushed=chain.source.pushed)
 
 
 def _work(draft: Draft) -> float:
-    """Return the work of making a draft (effort.py)."""
+    """Return the estimated seconds of planning one step."""
     iterations = draft.step.iterations if isinstance(draft.step, Group) else 0
     return DRAFT_SECONDS + ITERATION_SECONDS * iterations + BUFFER_SECONDS * len(draft.buffers) ** 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Traced:
-    """A group's iterations and what is live at each."""
+    """The iterations of a group of operators, and the bytes that are live at each iteration."""
 
     step: Group
     trace: Trace
     ranges: tuple[LiveRange, ...]
     whole: tuple[TensorId, ...]
-    """Tensors that only live through the group."""
+    """Tensors that stay in memory during the group without being used by it."""
 
     def draft(self, *, placed: bool = True) -> Draft:
-        """Return the draft of the group, or one without constraints, which has no place in a layout."""
+        """Return the plan step of the group. placed: False omits the layout constraints."""
         if placed:
             return drafted(self.step, self.ranges, self.whole)
         return Draft(self.step, self.whole, tuple(r.buffer for r in self.ranges), {}, most_alive(self.ranges))

@@ -1,1 +1,1 @@
-"""Layout of buffers: the steps of a plan become a layout problem, whose solution is a set of offsets."""
+"""Assigns an arena offset to every buffer of a plan."""

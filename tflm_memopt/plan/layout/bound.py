@@ -1,7 +1,8 @@
-"""Computes a lower bound of layouts from buffers that all overlap in time and must therefore be stacked in some order.
+"""Computes a lower bound of the arena size from buffers that are all live together. Such buffers must be stacked in
+some order.
 
-The cheapest order is a shortest path through all buffers (Held and Karp's dynamic program), including alignment. Unlike
-the maximum of the live bytes, it considers pairs that overlap at different moments, and forbidden starts.
+The cheapest order of these buffers is a shortest path through all of them (Held and Karp's dynamic program). The bound
+is higher than the maximum of the live bytes, since it includes alignment and minimum distances of pairs.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 MOST_BUFFERS = 12
-"""Maximum number of buffers in a clique, which takes time 2^n * n^2; the largest buffers are used."""
+"""Maximum number of buffers in one stack, of which the largest are used. The program takes time 2^n * n^2."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6
-"""Work (effort.py) for one bound, and for each distance in it."""
+"""Estimated seconds for one bound, and for each pair of buffers in it (plan/effort.py)."""
 UNREACHED = 1 << 40
-"""An offset above all possible ones."""
+"""An offset in bytes that is larger than any arena."""
 
 Constraints = Mapping[tuple[int, int], int]
 
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Constraints, known: int) -> int:
-    """Return a lower bound of the top of any layout. `known` is a lower bound from another method."""
+    """Return a lower bound of the bytes of any layout. known: a lower bound from another method."""
     import networkx as nx  # noqa: PLC0415 (slow to import, and not all commands plan)
 
     graph: nx.Graph[int] = nx.Graph()
-    graph.add_edges_from(constraints)  # edges in the constructor would make networkx import pandas, if it is installed
+    graph.add_edges_from(constraints)  # networkx would import pandas if the constructor got the edges
     cliques = (
         sorted(clique, key=lambda i: (-nbytes[i], i))
         for clique in itertools.islice(nx.find_cliques(graph), MOST_LISTED)
@@ -39,10 +40,10 @@ def clique_bound(nbytes: Sequence[int], align: Sequence[int], constraints: Const
 
 
 def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], constraints: Constraints) -> int:
-    """Return the lowest top of a stack in which each buffer keeps its distance only from the next lower one."""
+    """Return the lowest height of a stack in which each buffer keeps its distance from the next lower buffer."""
     count = len(clique)
     apart = np.array([[_in_order(constraints, u, v) if u != v else 0 for v in clique] for u in clique])
-    # lowest offset of the last buffer, by the set of placed buffers and the last one
+    # lowest[placed, last]: the lowest offset of the last buffer, when a set of buffers is placed
     lowest = np.full((1 << count, count), UNREACHED)
     lowest[1 << np.arange(count), np.arange(count)] = 0
     placed = np.arange(1 << count)
@@ -56,5 +57,5 @@ def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int],
 
 
 def _in_order(constraints: Constraints, first: int, second: int) -> int:
-    """Return how far `second` must start above `first` in bytes if it cannot be below, or 0 if it might be below."""
+    """Return the minimum distance in bytes from `first` up to `second`, or 0 if `second` may also be lower."""
     return max(0, constraints[first, second]) if constraints[second, first] > 0 else 0

@@ -1,8 +1,7 @@
-"""Chooses a point of each model's frontier so that all models fit an arena and keep their rates, exactly.
+"""Chooses one plan for each of several models so that all fit an arena and run as often as required.
 
-Minakova's chapter 6 explores this space with a genetic algorithm. There are few points, so CP-SAT finds the optimum: it
-chooses one point per model, places whole heads side by side for models that may run at the same time, and adds up the
-arena and the load of each core.
+Minakova's chapter 6 searches for these plans with a genetic algorithm. Here each model has few plans, so the CP-SAT
+solver finds the optimum.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 from tflm_memopt.plan import cp_sat
 
 SECONDS = 20.0
-"""Limit of CP-SAT's deterministic time for one problem, in seconds."""
+"""Time limit of CP-SAT for one problem, in its deterministic seconds."""
 SEED = 23
 
 
@@ -25,7 +24,7 @@ class Point:
     head: int
     tail: int
     load: int
-    """Load of the core by this model, in one unit for all models."""
+    """Processor load of the model, in one unit for all models."""
     busy: int = 0
     """Fraction of a core's time that a model takes at its required rate, in millionths."""
 
@@ -39,12 +38,10 @@ class Cores:
 
     count: int = 1
     sets: Sequence[Collection[int]] = ()
-    """Sets of models that stay on one core because they exclude each other, by number; if empty, all models stay on one
-    core.
-    """
+    """Sets of model numbers. The models of a set run on the same core. With no sets, all models run on one core."""
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
-        """Return the core of each model, so that the load of the busiest core is least. busy: use of time by model."""
+        """Return the core of each model with the least load of the busiest core. busy: each model's share of time."""
         cp_sat.load()
         from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 
@@ -57,17 +54,17 @@ class Cores:
         return tuple(next(core for core, on in enumerate(row) if solver.value(on)) for row in cores)
 
     def loads(self, busy: Sequence[int]) -> tuple[float, ...]:
-        """Return the used fraction of each core's time. busy: as for spread()."""
+        """Return the used fraction of each core's time. busy: processor time of each model in millionths."""
         used = [0] * self.count
         for core, time in zip(self.spread(busy), busy, strict=True):
             used[core] += time
         return tuple(time / ALL_THE_TIME for time in used)
 
     def placed(self, model: Any, busy: Sequence[Any], most: Any, whole: int) -> list[list[Any]]:
-        """Limit the use of each core to `most`. Return, for each model, a variable per core that is 1 if the model runs
-        on this core.
+        """Limit the time that each core is in use to `most`. Return a 0/1 variable for each model and core, which is 1
+        if the model runs on the core.
 
-        busy: use of time by model. whole: upper bound of the use by all models.
+        busy: processor time of each model. whole: upper bound of the sum of these times.
         """
         cores: list[list[Any]] = [[] for _ in busy]
         used: list[list[Any]] = [[] for _ in range(self.count)]
@@ -86,28 +83,28 @@ class Cores:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A choice of one point per model."""
+    """A choice of one plan per model."""
 
     points: tuple[int, ...]
     ram: int
     load: int
     proven: bool
-    """Whether no other choice of points is better."""
+    """Whether the solver proved that no other choice is better."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
     models: Sequence[Sequence[Point]]
     meet: Collection[tuple[int, int]]
-    """Pairs of models whose heads must be side by side."""
+    """Pairs of models whose arena heads may not overlap."""
     once: int = 0
-    """Bytes of the tails that all models share."""
+    """Bytes of the arena's tail that the models have in common and that count only once."""
     cores: Cores = Cores()
     align: int = 16
 
     def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
-        """Return the choice with the least RAM, and the least load among those, or None if no choice is within the
-        limits. Without `least_ram`, load comes before RAM.
+        """Return the choice of least RAM within the limits and, among equals, of least load, or None. least_ram: False
+        minimises the load first and then the RAM.
         """
         first = self._solved(ram, load, least_ram=least_ram)
         if first is None:
@@ -117,7 +114,7 @@ class Choices:
         return replace(found, proven=first.proven and found.proven)
 
     def frontier(self, load: int | None = None) -> Iterator[Selection]:
-        """Yield all choices that are Pareto-optimal in RAM and load, least load first."""
+        """Yield every choice that no other choice beats in both RAM and load. The least load comes first."""
         ram: int | None = None
         while (found := self.choose(ram=ram, load=load, least_ram=False)) is not None:
             yield found
@@ -133,7 +130,7 @@ class Choices:
             model.add_exactly_one(row)
 
         def taken(of: Callable[[Point], int]) -> list[Any]:
-            """Return, for each model, the linear expression that equals `of(point)` for its chosen point."""
+            """Return for each model a solver expression that equals `of(point)` for the chosen plan."""
             both = zip(takes, self.models, strict=True)
             return [sum(of(p) * took for took, p in zip(row, each, strict=True)) for row, each in both]
 

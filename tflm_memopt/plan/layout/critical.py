@@ -1,4 +1,4 @@
-"""Critical buffers: the buffers whose sizes determine the height of a layout."""
+"""Finds the buffers whose sizes determine the height of a layout, which are called critical."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ Placed = Sequence[tuple[Buffer, int]]
 
 
 def critical(placed: Placed) -> list[Buffer]:
-    """Return the critical buffers of a layout, largest first (Stahl, fused tiling, section 4.3.3 and Figure 4.10).
+    """Return the buffers that determine the height of a layout, largest first (Stahl, fused tiling, section 4.3.3,
+    Figure 4.10).
 
-    Critical buffers form chains from the layout's top to its bottom. In a chain, each buffer rests on another that is
-    live at the same time, with only alignment between them; it starts below that one's end only if the two share bytes.
+    These buffers form stacks from the layout's top to its bottom. In a stack, each buffer lies directly on another
+    buffer that is live at the same time. Two buffers that share bytes may overlap in the stack.
     """
     top = max((offset + buffer.nbytes for buffer, offset in placed), default=0)
     below = {i: [j for j in range(len(placed)) if _rests(placed[i], placed[j])] for i in range(len(placed))}

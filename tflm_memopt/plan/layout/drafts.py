@@ -1,4 +1,4 @@
-"""Steps of a plan before their buffers have addresses, and the layout problem of all steps."""
+"""Describes the steps of a plan before their buffers have addresses, and turns all steps into one layout problem."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _ALIGN = {Role.TENSOR: 1, Role.ROLLING_BUFFER: 1, Role.ACCUMULATOR: 4, Role.COUN
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A step with its live buffers."""
+    """A step of a plan with the buffers that are live during it, without addresses."""
 
     step: Step
     whole: tuple[TensorId, ...]
-    """Tensors whose bytes are all live during the step."""
+    """Tensors that are live with all their bytes during the step."""
     buffers: tuple[Buffer, ...] = ()
-    """Other buffers of the group, without offsets."""
+    """The step's other buffers, without offsets."""
     constraints: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Minimum distances of the step's buffers in bytes, as in LayoutProblem."""
+    """Minimum distances between the step's buffers in bytes, as in LayoutProblem."""
     most_alive: int = 0
-    """Maximum of the live bytes of the step."""
+    """Maximum number of bytes of these buffers that are live at one moment."""
 
     def keys(self) -> list[tuple[Role, int]]:
-        """Return role and key of each of the step's buffers."""
+        """Return the role and the key of each buffer."""
         return [(h.role, h.key) for h in self.buffers]
 
     def tensors(self) -> Iterator[TensorId]:
-        """Yield the whole tensors of the step."""
+        """Yield the tensors that have a buffer during the step."""
         yield from self.whole
         yield from (h.key for h in self.buffers if h.role is Role.TENSOR)
 
 
 def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]) -> Draft:
-    """Return the draft of a step from the live ranges of its buffers."""
+    """Return a plan step without addresses from the live ranges of its buffers."""
     distances, buffers = constraints(ranges), tuple(r.buffer for r in ranges)
     if isinstance(step, Group) and step.is_reversed:
         distances = mirrored(buffers, distances)
@@ -51,12 +51,12 @@ def drafted(step: Step, ranges: Sequence[LiveRange], whole: tuple[TensorId, ...]
 
 
 def without(draft: Draft, slow: Collection[TensorId]) -> Draft:
-    """Return the draft without the whole tensors that are in slow memory."""
+    """Return the plan step without the tensors that are in slow memory."""
     return _selected(draft, lambda buffer: buffer.role is not Role.TENSOR or buffer.key not in slow)
 
 
 def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[TensorId]) -> tuple[SlowTensor, ...]:
-    """Place tensors in slow memory, where an output may grow into bytes that its step's inputs free."""
+    """Assign offsets in slow memory. An output may grow into bytes that the inputs of its step no longer need."""
     only = [_selected(draft, lambda buffer: buffer.role is Role.TENSOR and buffer.key in slow) for draft in drafts]
     buffers, problem = placer.problem(only)
     problem = replace(problem, align=(TFLM_ALIGN,) * len(buffers))
@@ -67,7 +67,6 @@ def slow_tensors(placer: Placer, drafts: Sequence[Draft], slow: Collection[Tenso
 
 
 def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
-    """Return a step's draft with only the wanted buffers and whole tensors."""
     left = [i for i, buffer in enumerate(draft.buffers) if wanted(buffer)]
     number = {i: n for n, i in enumerate(left)}
     constraints = {(number[u], number[v]): d for (u, v), d in draft.constraints.items() if u in number and v in number}
@@ -83,21 +82,21 @@ def _selected(draft: Draft, wanted: Callable[[Buffer], bool]) -> Draft:
 
 @dataclass(frozen=True, slots=True)
 class Placer:
-    """Turns drafts into a layout problem."""
+    """Turns plan steps without addresses into a layout problem."""
 
     sizes: Mapping[TensorId, int]
     inputs: Collection[TensorId]
     outputs: Collection[TensorId]
     known: Collection[TensorId] | None
-    """Tensors that TFLM places and aligns, or None for all. Other tensors are inside a workspace."""
+    """Tensors that TFLM places and aligns, or None for all. The other tensors lie inside a workspace."""
     vectors: int = 1
-    """Alignment of rows, for kernels that read and write whole vectors."""
+    """Alignment in bytes of rows that kernels read and write as whole vectors."""
 
     def problem(
         self, drafts: Sequence[Draft], reversibles: Mapping[int, Draft] = MappingProxyType({})
     ) -> tuple[list[Buffer], layout.LayoutProblem]:
-        """Return the buffers of these steps and the constraints on offsets. reversibles: reversed drafts by the number
-        of their step.
+        """Return the buffers of these steps and the layout problem. reversibles: groups in reversed row order, by step
+        number.
         """
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
@@ -111,7 +110,8 @@ class Placer:
             local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.buffers]
             whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
             filled = [i for i, buffer in zip(local, draft.buffers, strict=True) if self._is_filled(buffer)]
-            fresh = [t for t in whole if t not in before]  # older tensors already have their constraints
+            # a tensor that was live during the previous step has its constraints already
+            fresh = [t for t in whole if t not in before]
             before = set(whole)
             apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
             pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}
@@ -130,12 +130,12 @@ class Placer:
         return buffers, layout.LayoutProblem(nbytes, align, distances, lower_bound, tuple(choices))
 
     def bound(self, draft: Draft) -> int:
-        """Return the maximum of the live bytes of a step."""
+        """Return the maximum number of bytes that are live at one moment of a step."""
         filled = sum(buffer.nbytes for buffer in draft.buffers if self._is_filled(buffer))
         return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
     def _is_filled(self, buffer: Buffer) -> bool:
-        """Return whether the buffer is a model input, which exists before anything runs."""
+        """Return whether the buffer holds a whole model input, which exists before anything runs."""
         return buffer.role is Role.TENSOR and buffer.key in self.inputs and buffer.nbytes == self.sizes[buffer.key]
 
     def _index(
@@ -147,7 +147,7 @@ class Placer:
         tensors: dict[TensorId, int],
         by_tflm: bool,
     ) -> int:
-        """Return the index of a buffer, added if needed. by_tflm: whether TFLM places buffers that are not tensors."""
+        """Return the index of a buffer, added if new. by_tflm: whether TFLM allocates the step's scratch buffers."""
         if buffer.role is Role.TENSOR:
             return self._tensor(buffer.key, lives, buffers, tensors)
         key = step if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key
@@ -170,11 +170,10 @@ class Placer:
         return tensors[tensor]
 
     def _align(self, role: Role) -> int:
-        """Return the alignment of a buffer in a workspace."""
         return max(_ALIGN[role], self.vectors if role in (Role.TENSOR, Role.ROLLING_BUFFER) else 1)
 
     def _lives(self, drafts: Sequence[Draft]) -> Mapping[TensorId, tuple[int, int]]:
-        """Return the steps [first, last) in which each whole tensor is live."""
+        """Return the half-open range of step numbers in which each tensor is live."""
         first: dict[TensorId, int] = {}
         last: dict[TensorId, int] = {}
         for step, draft in enumerate(drafts):

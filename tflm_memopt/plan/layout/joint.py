@@ -1,8 +1,7 @@
-"""One layout problem for the buffers of several models, with explicit conflicts between the models. The problem follows
-chapter 6 of Minakova's thesis on CNNs that share memory, applied to rows. Two models that exclude each other may share
-all bytes, and two that run at the same time share none. No other model may touch the bytes that a model occupies while
-it is not running: retained outputs, a suspended streamed inference, and live data at a pause. Within a model, buffers
-keep the distances that its plan requires (plan/iteration/liveness.py).
+"""Places the buffers of several models in one arena, with a list of the models that may not share bytes. The method is
+chapter 6 of Minakova's thesis, applied to rows. Two models that never run together may share all bytes, and two that
+run at the same time share none. A model's retained outputs, suspended streamed input and live data at a pause are
+protected from other models. Buffers of one model keep the distances that its own plan requires.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem
 from tflm_memopt.plan.plan import Plan, Role
 
 Range = tuple[int, int]
-"""Bytes [bottom, top) of a buffer."""
+"""Half-open byte range inside a buffer."""
 Distances = dict[tuple[int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A model's plan in a shared arena."""
+    """The plan of one of the models that share an arena."""
 
     planned: Planned
     live_out: Mapping[int, Range] = field(default_factory=dict)
-    """Bytes that no other model may touch, by buffer number."""
+    """By buffer number, the byte range that no other model may ever overwrite."""
     paused: Mapping[int, Range] = field(default_factory=dict)
-    """Bytes that no other model may touch during this model's pauses, by buffer number."""
+    """By buffer number, the byte range that no other model may overwrite during a pause of the model."""
     overlap: bool = True
-    """Whether whole tensors of one group may share bytes."""
+    """Whether tensors of one operator group may share bytes."""
     own: Mapping[tuple[int, int], int] | None = None
-    """Distances between the model's buffers, or None if they must be computed."""
+    """Minimum distances between the model's buffers in bytes, or None if they have yet to be computed."""
 
     @property
     def plan(self) -> Plan:
@@ -45,14 +44,14 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Addresses of the buffers of all models."""
+    """The plans of all models, with new addresses in the shared arena."""
 
     plans: tuple[Plan, ...]
     head: int
     lower_bound: int
     proven: bool
     stacked: int
-    """Head that would result from separate whole heads of concurrent models, with reserved bytes above all heads."""
+    """Size of the arena head if models that run together lie side by side, with protected bytes above them."""
 
 
 def share(
@@ -63,8 +62,8 @@ def share(
     seconds: float,
     budget: Budget,
 ) -> Shared:
-    """Return the lowest layout. concurrent_pairs: pairs of models that run at the same time. yields: pairs of models of
-    which the second may run in pauses of the first.
+    """Return the layout with the smallest arena. concurrent_pairs: pairs of models that run at the same time. yields:
+    pairs of models in which the second may run during pauses of the first.
     """
     problem, first = problem_of(tenants, concurrent_pairs, yields)
     concurrent_pairs = {*concurrent_pairs, *yields}
@@ -86,7 +85,7 @@ def share(
 def problem_of(
     tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
 ) -> tuple[LayoutProblem, list[int]]:
-    """Return the layout problem of several models, and the number of each model's first buffer in it."""
+    """Return the layout problem of several models, and the position of each model's first buffer in it."""
     buffers = [b for tenant in tenants for b in tenant.plan.buffers]
     first = [*accumulate((len(tenant.plan.buffers) for tenant in tenants), initial=0)]
     distances: Distances = {}
@@ -99,7 +98,8 @@ def problem_of(
         if {(i, j), (j, i)} & set(concurrent_pairs):
             lives = [{u: (0, b.nbytes) for u, b in enumerate(one.plan.buffers)}]
         for u, (bottom, top) in (item for live in lives for item in live.items()):
-            for v, buffer in enumerate(other.plan.buffers):  # no buffer may overlap another model's live bytes
+            # no buffer of another model may overlap the protected bytes
+            for v, buffer in enumerate(other.plan.buffers):
                 a, b = first[i] + u, first[j] + v
                 for pair, distance in (((a, b), top), ((b, a), buffer.nbytes - bottom)):
                     distances[pair] = max(distance, distances.get(pair, distance))
@@ -113,7 +113,7 @@ def _meet(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int
 
 
 def within(tenant: Tenant) -> Distances:
-    """Return the distances between buffers of one plan that its iterations require."""
+    """Return the minimum distances in bytes between the buffers of one plan."""
     plan = tenant.plan
     distances: Distances = {}
 
@@ -141,7 +141,7 @@ def within(tenant: Tenant) -> Distances:
 
 
 def _as_planned(plan: Plan, u: int, v: int) -> int:
-    """Return the plan's distance from buffer u up to buffer v if they share bytes, else the size of u."""
+    """Return the distance from buffer u up to buffer v in the plan if they share bytes, else the size of u."""
     below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
     shared = -above.nbytes < distance < below.nbytes
@@ -149,7 +149,7 @@ def _as_planned(plan: Plan, u: int, v: int) -> int:
 
 
 def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> list[int]:
-    """Return the start of each head if the heads of conflicting models are placed side by side, largest first."""
+    """Return a start address for each model such that models that may not share bytes lie side by side."""
     start, align = [0] * len(tenants), max((b.align for t in tenants for b in t.plan.buffers), default=1)
     placed: list[int] = []
     for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):
@@ -165,7 +165,7 @@ def _stacked(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, 
 
 
 def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tuple[int, int]]) -> int:
-    """Return the height of the largest conflicting heads with the reserved bytes above them."""
+    """Return the arena size if protected bytes lie above the arena heads of all models."""
     free = [replace(t, live_out={}) for t in tenants]
     start = _stacked(free, concurrent_pairs)
     heads = max((base + t.plan.head for base, t in zip(start, free, strict=True)), default=0)
@@ -173,6 +173,6 @@ def _reserved_above(tenants: Sequence[Tenant], concurrent_pairs: Collection[tupl
 
 
 def _moved(plan: Plan, offsets: tuple[int, ...]) -> Plan:
-    """Return the plan with other offsets, not marked as optimal, since its offsets depend on the other models."""
+    """Return the plan with other offsets. It no longer counts as optimal, since other models determine them."""
     head = max((o + b.nbytes for o, b in zip(offsets, plan.buffers, strict=True)), default=0)
     return replace(plan, offsets=offsets, head=head, proven=head <= plan.lower_bound)

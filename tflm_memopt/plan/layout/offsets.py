@@ -1,10 +1,10 @@
-"""Assigns byte offsets to buffers, minimising the top.
+"""Assigns a byte offset to each buffer so that the arena is as small as possible.
 
-Two buffers that are live at the same time need offset(upper) - offset(lower) >= constraint(lower, upper) for one of the
-two orders. Normally the constraint is the lower buffer's size; it is less for a pair that shares memory row by row
-(plan/iteration/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout. If
-its top is above the lower bound, a better bound is computed (bound.py). If the heuristic's top is above the better
-bound, too, CP-SAT decides the order of each pair.
+One of two buffers that are live together must be the lower one. The offset of the upper buffer must exceed that of the
+lower one by a minimum distance. This distance is normally the size of the lower buffer. It is less for a pair that
+shares memory row by row (plan/iteration/liveness.py). A heuristic places the largest buffers first and then improves
+the order by hill climbing. If the result exceeds a lower bound, a better lower bound is computed (bound.py). If the
+result exceeds the better bound as well, the CP-SAT solver decides which buffer of each pair is lower.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from tflm_memopt.plan.layout import bound
 CLIMB_STEPS = 200
 SEED = 20261120
 PAIR_SECONDS = 2e-7
-"""Work (effort.py) for comparing a buffer with one that has an offset."""
+"""Estimated seconds to compare two buffers (plan/effort.py)."""
 MODEL_SECONDS = 6e-5
-"""Work for each constraint of CP-SAT's model, including the presolve, which CP-SAT's own clock does not count."""
+"""Estimated seconds per constraint of CP-SAT's model, with the presolve that its own clock omits."""
 SOLVER_SECONDS = 2.2
-"""Work for each second of CP-SAT's deterministic time."""
+"""Estimated seconds for each of CP-SAT's deterministic seconds."""
 MOST_PLACED = 2000
 _PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
-"""Cache of layouts by problem, with the budget that each needs and the work that it takes.
-
-Layouts that were cut short are not cached, so that results do not depend on earlier calls.
+"""Cache of layouts: for each problem, the time budget that it needs, the time that it takes, and the layout. Layouts
+that ran out of budget are left out, so that results never depend on earlier calls.
 """
 
 
@@ -41,28 +40,28 @@ Constraints = Mapping[tuple[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Reversible:
-    """A group that may run in reverse (plan/search/reverse.py)."""
+    """A group of operators that may compute its rows in reverse (plan/search/reverse.py)."""
 
     forward: Constraints
-    """Constraints of the group in forward order."""
+    """Minimum distances between the group's buffers in forward row order."""
     backward: Constraints
     nbytes: Mapping[int, int]
-    """Sizes of the group's own buffers in reverse order."""
+    """Sizes of the group's buffers in reversed row order."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutProblem:
-    """Bytes and alignments, and `constraints[lower, upper]` for both orders of each pair that is live at once."""
+    """Buffers to place. `constraints[lower, upper]` has distances in both orders of each pair that is live together."""
 
     nbytes: tuple[int, ...]
     align: tuple[int, ...]
     constraints: Mapping[tuple[int, int], int]
     lower_bound: int
     reversibles: tuple[Reversible, ...] = ()
-    """Groups that may be reversed. Their constraints in forward order are not in `constraints`."""
+    """Groups that may compute their rows in reverse. The field `constraints` has no distances for these groups."""
 
     def decided(self, backward: Collection[int]) -> LayoutProblem:
-        """Return the layout problem with these groups reversed and all others forward."""
+        """Return the layout problem in which these groups are reversed and all others run forward."""
         constraints, nbytes = dict(self.constraints), list(self.nbytes)
         for number, reversible in enumerate(self.reversibles):
             for pair, distance in (reversible.backward if number in backward else reversible.forward).items():
@@ -77,16 +76,18 @@ class Layout:
     offsets: tuple[int, ...]
     top: int
     proven: bool
-    """Whether no layout has a lower top."""
+    """Whether the layout is proved to be the lowest."""
     backward: frozenset[int] = frozenset()
-    """Positions of the reversed groups in LayoutProblem.reversibles."""
+    """Positions in LayoutProblem.reversibles of the groups that run in reverse."""
 
 
 def place(
     problem: LayoutProblem, *, seconds: float, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT
 ) -> Layout:
-    """Return the best layout within the limits, which is at least as good as the heuristic's. seconds: limit of
-    CP-SAT's deterministic time. budget: budget of the whole call. part: name under which an early end is recorded.
+    """Return the best layout found within the limits.
+
+    seconds: time limit of CP-SAT in deterministic seconds. budget: time budget of the whole call. part: name that is
+    logged if the budget runs out.
     """
     key = _digest(problem), seconds, part
     needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
@@ -104,19 +105,17 @@ def place(
 
 
 def forget() -> None:
-    """Clear the cache of layouts."""
     _PLACED.clear()
 
 
 def _digest(problem: LayoutProblem) -> bytes:
-    """Return a digest of a problem including its order, which CP-SAT's answers depend on."""
+    """Return a digest of a problem. The order of the constraints counts, since CP-SAT's answer depends on it."""
     own = problem.nbytes, problem.align, problem.lower_bound, *problem.constraints.items()
     reversibles = [(*t.forward.items(), 0, *t.backward.items(), 0, *t.nbytes.items()) for t in problem.reversibles]
     return hashlib.blake2b(repr((own, reversibles)).encode(), digest_size=16).digest()
 
 
 def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchPart) -> Layout:
-    """Compute place() for a problem that is not cached."""
     numbers = range(len(problem.reversibles))
     starts = dict.fromkeys(frozenset(backward) for backward in ((), numbers[::2], numbers[1::2]))
     found = min((_with(problem, backward, budget, part) for backward in starts), key=lambda x: x.top)
@@ -143,16 +142,16 @@ def _place(problem: LayoutProblem, seconds: float, budget: Budget, part: SearchP
 
 
 def _with(problem: LayoutProblem, backward: frozenset[int], budget: Budget, part: SearchPart) -> Layout:
-    """Return the result of hill climbing with a fixed choice of reversed groups."""
+    """Return the hill climbing result if exactly the groups in `backward` are reversed."""
     return replace(climb(problem.decided(backward), budget, part), backward=backward)
 
 
 def climb(
     problem: LayoutProblem, budget: Budget = UNBOUNDED, part: SearchPart = SearchPart.LAYOUT, start: Sequence[int] = ()
 ) -> Layout:
-    """Place buffers one after the other as low as possible. Improve the order by moving single buffers.
+    """Place buffers one after the other as low as possible, then improve the order by moving single buffers.
 
-    start: offsets in a similar layout, which are kept where possible; without them, the largest buffer comes first.
+    start: offsets of a similar layout, which buffers keep where possible. Without them, the largest buffer comes first.
     """
     rng = random.Random(SEED)
     count = len(problem.nbytes)
@@ -183,7 +182,7 @@ Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """Return, for each buffer u, the overlapping buffers v, with the constraints for v below u and for u below v."""
+    """Return the live neighbours v of each buffer u, with two minimum distances: for v below u, and for u below v."""
     result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
     for (lower, upper), distance in problem.constraints.items():
         result[upper][lower] = distance, problem.constraints[upper, lower]
@@ -193,7 +192,7 @@ def _neighbours(problem: LayoutProblem) -> Neighbours:
 def _stack(
     problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours, start: Sequence[int] = ()
 ) -> list[int]:
-    """Place buffers in order, each at its start if the previously placed ones allow it, else as low as they do."""
+    """Place buffers in order. Each one goes to its start offset if that is free, else as low as possible."""
     offsets = [_NOWHERE] * len(order)
     for u in order:
         near = [
@@ -212,7 +211,7 @@ def _restack(
     before: Sequence[int],
     limit: int,
 ) -> list[int]:
-    """Return the layout after a buffer moved in the order, or [] if a buffer would end above the limit."""
+    """Return the offsets after a buffer moved in the order, or [] if a buffer would end above `limit`."""
     (first, last), mover = sorted(moved), order[moved[1]]
     offsets = list(before)
     for u in order[first:]:
@@ -233,7 +232,7 @@ def _restack(
 
 
 def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequence[int]) -> int:
-    """Return the lowest offset that the placed neighbours leave for a buffer."""
+    """Return the lowest offset that keeps the minimum distance from all placed neighbours."""
     taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
     start = 0
     for low, high in sorted(taken):  # an offset strictly between `low` and `high` is too close to a neighbour
@@ -245,7 +244,7 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
 
 
 def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
-    """Solve the disjunctions and the choice of reversed groups with CP-SAT. Return the layout and the time taken."""
+    """Find the best layout and row orders with CP-SAT. Return the layout and the deterministic seconds."""
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 

@@ -1,1 +1,1 @@
-"""Cuts regions into groups: candidate groups, their costs, and the frontier of cuts."""
+"""Divides each region into groups of operators, by bytes and multiply-accumulates."""

@@ -1,17 +1,15 @@
-"""Cuts a region's schedule into groups by exact Pareto label setting.
+"""Divides a region's operators into groups by an exact search over partial divisions (Pareto label setting).
 
-A label at position p describes a cut of the operators before p: the bytes of the worst group so far and the
-multiply-accumulates. A group's cost does not depend on the other groups (groups.py), so a label can be dropped without
-loss if another label equals or beats it in both figures. The search solves msf-CNN's problems P1 and P2 (section 5) on
-the shortest-path graph of its Figure 4, with bytes combined by max. Candidates are row-wise groups (groups.py) and
-tiled groups (tiles_search.py).
+A label describes a division of the first operators: the bytes of its largest group, and the multiply-accumulates. A
+group's cost does not depend on other groups. A label can therefore be dropped if another label for the same operators
+is at least as good in both figures. The search solves problems P1 and P2 of msf-CNN (section 5) on the graph of its
+Figure 4. Groups run row by row (groups.py) or compute a few pixels at a time (tiles_search.py).
 
-Only where a partition needs the most bytes do long groups and other orders of operands matter, so all of them are tried
-there, and elsewhere only short groups in one order of operands.
+Long groups and other orders of operands are tried only where the largest group is, since only there they save RAM.
 
-A candidate's bytes are its peak live bytes, but with fixed buffer addresses a group may need more. To find out takes a
-layout and time, so only the groups of the chosen partition are placed. The costs of these groups are corrected, and the
-labels are set again until the best partition consists of placed groups.
+The bytes of a group are at first its peak live bytes. With fixed buffer addresses it may need more. Layouts take time,
+so only the groups of the best division get one. Their bytes are corrected, and the search is repeated until all groups
+of the best division have a layout.
 """
 
 from __future__ import annotations
@@ -31,32 +29,32 @@ from tflm_memopt.plan.search.tiles_any import iterated
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 SHORT = 16
-"""Maximum number of operators of a row-wise group that is tried at every position."""
+"""Maximum number of operators of a group that is tried at every position."""
 SLACK = 16
-"""A search of groups in all orders of operands uses a limit of bytes that exceeds the required one by 1 / SLACK."""
+"""A search with all orders of operands allows 1 / SLACK more bytes than requested."""
 FUSING = 0.5
-"""Minimum share of the budget for row-wise groups of several operators."""
+"""Minimum part of the time budget for finding groups of several operators that run row by row."""
 LONG = 0.1
-"""Work for the longest groups, as a fraction of the budget for row-wise groups, to which it is added."""
+"""Extra budget for finding the longest groups, as a fraction of the budget for groups that run row by row."""
 TURNS = 0.3
-"""Work for groups whose outputs are requested in turn, as a fraction of that for row-wise groups."""
+"""Budget for groups whose outputs are made in turn, as a fraction of the budget for groups that run row by row."""
 FRONT_SECONDS = 1e-5
-"""Work (effort.py) for considering one group during label setting."""
+"""Estimated seconds to consider one group in the search (plan/effort.py)."""
 Place = Callable[[Candidate, int], int]
-"""Function that returns a group's bytes with placed buffers; any result up to its second argument will do."""
+"""Function that returns a group's bytes after a layout. Any result up to its second argument is good enough."""
 Reverse = Callable[[Candidate, int], Candidate | None]
-"""Function that returns the group with its bytes in reverse (reverse.py), or None if it needs at least a limit."""
+"""Function that returns a group in reversed row order, or None if it needs at least a limit of bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutLabel:
-    """A partition of the first operators of a chain."""
+    """A division of the first operators of a region into groups."""
 
     nbytes: int
     macs: int
-    """Multiply-accumulates. Multiply-accumulates of tiled groups are multiplied by Settings.tiled_cost."""
+    """Number of multiply-accumulates, weighted with Settings.tiled_cost for groups that run in tiles."""
     spread: tuple[int, ...] = ()
-    """Figures that break ties: the sum of the bytes of all groups or, with `low`, their sorted bytes."""
+    """Tie breaker: the sum of the bytes of all groups or, with `low`, their sorted bytes."""
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 
@@ -69,20 +67,19 @@ class CutLabel:
 
 
 class RowGroups:
-    """The row-wise groups of one chain by their end. Short groups in one order of operands are found first, beginning
-    with the groups that replace the largest single operators.
+    """The groups of one region that run row by row, by the position after their last operator. Short groups are found
+    first, where a single operator needs the most bytes.
     """
 
     def __init__(self, chain: Chain, budget: Budget = UNBOUNDED) -> None:
-        """budget: budget for finding the groups."""
         self.chain, self._budget, count, given = chain, budget, len(chain.ops), budget.left
         self._turns = Budget(TURNS * given, budget.log)
         ends = range(1, count + 1)
-        # a partition with a group that needs more bytes than `limit` is worse than that of single operators
+        # a group that needs more bytes than all single operators is never useful
         shortest = {last: next(candidates(chain, last, UNLIMITED, 1, budget=self._budget), None) for last in ends}
         needs = {last: group.nbytes if group else 0 for last, group in shortest.items()}
         limit = max(needs.values(), default=0)
-        if budget.left < FUSING * given:  # single operators alone took too much of the budget
+        if budget.left < FUSING * given:  # too much of the budget is spent
             self._budget = Budget(FUSING * given, budget.log)
         found = {
             last: self._candidates(last, limit, 1, count - n, SHORT)
@@ -96,10 +93,10 @@ class RowGroups:
         if _least_of(chain, joined) < _least_of(chain, found):
             self.by_end = joined
         self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
-        """For each end position, the limit of bytes up to which the best group in each order of operands is known."""
+        """By end position, the number of bytes up to which the best group in each order of operands is known."""
 
     def _longest(self, limit: int, budget: Budget) -> Iterator[tuple[int, tuple[Candidate, ...]]]:
-        """Yield the end positions of a partition into the longest groups, with all groups that end at each position."""
+        """Yield the end positions of a division into the longest groups, with all groups that end there."""
         last = len(self.chain.ops)
         while last and budget.allows(SearchPart.ROW_GROUPS):
             found = tuple(candidates(self.chain, last, limit, 1, budget=budget))
@@ -107,12 +104,12 @@ class RowGroups:
             last = min((group.first for group in found), default=0)
 
     def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
-        """Return groups that end at `last`, with all of up to `limit` bytes. waiting: number of ends still to try."""
+        """Return groups that end before `last`, including all of up to `limit` bytes. waiting: number of ends left."""
         if limit > self._limit[last]:
             if not self._budget.allows(SearchPart.ROW_GROUPS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
-            limit += limit // SLACK  # raise the limit further, since corrected bytes rise in small steps
+            limit += limit // SLACK  # a slightly higher limit avoids many repetitions
             found = self._candidates(last, limit, orders, waiting)
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
@@ -121,7 +118,6 @@ class RowGroups:
     def _candidates(
         self, last: int, limit: int, orders: int, waiting: int, length: int = MAX_OPERATORS
     ) -> tuple[Candidate, ...]:
-        """Return groups that end at `last`, within its share of the budgets. waiting: number of ends still to try."""
         budget, turns = self._budget.fair(waiting), self._turns.fair(waiting)
         return tuple(candidates(self.chain, last, limit, orders, length, budget, turns))
 
@@ -130,7 +126,7 @@ class RowGroups:
 
 
 class Cuts:
-    """All promising cuts of one chain. Groups that were placed have their exact costs."""
+    """All promising divisions of one region into groups. Groups with a layout have exact bytes."""
 
     def __init__(
         self,
@@ -143,9 +139,9 @@ class Cuts:
         low: bool = False,
         like: Cuts | None = None,
     ) -> None:
-        """settings: settings of tiled groups, or None for row-wise groups only. budget: budget for finding groups. low:
-        whether to prefer few bytes in every group to few groups, if the largest group leaves a choice. like: known cuts
-        of the same chain. If the known cuts recompute nothing and are optimal, no further tiled groups are searched.
+        """settings: settings of groups that compute pixel by pixel, or None to omit them. budget: time budget of the
+        search. low: whether to prefer few bytes in every group to few groups. like: an earlier search of the same
+        region, whose groups are reused if they are optimal without recomputation.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._reverse, self._budget, self._low = reverse, budget, low
@@ -163,13 +159,13 @@ class Cuts:
         several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
         self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
         self.known = sum(map(len, self._table.values()))
-        """Number of groups."""
+        """Number of known groups."""
         self._front: Sequence[CutLabel] | None = None
-        """Pareto front over the groups in the table, or None if the groups have changed since it was computed."""
+        """Best trade-offs with the known groups, or None if the groups have changed since."""
         self._placed: set[Candidate] = set()
 
     def _tiled_groups(self, like: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
-        """Return tiled groups by their end."""
+        """Return groups that compute a few pixels at a time, by the position after their last operator."""
         if self._settings is None:
             return {}
         if like and like._settings == self._settings.once and like._is_least():
@@ -177,7 +173,7 @@ class Cuts:
         return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._budget)
 
     def _is_least(self) -> bool:
-        """Return whether the best partition reaches the lower bound of all partitions, with its groups placed."""
+        """Return whether the best division reaches the lower bound of all divisions, after layouts."""
         best, least = self.front()[0], self.chain.least
         return best.nbytes <= least and self._placed_bytes(best) <= least
 
@@ -185,7 +181,7 @@ class Cuts:
         return max(self._place(group, label.nbytes) for group in label.groups())
 
     def refine(self, limit: int) -> bool:
-        """Search more groups where they may bring the bytes below the limit, and return whether there are any."""
+        """Search for more groups where these may save bytes, and return whether any were found."""
         reached = {0}
         for last, groups in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in groups):
@@ -198,21 +194,21 @@ class Cuts:
         return any(new.values())
 
     def once(self) -> Mapping[int, Sequence[Candidate]]:
-        """Return the known groups that recompute nothing, by their end position."""
+        """Return the known groups that recompute nothing, by the position after their last operator."""
         return {last: [group for group in groups if self._is_once(group)] for last, groups in self._table.items()}
 
     def _is_once(self, group: Candidate) -> bool:
         return group.macs <= sum(op.macs for op in self.chain.ops[group.first : group.last])
 
     def _better(self, last: int, limit: int, waiting: int) -> tuple[Candidate, ...]:
-        """Return groups that end at `last` and need fewer bytes than all known groups of the same operators."""
+        """Return groups that end before `last` and need fewer bytes than known groups of the same operators."""
         known = {c.first: c.nbytes for c in sorted(self._table[last], key=lambda c: -c.nbytes) if not c.stripes}
         groups = (c for c in self._rows.in_all_orders(last, limit - 1, waiting) if c not in self._placed)
         better = [c for c in groups if c.nbytes < min(limit, known.get(c.first, limit))]
         return (*better, *self._reversed(last, limit))
 
     def _reversed(self, last: int, limit: int) -> Iterator[Candidate]:
-        """Yield, for each number of operators, the best group that needs fewer bytes in reverse."""
+        """Yield, for each first operator, the best group that needs fewer bytes in reversed row order."""
         tried: set[int] = {c.first for c in self._table[last] if c.nbytes < limit}
         for group in sorted(self._table[last], key=lambda c: (c.nbytes, c.macs)):
             if group.first not in tried and (found := self._reverse(group, limit)) and found not in self._placed:
@@ -220,7 +216,7 @@ class Cuts:
                 yield found
 
     def add_single(self) -> None:
-        """Add single operators in pixel-wise form where the row-wise form may be too large."""
+        """Add single operators that run pixel by pixel where running row by row may need too many bytes."""
         least = self.front()[0].nbytes
         for last, found in self._tiled.items():
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
@@ -228,7 +224,7 @@ class Cuts:
                 self._add(last, tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row))
 
     def add_nests(self) -> None:
-        """Add the pixel-wise form of the largest row-wise group only (tiles_any.py): exact counting takes time."""
+        """Add the pixel by pixel form of the largest group only, since counting its bytes takes time (tiles_any.py)."""
         tried: set[Candidate] = set()
         while self._settings and self._budget.allows(SearchPart.TILED_GROUPS):
             worst = max(self.front()[0].groups(), key=lambda group: group.nbytes)
@@ -239,14 +235,14 @@ class Cuts:
             self._add(worst.last, tuple(better))
 
     def front(self) -> Sequence[CutLabel]:
-        """Return the Pareto front of (bytes, macs), fewest bytes first, as the same object until it changes."""
+        """Return the best trade-offs of bytes and multiply-accumulates, fewest bytes first."""
         if self._front is None:
             found = chain_front(self.chain, self._table, low=self._low, tiled_cost=self._tiled_cost)
             self._front = found or [self._rough]
         return self._front
 
     def settle(self, label: CutLabel, enough: int) -> bool:
-        """Place the groups of a partition, and return False if all were already placed, so that its bytes are exact."""
+        """Correct the bytes of the groups by layouts, and return False if all bytes were already exact."""
         new = [group for group in label.groups() if group not in self._placed]
         for group in new:
             known = replace(group, nbytes=self._place(group, enough))
@@ -265,8 +261,8 @@ class Cuts:
 def least_bytes(
     cuts: Sequence[Cuts], macs: int, budget: Budget = UNBOUNDED, bar: int = UNLIMITED
 ) -> tuple[CutLabel, ...]:
-    """Return a partition per chain within `macs` whose largest group needs the fewest bytes or, with equal bytes, the
-    fewest macs. bar: bytes of an existing plan; the search ends when no partition can need fewer.
+    """Return a division of each region within `macs` whose largest group needs the fewest bytes. bar: bytes of an
+    existing plan, at which the search gives up.
     """
     while True:
         budget.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
@@ -282,12 +278,12 @@ def least_bytes(
 
 
 class Joint(NamedTuple):
-    """Partitions of several chains."""
+    """Divisions of several regions into groups."""
 
     nbytes: int
     macs: int
     before: Joint | None = None
-    """Partitions of all chains before the last one, or None if there is no chain."""
+    """Divisions of all regions before the last one, or None if there is no region."""
     last: CutLabel | None = None
 
     @property
@@ -300,7 +296,7 @@ class Joint(NamedTuple):
 
 
 def front(cuts: Sequence[Cuts]) -> list[Joint]:
-    """Return the Pareto front over the partitions of all chains: bytes combined by max, multiply-accumulates added."""
+    """Return the best trade-offs over all regions. The largest bytes count, and multiply-accumulates are added."""
     joints = [Joint(0, 0)]
     for cut in cuts:
         pairs = [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, j, x) for j in joints for x in cut.front()]
@@ -311,8 +307,9 @@ def front(cuts: Sequence[Cuts]) -> list[Joint]:
 def chain_front(
     chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False, tiled_cost: float = 1.0
 ) -> list[CutLabel]:
-    """Return the Pareto front of (bytes, multiply-accumulates) over all partitions of the chain. low: see Cuts.
-    tiled_cost: see Settings.
+    """Return the best divisions of a region into groups: trade-offs of bytes and multiply-accumulates.
+
+    low: as for Cuts. tiled_cost: as in Settings.
     """
 
     def cost(group: Candidate) -> int:
@@ -333,7 +330,7 @@ def chain_front(
 
 
 def _least_of(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> int:
-    """Return the bytes of the largest group of the best partition."""
+    """Return the bytes of the largest group in the best division."""
     return min((label.nbytes for label in chain_front(chain, table)), default=UNLIMITED)
 
 

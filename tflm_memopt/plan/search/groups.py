@@ -1,7 +1,7 @@
-"""Candidate groups of a region and their costs.
+"""Finds groups of consecutive operators whose rows can be computed in turn, and their costs.
 
-A group is an interval of the region's schedule. The tensors that cross a group's border depend only on the interval, so
-a group's cost does not depend on how the rest of the region is cut, which makes the search in cuts.py exact.
+A group consists of consecutive operators of a region. Its cost does not depend on how the rest of the region is
+divided, which makes the search in cuts.py exact.
 """
 
 from __future__ import annotations
@@ -36,34 +36,34 @@ from tflm_memopt.rowgraph.graph import InputSource, Space
 UNLIMITED = 1 << 62
 """A number of bytes or multiply-accumulates that no plan reaches."""
 MAX_PERMUTED = 3
-"""Number of operands up to which all orders of demand are tried."""
+"""Maximum number of operands for which all orders of making their rows are tried."""
 MAX_ORDERS = 8
-"""Maximum number of orders of operands for each end of a group; those with the fewest bytes are kept."""
+"""Maximum number of partial groups with different orders of operands. Those with the fewest bytes are kept."""
 
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
-"""Work (effort.py) for adding an operator to the front of a group, and for each entry of the resulting trace."""
+"""Estimated seconds to add an operator to a group, and per iteration of the group (plan/effort.py)."""
 MAX_OPERATORS = 48
-"""Maximum number of operators of a row-wise group, unless a streamed input requires more."""
+"""Maximum number of operators in a group that runs row by row. A streamed input may require more."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The operators of one region in schedule order, and where their tensors are used outside the region."""
+    """The operators of one region in execution order, and the use of their tensors outside the region."""
 
     keys: tuple[int, ...]
     ops: tuple[RowOp, ...]
     outside: frozenset[TensorId]
     """Tensors that are read after the region or are outputs of the model."""
     across: int
-    """Bytes of tensors that live through the region."""
+    """Bytes of tensors that stay in memory while the region runs without using them."""
     source: InputSource | None = None
-    """The streamed or external input, if the region reads it."""
+    """The streamed or external input that the region reads, if any."""
     spaces: Mapping[TensorId, Space] = field(default_factory=dict)
-    """The spaces of those tensors that are read from outside the arena."""
+    """Where each tensor lives that is read from outside the arena."""
 
     @cached_property
     def last_read(self) -> Mapping[TensorId, int]:
-        """Position of each tensor's last reader in the region; len(ops) if it is used after the region."""
+        """Position of each tensor's last reader, or len(ops) if the tensor is used after the region."""
         last = {t: i for i, op in enumerate(self.ops) for t in op.inputs}
         return last | {t: len(self.ops) for t in self.outside}
 
@@ -73,7 +73,7 @@ class Chain:
 
     @cached_property
     def lasting(self) -> Sequence[list[RowOp]]:
-        """At each position, the earlier operators whose output is read at that position or later."""
+        """At each position, the earlier operators whose output is still needed."""
         found: list[list[RowOp]] = [[] for _ in range(len(self.ops) + 1)]
         for i, op in enumerate(self.ops):
             for at in range(i + 1, self.last_read.get(op.output, -1) + 1):
@@ -82,13 +82,13 @@ class Chain:
 
     @cached_property
     def sizes(self) -> Mapping[TensorId, int]:
-        """Bytes of every tensor of the region that is whole in the arena."""
+        """Bytes of every tensor of the region that has a buffer in the arena."""
         left = {op.output for op in self.ops if op.leaves}
         seen = {t: rows.nbytes for op in self.ops for t, rows in op.seen()}
         return {t: nbytes for t, nbytes in seen.items() if t not in self.spaces and t not in left}
 
     def can_cut(self, first: int, last: int) -> bool:
-        """Return whether operators [first, last) may be a group. Only the first group may read a streamed input."""
+        """Return whether operators [first, last) may be a group. A streamed input is read by the first group only."""
         return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
 
     def rules_out(self, first: int, last: int) -> bool:
@@ -96,9 +96,8 @@ class Chain:
         return last < self.streamed or not self._in_order(first, last)
 
     def _in_order(self, first: int, last: int) -> bool:
-        """Return whether a group exchanges rows with other devices in an order that all devices know: at most one
-        tensor with each device in each direction, without answers to what it sent. If it does not, no group that
-        contains it does.
+        """Return whether the group's messages to and from other devices have an order that all devices know. At most
+        one tensor may go to each device and come from it, and nothing may be received after something was sent.
         """
         seen = [(i, op) for i, op in self._messages if first <= i < last]
         if not seen:
@@ -113,18 +112,18 @@ class Chain:
 
     @cached_property
     def streamed(self) -> int:
-        """Position after the last reader of a streamed input, or 0 without one."""
+        """Position after the last reader of the streamed input, or 0 without such an input."""
         streams = {t for t, space in self.spaces.items() if space is Space.STREAM}
         return max((i + 1 for i, op in enumerate(self.ops) if not streams.isdisjoint(op.inputs)), default=0)
 
     @cached_property
     def macs(self) -> Sequence[int]:
-        """At each position, the multiply-accumulates of the operators before it."""
+        """At each position, the multiply-accumulates of all earlier operators."""
         return (0, *itertools.accumulate(op.macs for op in self.ops))
 
     @cached_property
     def members(self) -> Sequence[tuple[Member, ...]]:
-        """At each position, the operator as a member of a row-wise group, once for each order of its operands."""
+        """At each position, the operator as part of a group, once for each order of its operands."""
         return [
             tuple(Member(Stage(key, order, _iterative_pays(op)), op) for order in _orders(op))
             for key, op in zip(self.keys, self.ops, strict=True)
@@ -132,7 +131,7 @@ class Chain:
 
     @cached_property
     def alive(self) -> Sequence[frozenset[TensorId]]:
-        """At each position, the tensors that are written before the position and read there or later."""
+        """At each position, the tensors that exist already and are still needed."""
         last_read = self.last_read
         now = {t for t in self.sizes if t in last_read}.difference(op.output for op in self.ops)
         steps = []
@@ -144,42 +143,42 @@ class Chain:
 
     @cached_property
     def least(self) -> int:
-        """Lower bound of the bytes of any partition: whole tensors at the start or end, and one operator's counter."""
+        """Lower bound in bytes of any division into groups: the tensors that are live at the start or at the end."""
         before, behind = (sum(self.sizes[t] for t in self.alive[i]) for i in (0, -1))
         return self.across + max(before, behind) + COUNTER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The operators [first, last) of the chain as one group."""
+    """The operators [first, last) of a region as one group."""
 
     first: int
     last: int
     nbytes: int
-    """Peak arena bytes, including tensors that only live through the group: a lower bound of any layout."""
+    """Peak of the live bytes in the arena, which no layout can undercut."""
     macs: int
     stages: tuple[Stage, ...]
     stripes: int = 0
-    """Number of stripes, or 0 if the group runs row by row."""
+    """Number of stripes of rows that tiles are computed in, or 0 if the group runs row by row."""
     in_turn: bool = False
-    """Whether equal shares of the outputs are requested in turn, not one output after another."""
+    """Whether the group's outputs are made in turn, a part of each, and not one output after another."""
     is_reversed: bool = False
-    """Whether `nbytes` applies to the reversed form (plan/search/reverse.py), which the layout may choose."""
+    """Whether `nbytes` applies to the reversed row order, which the layout may choose."""
 
     @property
     def geometry(self) -> Candidate:
-        """The group without its bytes, as a key for comparisons."""
+        """The group without its bytes, as a key for caches."""
         return replace(self, nbytes=0, is_reversed=False)
 
 
 NINE_TAPS = 9
-"""Number of taps of a depthwise convolution whose kernel computes several pixels at once at any position."""
+"""Kernel size (3 x 3) for which the depthwise kernel computes several pixels at once everywhere."""
 
 
 def joins(chain: Chain, group: Candidate, number: int) -> bool:
-    """Return whether a stage of a group may compute several pixels at once.
+    """Return whether an operator of the group may compute several pixels at once.
 
-    A depthwise convolution reads its input while it writes, so both tensors must be in rolling buffers.
+    A depthwise convolution may do so only if rolling buffers hold its input and its output.
     """
     stage, op = group.stages[number], chain.ops[group.first + number]
     if stage.nest.tile != 1 or not stage.runs_packed(op):
@@ -199,7 +198,7 @@ def joined(chain: Chain, group: Candidate, at_once: int) -> Candidate:
 
 
 def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> Candidate:
-    """Return the group in which the kernel of one stage computes at least `at_once` pixels at once if it can."""
+    """Return the group in which one kernel computes at least `at_once` pixels at once, if it can."""
     stages = list(group.stages)
     if joins(chain, group, number) and at_once > stages[number].at_once:
         stages[number] = replace(stages[number], at_once=at_once)
@@ -207,8 +206,8 @@ def more_at_once(group: Candidate, chain: Chain, number: int, at_once: int) -> C
 
 
 def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> Candidate:
-    """Return the group with tiles of at least `tile` columns in its stages [first, last). Stages that process channel
-    groups or add up their input keep their tiles.
+    """Return the group in which operators [first, last) compute at least `tile` columns at a time. Operators with
+    channel groups or sums are unchanged.
     """
     stages = list(group.stages)
     for i in range(first, last):
@@ -220,8 +219,8 @@ def wider(group: Candidate, chain: Chain, first: int, last: int, tile: int) -> C
 
 
 def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
-    """Return the tiled group whose first `count` operators run row by row, if they can. Kernels for rows take less time
-    than kernels for tiles, which fetch weights and code for every few pixels.
+    """Return the group in which the first `count` operators compute whole rows, if they can. Kernels for rows are
+    faster, since kernels for tiles fetch weights and code for every few pixels.
     """
     stages, ops = list(group.stages), chain.ops[group.first : group.last]
     if chain.source or count == len(stages):
@@ -235,9 +234,7 @@ def in_rows(group: Candidate, chain: Chain, count: int) -> Candidate:
 
 
 def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
-    """Return a row-wise group whose kernels compute two rows at once where they can (depthwise convolutions as in
-    joins()).
-    """
+    """Return the group in which kernels compute two rows at once where they can, if the group runs row by row."""
     stages = list(group.stages)
     for number, stage in enumerate(stages):
         op = chain.ops[group.first + number]
@@ -252,17 +249,16 @@ def in_two_rows(chain: Chain, group: Candidate) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Growing:
-    """A row-wise group to which the search adds operators at the front."""
+    """A group that runs row by row, to which the search adds operators at the front."""
 
     trace: Trace
     alive: Ints
-    """Live bytes inside the group, with its outputs, at each iteration and at the end."""
+    """Live bytes of the group's buffers at each iteration and at the end."""
     gaps: Ints
-    """Live bytes just before each iteration, which also hold for an iteration that is inserted there."""
+    """Live bytes just before each iteration. An iteration that is inserted there starts with them."""
     macs: int = 0
-    """Number of multiply-accumulates of the iterations."""
     in_turn: bool = False
-    """Whether equal shares of the outputs are requested in turn."""
+    """Whether the group's outputs are made in turn, a part of each."""
 
 
 def border(chain: Chain, first: int, last: int) -> GroupBorder:
@@ -275,18 +271,18 @@ def border(chain: Chain, first: int, last: int) -> GroupBorder:
 
 
 def seed(chain: Chain, last: int, *, in_turn: bool = False) -> Growing:
-    """Return the empty group before `last`, with the operators whose output is used later as its sinks."""
+    """Return an empty group that ends before `last` and makes the tensors that are used later."""
     sinks = [(op.output, op.writes.h) for op in reversed(chain.lasting[last])]
     nothing = np.zeros(1, dtype=np.int64)
     return Growing(start(sinks, chain.source, in_turn=in_turn), nothing, nothing, in_turn=in_turn)
 
 
 def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[Growing]:
-    """Yield each form of the group with an operator added to its front, if the operator can be fused."""
+    """Yield each group that results from adding an operator to the front, if it can be fused."""
     writes = forms[0].op.writes
     for reader, k in group.trace.readers(forms[0].op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
-            return  # a tensor that a reader divides into other rows must be whole
+            return  # this tensor must be whole, as its reader divides it into other rows
     for member in forms:
         trace = prepend(group.trace, member)
         rolling_buffer = None if is_sink else rolling_buffer_of(trace, member)
@@ -296,7 +292,7 @@ def grow(group: Growing, forms: Sequence[Member], *, is_sink: bool) -> Iterator[
 def _grown(
     chain: Chain, groups: Sequence[Growing], first: int, last: int, ways: Mapping[bool, Budget]
 ) -> list[Growing]:
-    """Return groups with the operator at `first` added to their front. ways: the budget for each value of in_turn."""
+    """Return the groups with the operator at `first` added. ways: the time budget for each value of in_turn."""
     is_sink, forms = chain.outlives(chain.ops[first].output, last), chain.members[first]
     found = [g for old in groups for g in grow(old, forms, is_sink=is_sink)]
     for g in found:
@@ -305,7 +301,7 @@ def _grown(
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
-    """Yield all orders of a few operands, or two orders of many, beginning with operands that are broadcast."""
+    """Yield the orders to try for an operator's operands. Broadcast operands come first."""
     n = len(op.inputs)
     if op.keeps_order:
         yield tuple(range(n))
@@ -318,7 +314,7 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 
 def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Growing:
-    """Return the extended group with its live bytes, which include the new buffers and the new iterations."""
+    """Return the extended group, with the live bytes of its new buffers and iterations."""
     is_old = np.ones(len(trace.end), dtype=np.bool_)
     is_old[trace.order(member.key)] = False
     gaps = group.gaps[is_old.cumsum() - is_old]
@@ -330,7 +326,7 @@ def _with(group: Growing, trace: Trace, member: Member, rolling_buffer: Buffer |
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Return whether int32 sums replace a whole input (msf-CNN, section 7): if needed or if they take fewer bytes."""
+    """Return whether int32 sums should replace a whole input (msf-CNN, section 7), to save bytes or by need."""
     if not op.reducible or op.scatters:
         return op.scatters
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -338,7 +334,7 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def settle(trace: Trace) -> tuple[Stage, ...]:
-    """Return the stages of a group in which operators read tensors from outside whole instead of adding up rows."""
+    """Return the operators of a group. Those that read a whole tensor from outside the group do not add up rows."""
     piecemeal = {m.op.output for m in trace.members} | ({trace.source.tensor} if trace.source else set())
 
     def reads_whole(m: Member) -> bool:
@@ -358,11 +354,11 @@ def candidates(
     budget: Budget = UNBOUNDED,
     turns: Budget = UNBOUNDED,
 ) -> Iterator[Candidate]:
-    """Yield the groups that end before position `last` and need at most `limit` bytes, shortest first.
+    """Yield the groups that end before `last` and need at most `limit` bytes, shortest first. The shortest one is
+    always tried.
 
-    orders: number of operand order combinations to follow. length: limit of the operators, unless a streamed input
-    needs more. turns: work budget for groups whose outputs are requested in turn. The inner bytes of a group never
-    shrink when the group is extended. The shortest possible group is always considered.
+    orders: number of operand orders to follow. length: maximum number of operators. turns: time budget for groups whose
+    outputs are made in turn.
     """
     sizes, cuttable = chain.sizes, False
     ways = {False: budget, True: turns} if len(chain.lasting[last]) > 1 else {False: budget}
@@ -385,7 +381,7 @@ def candidates(
         inputs = read.intersection(at_border.dying + at_border.through)
         from_outside = chain.source is not None and chain.source.tensor in read
         if len(inputs) + len(at_border.born) + from_outside > MAX_IO:
-            continue  # a custom operator of this group would have too many tensors
+            continue  # an operator of this group would have too many tensors
         cuttable = True
         through = chain.across + sum(sizes[t] for t in at_border.through)
         least, best = limit + 1, None
@@ -402,7 +398,7 @@ def candidates(
 
 
 def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId, int], enough: int = UNLIMITED) -> int:
-    """Return a group's peak bytes without tensors that only live through it, exact only below `enough`."""
+    """Return a group's peak bytes without tensors that it does not use. A result above `enough` is not exact."""
     alive = sum((r.top - r.bottom for r in streamed_ranges(group.trace)), group.alive)
     for t in at_border.dying:
         if alive.max() >= enough:
@@ -412,7 +408,7 @@ def worst_bytes(group: Growing, at_border: GroupBorder, sizes: Mapping[TensorId,
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId, Buffer]]:
-    """Return the trace and rolling buffers of a candidate, which are not stored because there are many candidates."""
+    """Return the iterations and rolling buffers of a group. Storing them for every group takes too much memory."""
     ops = chain.ops[candidate.first : candidate.last]
     members = [Member(s, op, s.stripes(candidate.stripes)) for s, op in zip(candidate.stages, ops, strict=True)]
     sinks = [m.key for m in reversed(members) if chain.outlives(m.op.output, candidate.last)]
@@ -424,14 +420,14 @@ def rebuild(chain: Chain, candidate: Candidate) -> tuple[Trace, Mapping[TensorId
 
 
 def exact_bytes(chain: Chain, candidate: Candidate) -> int:
-    """Return the peak arena bytes of a group, from the live ranges of its buffers."""
+    """Return the peak of the live bytes of a group."""
     at_border = border(chain, candidate.first, candidate.last)
     through = chain.across + sum(chain.sizes[t] for t in at_border.through)
     return through + most_alive(live_ranges(*rebuild(chain, candidate), at_border, chain.sizes))
 
 
 def executed_macs(trace: Trace) -> int:
-    """Return the multiply-accumulates of the iterations, without unused pixels; overlaps count twice."""
+    """Return the number of multiply-accumulates that the iterations execute. Repeated work counts repeatedly."""
     return sum(_macs(trace, m) for m in trace.members)
 
 

@@ -1,4 +1,4 @@
-"""Relations between the operators of a chain: which operators may share a tiled group with the previous one."""
+"""Determines which operators may share a group with the previous one when pixels are computed in tiles."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tflm_memopt.plan.search.groups import Chain
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Relations between the operators of a chain."""
+    """Relations between the operators of a region."""
 
     main: tuple[int, ...]
-    """For each operator, the number of the operand that the previous operator makes, or 0 if there is none."""
+    """For each operator, the number of the operand that the previous operator makes, or 0."""
     operands: tuple[tuple[int, ...], ...]
-    """For each operator, all its operands, the main one first."""
+    """For each operator, the numbers of its operands, beginning with the one from the previous operator."""
     linked: tuple[bool, ...]
-    """For each operator, whether it can share a group with the previous one."""
+    """For each operator, whether it can share a group with the previous operator."""
     repeated: Mapping[TensorId, int]
-    """Tensors that a later operator broadcasts, each with the first such operator; they must be whole."""
+    """Tensors that must be whole because an operator broadcasts them, each with the position of that operator."""
     last_read: Mapping[TensorId, int]
     sizes: Mapping[TensorId, int]
     born: Mapping[TensorId, int]
@@ -30,7 +30,7 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """In a chain with skips, an operator reads the previous operator's output and possibly an earlier tensor."""
+    """Return the relations between operators. Skip connections let an operator also read an older tensor."""
     main, linked = [], []
     repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}

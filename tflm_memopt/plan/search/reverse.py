@@ -1,9 +1,9 @@
-"""Groups that run in reverse row order, and the choice of groups to reverse.
+"""Finds groups of operators that compute their rows from last to first, and decides which groups do so.
 
-An output that grows into bytes freed by its input starts below the input, by the halo of its window. Along a chain of
-groups whose output grows into their input, tensors move down through the arena to its end (in vMCU they wrap around in
-a circular pool). A reversed group shifts its output upwards, so reversing every other group compensates the shift of
-the group before it. In the arena of a reversed group, addresses are mirrored, so that lower buffers become upper ones.
+An output that grows into bytes freed by its input starts a little below the input. After many such groups, tensors have
+moved down to the end of the arena. (In vMCU they wrap around.) A group in reversed row order moves its output up
+instead, which compensates the shift of the group before it. Addresses of a reversed group are mirrored: its lower
+buffers become the upper ones.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 
 @dataclass(frozen=True)
 class Reversed:
-    """A chain of reversed operators, which gives the reversed forms of groups."""
+    """A region whose operators compute their rows from last to first."""
 
     chain: Chain
-    """The reversed chain, in which operators without a reversed form are unchanged."""
+    """The region in reversed row order. Operators that cannot be reversed are unchanged."""
     able: frozenset[int]
-    """Positions of the operators with a reversed form."""
+    """Positions of the operators that can be reversed."""
     joined: Links
     mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """Cache of whether operators [first, last) can be reversed together."""
+    """Cache that tells whether operators [first, last) can be reversed together."""
     known: dict[tuple[int, Settings | None], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
-    """Cache of reversed groups by end position and, if tiled, by settings, each with the limit of its bytes."""
+    """Cache of reversed groups and their limit of bytes. The key is the end position and the settings for tiles."""
 
     def group(self, group: Candidate, settings: Settings | None, limit: int, budget: Budget) -> Candidate | None:
-        """Return the best reversed group of the same operators that needs no more multiply-accumulates, or None."""
+        """Return the best reversed group of the same operators that executes no more multiply-accumulates, or None."""
         where = group.first, group.last
         if where not in self.mirrored:
             self.mirrored[where] = self._can_be_reversed(*where)
@@ -62,19 +62,19 @@ class Reversed:
 
 
 def _best(found: Sequence[Candidate], group: Candidate) -> Candidate | None:
-    """Return the group of the same operators with the fewest bytes that needs no more multiply-accumulates."""
+    """Return the group of the same operators with the fewest bytes and no more multiply-accumulates."""
     same = [c for c in found if c.first == group.first and c.macs <= group.macs]
     return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
 
 
 def reversed_chain(chain: Chain, *, pixels: bool) -> Reversed:
-    """Return the reversed chain, in which operators without a reversed form are unchanged."""
+    """Return the region in reversed row order. Operators that cannot be reversed are unchanged."""
     ops = [reversed_op(op, pixels=pixels) for op in chain.ops]
     other = replace(chain, ops=tuple(new or old for new, old in zip(ops, chain.ops, strict=True)))
     return Reversed(other, frozenset(i for i, op in enumerate(ops) if op), links(other))
 
 
 def _seen_alike(ops: Sequence[RowOp]) -> bool:
-    """Return whether all operators see the same rows of each tensor, so that reversed rows match."""
+    """Return whether all operators divide each tensor into the same rows, so that reversed rows match."""
     seen: dict[TensorId, Rows] = {}
     return all(seen.setdefault(t, rows) == rows for op in ops for t, rows in op.seen())

@@ -1,11 +1,11 @@
-"""Cuts a chain into groups within a limit of fast bytes, with some whole tensors in slow memory.
+"""Divides a region into groups within a limit of fast memory, with some tensors in slow memory.
 
-A label at position p describes a cut of the operators before p and the tensors that are in slow memory there. The cost
-of a label is the time that slow memory takes, so a larger group that keeps a tensor in a rolling buffer beats a group
-that writes the tensor to slow memory and reads it again. Rolling buffers, sums and scratch are always fast.
+A partial solution describes how the first operators are divided, and which tensors are in slow memory then. Its cost is
+the time that slow memory takes. A large group that keeps a tensor in a rolling buffer often beats two groups that write
+the tensor to slow memory and read it again. Rolling buffers, sums and scratch are always in fast memory.
 
-Groups that touch slow memory are placed to find their bytes. Other groups count with their lower bound until they are
-in the best cut. They are placed then, too, until the best cut consists of placed groups (as in cuts.py).
+Groups that use slow memory get a layout to find their bytes. Other groups count with a lower bound until they are in
+the best division. They get a layout then, until all groups of the best division have one.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tflm_memopt.plan.search.groups import Candidate, Chain, border
 
 Slow = frozenset[TensorId]
 PlaceFast = Callable[[Candidate, Slow], int]
-"""Function that returns the bytes of a group with placed buffers, without these tensors in slow memory."""
+"""Function that returns the fast bytes of a group after a layout without these tensors in slow memory."""
 MOST_CHOSEN = 3
-"""Maximum number of outputs of a group that go to slow memory one by one, not all together."""
+"""Maximum number of outputs of a group that are tried one by one in slow memory. More outputs go there all together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class SlowCost:
 
 @dataclass(frozen=True, slots=True)
 class Spill:
-    """A cut of the first operators of a chain, and the tensors that are in slow memory at its end."""
+    """A division of the first operators into groups, and the tensors in slow memory after them."""
 
     cost: float = 0.0
     spread: int = 0
-    """Sum of the bytes of all groups, which breaks ties in favour of fewer groups."""
+    """Tie breaker: the sum of the bytes of all groups, which favours few groups."""
     here: Slow = frozenset()
     last: Bordered | None = None
     slow: Slow = frozenset()
@@ -53,7 +53,7 @@ class Spill:
     before: Spill | None = None
 
     def steps(self) -> Iterator[tuple[Bordered, Slow]]:
-        """Yield the groups, last one first, each with the tensors in slow memory."""
+        """Yield the groups from last to first, each with the tensors in slow memory."""
         label: Spill | None = self
         while label and label.last:
             yield label.last, label.slow
@@ -62,20 +62,20 @@ class Spill:
 
 @dataclass(frozen=True, eq=False)
 class Bordered:
-    """A group with the whole tensors at its border."""
+    """A group of operators with the tensors that it shares with the rest of the model."""
 
     group: Candidate
     dying: Slow
     born: tuple[Slow, ...]
     """Sets of outputs that may be in slow memory together."""
     touched: Slow
-    """Tensors that the group is the last to read, and tensors that it writes."""
+    """Tensors that the group writes, and tensors that no later operator reads."""
     reads: Sequence[tuple[TensorId, Member, int]]
-    """Tensors at the group's border that may be in slow memory, with their readers and the number of the operand."""
+    """Inputs and outputs of the group that may be in slow memory, with their readers and the operand numbers."""
 
     @cached_property
     def bytes_read(self) -> Mapping[TensorId, int]:
-        """Bytes that the group reads of each tensor that may be in slow memory."""
+        """Number of bytes that the group reads from each tensor that may be in slow memory."""
         found: dict[TensorId, int] = {}
         for tensor, member, k in self.reads:
             found[tensor] = found.get(tensor, 0) + bytes_read(member, k, np.arange(member.iterations))
@@ -83,22 +83,22 @@ class Bordered:
 
 
 class Spilling:
-    """The cuts of one chain with tensors in slow memory."""
+    """The divisions of one region into groups with tensors in slow memory."""
 
     def __init__(
         self, chain: Chain, table: Mapping[int, Sequence[Candidate]], allowed: Slow, cost: SlowCost, place: PlaceFast
     ) -> None:
-        """table: groups by their end. allowed: tensors that may be in slow memory."""
+        """table: groups by the position after their last operator. allowed: tensors that may be in slow memory."""
         self.chain, self._cost, self._place = chain, cost, place
         self._sizes, self._allowed = chain.sizes, allowed & chain.sizes.keys()
         self._table = {last: [*map(self._bordered, _smallest(groups))] for last, groups in table.items()}
         self._labels: list[dict[Slow, Spill]] = []
-        """At each position, the best label for each set of tensors that are in slow memory there."""
+        """At each position, the best partial solution for each set of tensors in slow memory."""
         self._placed: dict[Bordered, dict[Slow, int]] = defaultdict(dict)
-        """Bytes of placed groups, by group and the tensors in slow memory that it reads or writes."""
+        """Fast bytes of each group after a layout, by the tensors in slow memory that the group reads or writes."""
 
     def within(self, limit: int) -> Spill | None:
-        """Return the cut of least cost in which no group needs more than `limit` fast bytes, or None."""
+        """Return the division of least cost whose groups all fit in `limit` fast bytes, or None."""
         self._labels = [{frozenset(): Spill()}]
         while found := self._cheapest(limit):
             new = [(group, slow & group.touched) for group, slow in found.steps()]
@@ -111,7 +111,7 @@ class Spilling:
         return None
 
     def worst(self, spill: Spill) -> int:
-        """Return the fast bytes of the largest group of a cut that within() returned."""
+        """Return the fast bytes of the largest group of a solution that within() returned."""
         return max(self._fast_bytes(group, slow, 0) for group, slow in spill.steps())
 
     def _bordered(self, group: Candidate) -> Bordered:
@@ -128,7 +128,7 @@ class Spilling:
         return Bordered(group, frozenset(edge.dying), born, frozenset((*edge.dying, *edge.born)), reads)
 
     def _cheapest(self, limit: int) -> Spill | None:
-        """Return the best cut, after setting the labels that are missing."""
+        """Return the best division with the known bytes of groups."""
         labels = self._labels
         for last in range(len(labels), len(self.chain.ops) + 1):
             best: dict[Slow, Spill] = {}
@@ -154,7 +154,7 @@ class Spilling:
                 yield Spill(cost, label.spread + nbytes, stays | chosen, group, slow, label)
 
     def _fast_bytes(self, group: Bordered, slow: Slow, limit: int) -> int:
-        """Return the fast bytes of a group, or a bound that already decides whether the group is within the limit."""
+        """Return the fast bytes of a group, or a bound if that already decides whether the group fits."""
         touched, nbytes = slow & group.touched, group.group.nbytes
         through = sum(self._sizes[t] for t in slow - touched) if slow else 0
         placed = self._placed[group]
@@ -170,7 +170,7 @@ class Spilling:
 
 
 def _smallest(groups: Sequence[Candidate]) -> Iterable[Candidate]:
-    """For each first operator, return the row-wise group and the tiled group with the fewest bytes."""
+    """Return the smallest groups: for each first operator, one that runs row by row and one that runs in tiles."""
     found: dict[tuple[int, bool], Candidate] = {}
     for group in sorted(groups, key=lambda group: group.nbytes):
         found.setdefault((group.first, group.stripes > 0), group)

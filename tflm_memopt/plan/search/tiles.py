@@ -1,4 +1,4 @@
-"""Candidate tiled groups of a chain: the results of tiles_search.py in the executor's form."""
+"""Turns the groups that tiles_search.py finds into the form that the executor runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tflm_memopt.plan.search.tiles_search import Search
 def tiled_candidates(
     chain: Chain, settings: Settings, limit: int, budget: Budget = UNBOUNDED
 ) -> dict[int, list[Candidate]]:
-    """Return the best tiled groups of every length by their end, within the work budget."""
+    """Return the best groups in tiles, by the position after their last operator."""
     joined, count = links(chain), len(chain.ops)
     return {
         last: tiled_ending(chain, joined, settings, last, limit, budget.fair(count - last + 1))
@@ -31,7 +31,7 @@ def tiled_candidates(
 def tiled_ending(
     chain: Chain, joined: Links, settings: Settings, last: int, limit: int, budget: Budget = UNBOUNDED
 ) -> list[Candidate]:
-    """Return the tiled groups that end at one position."""
+    """Return the groups in tiles that end before position `last`."""
     if not budget.allows(SearchPart.TILED_GROUPS):
         return []
     total = sum(op.macs for op in chain.ops)
@@ -46,7 +46,7 @@ def tiled_ending(
 
 
 def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label, settings: Settings) -> Candidate:
-    """Return the group in the executor's form, with stripes numbered from 0."""
+    """Return the group in the executor's form, in which stripes are numbered from 0."""
     nbytes, macs, trail = label
     tile = settings.tile
     visits = _visits(trail)
@@ -66,7 +66,7 @@ def _candidate(chain: Chain, joined: Links, where: tuple[int, int], label: Label
 
 
 def _nests(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[LoopNest]:
-    """Return the loop nests of one operator, or of operators that process channel groups together."""
+    """Return the loop nests of one operator, or of several that process groups of channels together."""
     state, channel_groups = visit.state, visit.channel_groups
     end, advance = state.end - state.advance * base, state.advance
     if state.by_rows:
@@ -82,20 +82,20 @@ def _nests(ops: Sequence[RowOp], visit: Visit, base: int, tile: int) -> list[Loo
 
 
 def _in_last(ops: Sequence[RowOp], visit: Visit, stripes: int, tile: int) -> list[LoopNest]:
-    """Return the loop nests of operators after an iterative operator, whose result is complete in the last stripe."""
+    """Return the loop nests of operators that need a finished sum, which exists only in the last stripe."""
     heights = (op.writes.h for op in ops)
     return _summing([LoopNest(h, (2 - stripes) * h, h, tile, visit.channel_groups) for h in heights], visit)
 
 
 def _summing(nests: list[LoopNest], visit: Visit) -> list[LoopNest]:
-    """Add a pass over each stripe for an operator that sums channel groups."""
+    """Add the pass that finishes the sums of an operator that adds up channel groups."""
     return (
         [*nests[:-1], replace(nests[-1], channel_groups=visit.channel_groups + 1, sums=True)] if visit.sums else nests
     )
 
 
 def _at_once(op: RowOp, nest: LoopNest, iterative: bool) -> LoopNest:
-    """Limit a group's only stripe to the map, so that no column window has room for rows outside the map."""
+    """Limit a group's only stripe to the feature map, so that its buffers have no rows outside the map."""
     rows = min(nest.end, (op.reads[0] if iterative else op.writes).h)
     return replace(nest, advance=rows, end=rows, rows=rows) if rows > 0 else nest
 

@@ -1,8 +1,9 @@
-"""Pixel-wise forms of row-wise groups with any branches and shortcuts, in stripes whose overlap is kept in buffers.
+"""Finds forms of any group that compute a few pixels at a time, in stripes of rows. Rows that two stripes need are kept
+in buffers.
 
-The search for tiled groups (tiles_search.py) handles only chains with skips. If nothing is recomputed, the stripes of a
-group's last operator determine the rows that every other operator makes per stripe, in any graph: the maximum of its
-readers' demands. The bytes of these forms are counted exactly.
+The faster search in tiles_search.py only knows chains of operators with skip connections. Without recomputation, the
+stripes of the last operator determine the rows of all others: each operator makes as many rows as its readers need. The
+bytes are counted exactly.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from tflm_memopt.rowgraph.graph import Space
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of an operator after stripe m are below m * advance + end. Stripe 0 is the first stripe in which the
-    group's output has rows.
+    """Rows that an operator has made after stripe m: all rows below m * advance + end. Stripe 0 is the first one in
+    which the group's output has rows.
     """
 
     advance: int
@@ -33,23 +34,21 @@ class _Rows:
 
     @property
     def first(self) -> int:
-        """First stripe in which an operator makes rows."""
+        """Number of the first stripe in which the operator makes rows."""
         return -((self.end - 1) // self.advance)
 
     def read(self, op: RowOp) -> _Rows:
-        """Return the rows that an operator reads of its operands to make these rows."""
+        """Return the rows of an operand that the operator needs to make these rows."""
         w = op.window
         return _Rows(self.advance * w.stride_h, w.reach_h(self.end) - w.pad_top)
 
 
 PIXEL_SECONDS = 5e-6
-"""Work (effort.py) for each pixel of a group whose bytes are counted exactly."""
+"""Estimated seconds per pixel to count a group's bytes exactly (plan/effort.py)."""
 
 
 def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget = UNBOUNDED) -> Iterator[Candidate]:
-    """Yield the row-wise group in stripes for each height worth trying, or nothing if it has no such form. budget: work
-    budget.
-    """
+    """Yield the group in stripes of each height worth trying, or nothing if it has no such form."""
     ops = chain.ops[group.first : group.last]
     pushed = any(chain.spaces.get(t) is Space.STREAM for op in ops for t in op.inputs)
     made = {op.output: op.writes for op in ops}
@@ -74,18 +73,17 @@ def iterated(chain: Chain, group: Candidate, settings: Settings, budget: Budget 
 
 
 def _running(ops: tuple[RowOp, ...], group: Candidate) -> list[RowOp]:
-    """Return the operators that read windows, except those that add up their input pixel by pixel."""
+    """Return the operators that read windows. Operators that add up their input pixel by pixel are left out."""
     return [op for op, stage in zip(ops, group.stages, strict=True) if not stage.iterative]
 
 
 def _stages(
     ops: tuple[RowOp, ...], stages: tuple[Stage, ...], driver: int, rows: _Rows, stripes: int, tile: int
 ) -> tuple[tuple[Stage, ...], int] | None:
-    """Return the loop nests of all operators and the number of stripes, or None if two readers require different
-    numbers of rows per stripe.
+    """Return the loop nests of all operators and the number of stripes, or None if two readers need different numbers
+    of rows per stripe.
 
-    driver: the operator whose stripes have `rows` rows. Operators after the driver run when the driver's output is
-    complete.
+    driver: position of the operator whose stripes have the given rows. Later operators run when its output is complete.
     """
     if any(stage.iterative for stage in stages[driver + 1 :]):
         return None
@@ -107,5 +105,5 @@ def _stages(
     nests = [LoopNest(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
     nests += [
         LoopNest(h, (2 - stripes) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
-    ]  # operators after the driver run in the last stripe
+    ]  # these operators run in the last stripe
     return tuple(replace(stage, nest=nest) for stage, nest in zip(stages, nests, strict=True)), stripes

@@ -1,11 +1,10 @@
-"""Closed formulas for the buffer bytes of a tiled group.
+"""Computes the buffer bytes of a group that runs in tiles, by closed formulas.
 
-A pixel of an inner tensor is kept in a column window, which has the consecutive rows of the producer's period: the
-producer's advance if every row is made once, or its rows per stripe if the overlap is recomputed. A window of k columns
-and k rows spans (k-1)*r + k pixels of a column window of r rows, which is stored column by column (msf-CNN's H-cache).
-A row that is needed again q stripes later spans another q*W*r pixels (the line caches of fused tiling). Row coordinates
-are relative to the stripe's end, which is 0; the last row of the stripe is -1. The depths of a plan come from
-simulation and never exceed these closed formulas.
+A column window keeps the last pixels of consecutive rows, column by column (msf-CNN's H-cache). Its rows are those that
+the producer makes in one stripe. A reader of k x k pixels needs (k-1)*r + k pixels of a column window with r rows. A
+row that is needed again q stripes later takes another q*W*r pixels (the line caches of fused tiling). Rows are counted
+from the end of the stripe: its last row is -1. Plans take their buffer sizes from simulation, and these never exceed
+the formulas.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from tflm_memopt.ops.rowop import Rows
 
 
 class Columns(NamedTuple):
-    """Maximum number of columns of a tensor that must be kept for one reader."""
+    """Number of columns of a tensor that one reader needs, at four moments."""
 
     reading: int
-    """Columns from the left edge of the window to the newest column while the reader runs."""
+    """Columns from the left edge of the reader's window to the newest column, while the reader runs."""
     before: int
-    """Columns from the window's left edge to the newest column, just before the producer starts its newest tile."""
+    """Columns from the left edge of the reader's window to the newest column, before the newest tile is made."""
     between: int
-    """Columns from the left edge of the next tile's window to the newest column."""
+    """Columns from the left edge of the reader's next window to the newest column."""
     last: int
-    """Columns from the left edge of the last tile's window to the tensor's right edge."""
+    """Columns from the left edge of the reader's last window to the tensor's right edge."""
 
 
 class Reader(NamedTuple):
-    """The rows of an inner tensor that one operator reads within a stripe."""
+    """The pixels of a tensor that one operator of the group reads within a stripe."""
 
     columns: Columns
     windows: tuple[tuple[int, int], ...]
@@ -39,7 +38,7 @@ class Reader(NamedTuple):
 
 
 class PeriodRows(NamedTuple):
-    """Rows [first, first + rows) of a period, and how many stripes later they are still needed (-1: never)."""
+    """Rows [first, first + rows) of each stripe, and how many stripes later they are still read (-1: never)."""
 
     first: int
     rows: int
@@ -48,7 +47,7 @@ class PeriodRows(NamedTuple):
 
 @cache
 def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int, int, int]) -> Columns:
-    """Return how many columns must be kept. to: the output's width and tile. window: extent, stride, left padding."""
+    """Return the columns that must be kept. to: output width and tile width. window: extent, stride, left padding."""
     (out_width, out_tile), (extent, stride, pad) = to, window
 
     def left(n: int) -> int:
@@ -69,30 +68,30 @@ def window_columns(width: int, tile: int, to: tuple[int, int], window: tuple[int
 
 
 def lagging_columns(width: int, tile: int, lag: int) -> Columns:
-    """Return the number of columns to keep for a reader of single pixels whose tile is `lag` columns behind."""
+    """Return the columns to keep for a reader of single pixels whose tile is `lag` columns behind."""
     reading, behind = min(width, lag + tile), min(width, lag)
     return Columns(reading, behind, behind, last=(width - 1) % tile + 1)
 
 
 @cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return the value of Reader.windows for an operator that makes `made` rows from the last `rows` rows of a stripe.
+    """Return Reader.windows of an operator that makes `made` rows from the last `rows` rows of a stripe.
 
-    window: extent, stride.
+    window: height and stride of the operator's window.
     """
     extent, stride = window
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
 
 def column_windows(rows: int, advance: int) -> tuple[PeriodRows, ...]:
-    """Return the column windows of a tensor that is made once, if each stripe needs `rows` of its rows."""
+    """Return the column windows of a tensor of which each stripe needs `rows` rows, and each row is made once."""
     later, long = rows // advance - 1, rows % advance
     both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
     return tuple(column_window for column_window in both if column_window.rows)
 
 
 def column_window_pixels(column_window: PeriodRows, width: int, advance: int, reader: Reader) -> int:
-    """Return the pixels that a column window needs for a reader: from the newest to the oldest one still needed."""
+    """Return the number of pixels that a column window must keep for one reader."""
     (first, rows, _), (reading, before, between, _) = column_window, reader.columns
     next_age, next_row = _oldest(first, rows, advance, reader.windows[0][0])
     depths = [1]
@@ -108,14 +107,14 @@ def column_window_pixels(column_window: PeriodRows, width: int, advance: int, re
 
 
 def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
-    """Return the age in stripes (-1: none) and the position in the window of the oldest row up to `top`."""
+    """Return the age of the oldest row up to `top` in stripes (-1: none), and its position in the window."""
     age = (first + rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - first)
 
 
 @cache
 def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, readers: tuple[Reader, ...]) -> int:
-    """Return the number of pixels to keep of a tensor that is made once, if each stripe needs `rows` rows."""
+    """Return the number of pixels to keep if each row is made once and each stripe needs `rows` rows."""
     height, width = size
     total = 0
     for column_window in column_windows(rows, advance):
@@ -125,7 +124,7 @@ def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, read
 
 
 def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -> int:
-    """Return the periods from the first to the last row. start: position of the tensor's row 0 in its period."""
+    """Return the number of stripes from the first to the last row. start: position of row 0 in its stripe."""
     first = -(-max(0, start - column_window.first - column_window.rows + 1) // advance)
     last = (start + height - 1 - column_window.first) // advance
     return max(0, last - first + 1)
@@ -133,7 +132,7 @@ def _periods(column_window: PeriodRows, height: int, advance: int, start: int) -
 
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
-    """Return the number of pixels to keep if each stripe recomputes `rows` rows, at most those in `present`."""
+    """Return the number of pixels to keep if each stripe makes all rows in `present` again."""
     column_window = PeriodRows(present[0], present[1] - present[0], 0)
     return min(
         column_window.rows * width, max(column_window_pixels(column_window, width, rows, reader) for reader in readers)
@@ -142,19 +141,19 @@ def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: 
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """Rows that an operator makes in all stripes together."""
+    """Number of rows that an operator makes in all stripes."""
 
     total: int
-    """Number of rows, in which a row counts as often as it is made."""
+    """Number of rows. A row that is made twice counts twice."""
     most: int
-    """Number of rows of the tallest stripe."""
+    """Maximum number of rows in one stripe."""
     present: tuple[int, int]
-    """Half-open range of the rows that any stripe makes, counted from the top of a stripe that is not clipped."""
+    """Half-open range of the rows that stripes make, counted from the top of an unclipped stripe."""
 
 
 @cache
 def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[int, int]) -> RowCount:
-    """Count the rows that a loop nest makes in these stripes (half-open), in order."""
+    """Count the rows that a loop nest makes in a half-open range of stripes."""
     first, stop = stripes
     total = most = high = 0
     low, top = rows, 0
@@ -169,7 +168,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, stripes: tuple[in
 
 
 class Flow(NamedTuple):
-    """How a group consumes its whole input: stripe m reads the rows from m*advance + top on."""
+    """How a group consumes its input: stripe m still needs the rows from m*advance + top on."""
 
     height: int
     width: int
@@ -186,11 +185,9 @@ class Flow(NamedTuple):
 
 @cache
 def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
-    """Return the bytes of an input and an output that share memory, from their stripes: min(b_In - b_Out) of vMCU,
-    section 4.
+    """Return the bytes of a group's input and output that share memory: min(b_In - b_Out) of vMCU, section 4.
 
-    A tile is `tile` columns wide; the first tile of stripe m reaches the stripe's last row before the other tiles do.
-    If `tile` is 0, all columns of a stripe are written after the stripe's reads.
+    tile: width of a tile in columns, or 0 if all outputs of a stripe are written after the stripe's reads.
     """
     row_in, stripes = source.width * source.channels, range(-(-out.h // rows))
     drained = (max(0, m * source.advance + source.top) for m in range(len(stripes) + 1))

@@ -1,4 +1,4 @@
-"""Data of the search for tiled groups (tiles_search.py) about the part of a group that has been processed."""
+"""Data that describes a partial group in the search for groups that run in tiles (tiles_search.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tflm_memopt.plan.search.tiles_bytes import Reader
 
 
 class Skip(NamedTuple):
-    """A tensor that a later ADD of the group reads, too; stripe m makes rows m*advance + end - [rows, 0) of it."""
+    """A skip connection to a later ADD. Stripe m makes rows m*advance + end - [rows, 0) of its tensor."""
 
     tensor: TensorId
     rows: int
@@ -17,44 +17,44 @@ class Skip(NamedTuple):
     stop: int
     """Number of the ADD's last stripe, plus 1."""
     lag: int
-    """Number of columns by which the ADD is behind the operator whose input is being supplied."""
+    """Number of columns by which the ADD is behind the operator that the search has reached."""
 
 
 class State(NamedTuple):
-    """The loop nest of an operator (plan/nest.py), with facts about the part of the group after it."""
+    """An operator's loop nest (plan/nest.py), with facts about the operators after it."""
 
     rows: int
     end: int
     advance: int
     first: int
-    """Stripes [first, stop) have rows. The group's output begins with stripe 0, earlier operators before it."""
+    """Stripes [first, stop) have rows. Stripe 0 is the first one in which the group's output has rows."""
     stop: int
     stripe_rows: int
-    """Number of rows per stripe of the group's output or of the next iterative operator's input."""
+    """Rows per stripe of the group's output, or of the input of the next operator that adds up its input."""
     sums: int
-    """Number of bytes that are still live when the next iterative operator is done, or -1 if there is none."""
+    """Bytes that remain live after the next operator that adds up its input, or -1 if there is none."""
     late: bool
-    """Whether the group's output is written stripe by stripe, because its last operator sums channel groups."""
+    """Whether each stripe of the group's output is written at once, since its last operator adds up channel groups."""
     skips: tuple[Skip, ...]
     early: bool = False
-    """Whether the group's output is written throughout: each channel group writes its channels of all pixels."""
+    """Whether the output is written from the start, since each channel group writes its channels of all pixels."""
     by_rows: bool = False
-    """Whether tiles are as wide as the map, so that no more streamed rows are requested at once than one window has."""
+    """Whether tiles have the full width, so that the fewest streamed rows are needed at once."""
 
 
 class Visit(NamedTuple):
-    """A group's operator with its loop nest, or several operators that process channel groups together."""
+    """A search step: one operator with its loop nest, or several that process channel groups together."""
 
     position: int
     """Position of the first operator in the chain."""
     state: State
-    """State of the last operator's output or, if it is iterative, of its input."""
+    """State of the last operator's output or, if the operator adds up its input, of its input."""
     channel_groups: int = 1
     iterative: bool = False
     length: int = 1
-    """Number of operators: 3 for expand, depthwise and project; 2 for expand and depthwise; 2 or more dense layers."""
+    """Number of operators: 3 for expand, depthwise, project; 2 for expand, depthwise; 2 or more for dense layers."""
     grouped_sums: bool = True
-    """Whether the last operator sums channel groups; otherwise it writes each channel group into a whole tensor."""
+    """Whether the last operator adds up channel groups. If not, it writes each group into a whole tensor."""
 
     @property
     def sums(self) -> bool:
@@ -67,17 +67,17 @@ class Visit(NamedTuple):
 
 Trail = tuple["Trail", Visit] | None
 Label = tuple[int, int, Trail]
-"""Cost of a partial group: bytes, multiply-accumulates, and the decisions from the group's end on."""
+"""A partial group: its bytes, its multiply-accumulates, and the search steps that led to it."""
 
 
 class Demand(NamedTuple):
-    """Requirements of the operators from `first` on for their main input, and the operators' cost."""
+    """What an operator needs of its input, and what the operator costs."""
 
     visit: Visit
     nbytes: int
     macs: int
     rows: int
-    """Rows [m*advance + end - rows, m*advance + end) of stripe m, including rows for skips that start here."""
+    """Stripe m needs rows [m*advance + end - rows, m*advance + end), also for skip connections that start there."""
     end: int
     advance: int
     stripes: tuple[int, int]

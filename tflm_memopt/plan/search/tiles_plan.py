@@ -1,4 +1,4 @@
-"""Settings of the search for tiled groups, as plain data."""
+"""Settings of the search for groups that compute a few pixels at a time."""
 
 from __future__ import annotations
 
@@ -6,53 +6,53 @@ import enum
 from dataclasses import dataclass, replace
 
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8)
-"""Stripe heights to try, in rows of a group's output."""
+"""Stripe heights to try, in rows of the group's output."""
 WHOLE_MAP = 16
 
 
 class Input(str, enum.Enum):
-    """Place of the chain's own inputs, which determines whether their bytes count."""
+    """Where the model's input lives. Its bytes count only in the arena."""
 
     RESIDENT = "resident"
-    """The input is whole in the arena and is freed as it is read."""
+    """The whole input is in the arena, and its bytes are freed as they are read."""
     STREAMED = "streamed"
-    """The input is pushed row by row into a rolling buffer with the rows that the first group needs at once."""
+    """The input is pushed row by row into a rolling buffer with the rows that are needed at once."""
     FREE = "free"
-    """The input is outside the arena, so its bytes do not count (msf-CNN, section 6)."""
+    """The input is outside the arena, so that its bytes do not count (msf-CNN, section 6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The memory that is counted, and the techniques that may be used, each of which can be switched off."""
+    """What memory counts, and which techniques the search may use."""
 
     input: Input = Input.RESIDENT
     pushed: int = 1
-    """Number of rows per push of a streamed input."""
+    """Number of rows of a streamed input that are pushed together."""
     count_output: bool = True
-    """Whether the output of the chain's last operator counts, which it does not in msf-CNN."""
+    """Whether the model's output counts. (In msf-CNN it does not.)"""
     counter_bytes: int = 8
-    """RAM per operator of a tiled group for counters of stripe, channel group, tile and row, which papers omit."""
+    """Bytes per operator for the counters of its loops, which papers omit."""
     stripe_rows: tuple[int, ...] = STRIPE_ROWS
     whole_map: int = WHOLE_MAP
-    """Maximum number of rows of a map for which one stripe of all rows is tried, too."""
+    """Maximum height of a feature map for which a single stripe of all rows is tried as well."""
     tile: int = 1
-    """Number of columns per iteration; a large number means the full width."""
+    """Number of columns per iteration. A large number means the full width."""
     at_once: int = 1
-    """Maximum number of pixels that consecutive iterations compute at once."""
+    """Maximum number of pixels that a kernel computes at once."""
     cache: bool = True
-    """Whether the overlap of two stripes may be kept."""
+    """Whether rows that two stripes need may be kept in buffers."""
     recompute: bool = True
-    """Whether the overlap of two stripes may be recomputed."""
+    """Whether rows that two stripes need may be computed again."""
     group_channels: int = 8
-    """Sizes of channel groups in expand -> depthwise -> project, and of hidden dense layers; 0: no groups."""
+    """Number of channels that pass together through expand, depthwise and project, or through dense layers. 0: all."""
     overlap: bool = True
     """Whether a group's output may grow into bytes that its input frees."""
     max_overhead: float = 4.0
-    """Limit of the multiply-accumulates as a multiple of the original's."""
+    """Limit of the multiply-accumulates, as a multiple of the original model's."""
     tiled_cost: float = 1.0
-    """Cost of a multiply-accumulate in a tiled group, as a multiple of one in a row-wise group."""
+    """Time of a multiply-accumulate in tiles, as a multiple of one in whole rows."""
     epsilon: float = 1e-4
-    """A label with more bytes than another label must save this fraction of the original's multiply-accumulates."""
+    """A solution with more bytes must save this fraction of the original multiply-accumulates to be kept."""
 
     @property
     def once(self) -> Settings:

@@ -1,11 +1,11 @@
-"""Finds all tiled groups that end at a given operator, by label setting from the group's end to its front.
+"""Finds all groups in tiles that end at a given operator, by a search from their last operator to the first.
 
-The state at an operator consists of the loop nest of its output, the stripes in which it runs, and the skips whose
-source is still to be processed. A label is (bytes inside the group, multiply-accumulates, decisions). The decisions
-are: cache or recompute for each inner tensor; one pass over each stripe per channel group for each expand -> depthwise
--> project; channel groups between pairs of dense layers; and the stripe height for each operator that reduces its input
-to one row. The cost of the rest of the group depends only on the state, so a label can be dropped without loss (except
-for Settings.epsilon) if another label equals or beats it in both figures.
+A state consists of the loop nest of an operator, its stripes, and the skip connections that end in the group and have
+not started yet. A label is a partial group: its bytes, its multiply-accumulates, and the decisions so far. The search
+decides whether rows that two stripes need are kept or computed again, and how high stripes are. It also decides whether
+channels pass in groups through expand, depthwise and project, or through dense layers. The cost of the remaining
+operators depends on the state only. A label can therefore be dropped if another one in the same state is at least as
+good in both figures, up to Settings.epsilon.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from tflm_memopt.plan.search.tiles_labels import Demand, Label, Skip, State, Vis
 from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Work (effort.py) for an operator's demands in one state of the search, and for each label in that state."""
+"""Estimated seconds per state of an operator, and per partial group in that state (plan/effort.py)."""
 
 MOST_OUTSIDE = 1024
-"""Number of rows by which a stripe may exceed its feature map, against the useless rows of many strides."""
+"""Maximum number of rows of a stripe that may lie outside the feature map, after many strides."""
 
 MOST_TILES = 1 << 18
-"""Maximum number of tiles of a map, each of which is an iteration; larger maps run row by row."""
+"""Maximum number of tiles of a feature map, each of which is an iteration. Larger maps run row by row."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
-    """Return the stripe heights to try for a map of `rows` rows."""
+    """Return the stripe heights to try for a feature map with this number of rows."""
     whole = (rows,) if rows <= settings.whole_map else ()
     return tuple(sorted({r for r in settings.stripe_rows if r < rows} | {1} | set(whole)))
 
@@ -57,7 +57,7 @@ def heights(rows: int, settings: Settings) -> tuple[int, ...]:
 def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
     """Return the stripe heights to try for an operator that adds up its input's pixels.
 
-    In stripes of several rows, such an operator would add up its input column by column instead of row by row.
+    In higher stripes the pixels would be added column by column, which may not be allowed.
     """
     in_rows = op.needs_order and settings.tile < op.reads[0].w
     return (1,) if in_rows else heights(op.reads[0].h, settings)
@@ -65,7 +65,7 @@ def heights_of_sums(op: RowOp, settings: Settings) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The search for the groups of one chain that end at one operator."""
+    """The search for the groups of one region that end at one operator."""
 
     chain: Chain
     links: Links
@@ -74,15 +74,15 @@ class Search:
     limit: int
     """Limit of a group's bytes."""
     slack: int
-    """Limit of a group's multiply-accumulates beyond those of the original."""
+    """Limit of the multiply-accumulates that a group may add to the original's."""
     grain: int
-    """A label with more bytes than another label must save this number of multiply-accumulates."""
+    """A partial group with more bytes must save this number of multiply-accumulates to be kept."""
     budget: Budget = field(default_factory=Budget)
     across: dict[int, int] = field(default_factory=dict, init=False)
-    """Cache of _through()."""
+    """Cache of the method _through()."""
 
     def groups(self) -> Mapping[int, Sequence[Label]]:
-        """Return the best groups by their first operator, for all stripe heights of the last operator."""
+        """Return the best groups by their first operator, with any stripe height."""
         found: dict[int, list[Label]] = defaultdict(list)
         op = self.chain.ops[self.last - 1]
         whole = {op.writes.h} if self._is_pair(self.last - 1) else set[int]()
@@ -117,14 +117,14 @@ class Search:
         return undominated(labels, itemgetter(0, 1), self.grain)
 
     def _escapes(self, position: int) -> bool:
-        """Return whether the previous operator cannot join, as its output must be whole or the group is ruled out."""
+        """Return whether the previous operator cannot be in the group."""
         before = self.chain.ops[position - 1].output
         late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)
         never = self.chain.rules_out(position - 1, self.last)
         return position == 0 or late >= self.last or again < self.last or never
 
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
-        """Add the cost of operators that request rows to the labels (partial groups), and return the new labels."""
+        """Return the partial groups with the cost of more operators added."""
         visit = demand.visit
         plain = self.chain.macs[position + 1] - self.chain.macs[visit.position]
         nbytes = demand.nbytes + self.settings.counter_bytes * (position + 1 - visit.position)
@@ -164,7 +164,7 @@ class Search:
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        tile = self.settings.tile  # an ADD lags behind by whole tiles
+        tile = self.settings.tile  # an ADD runs behind by a whole number of tiles
         lags = (-(-max(0, s.lag + w.extent_w - 1 - w.pad_left) // tile) * tile for s in state.skips)
         skips = tuple(s._replace(lag=lag) for s, lag in zip(state.skips, lags, strict=True))
         demand = Demand(
@@ -181,18 +181,18 @@ class Search:
         return self._with_skips(demand)
 
     def _by_window(self, op: RowOp, k: int, rows: int) -> Reader:
-        """Return the reader of an operator that makes `rows` rows per stripe and reads operand k through its window."""
+        """Return what an operator reads of operand k through its window to make `rows` rows per stripe."""
         w, tile = op.window, self.settings.tile
         columns = window_columns(op.reads[k].w, tile, (op.writes.w, tile), (w.extent_w, w.stride_w, w.pad_left))
         return Reader(columns, window_rows(rows, w.reach_h(rows), (w.extent_h, w.stride_h)))
 
     def _pixel_by_pixel(self, op: RowOp, rows: int) -> Reader:
-        """Return the reader of an operator that reads each input pixel once, as soon as it is made."""
+        """Return what an operator reads that uses each input pixel once, as soon as it is made."""
         tile = min(self.settings.tile, op.reads[0].w)
         return Reader(Columns(tile, 0, 0, tile), window_rows(rows, rows, (1, 1)))
 
     def _with_skips(self, demand: Demand) -> Demand:
-        """Return the demand, extended by the demands of ADDs whose skip starts at the same tensor."""
+        """Return the demand, extended for ADDs whose skip connection starts at the same tensor."""
         position = demand.visit.position
         tensor = self.links.tensor(self.chain, position)
         mine = [s for s in demand.skips if s.tensor == tensor]
@@ -211,7 +211,7 @@ class Search:
         return demand._replace(rows=rows, end=end, stripes=stripes, readers=tuple(readers), skips=rest)
 
     def _sums(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield demands of an operator that adds up its input's pixels as soon as they are made."""
+        """Yield the demands of an operator that adds up its input's pixels as soon as they are made."""
         op = self.chain.ops[position]
         height = op.reads[0].h
         for rows in heights_of_sums(op, self.settings):
@@ -230,14 +230,14 @@ class Search:
             )
 
     def _is_triple(self, position: int) -> bool:
-        """Return whether expand, depthwise and project end here, without other readers of the tensors between them."""
+        """Return whether expand, depthwise and project end at this position, with no other reader between them."""
         if position < 2 or not self.links.linked[position] or not self._is_pair(position - 1):
             return False
         depthwise, project = self.chain.ops[position - 1 : position + 1]
         return _pointwise(project) and self.links.last_read[depthwise.output] == position
 
     def _is_pair(self, position: int) -> bool:
-        """Return whether expand and depthwise end here, without other readers of the tensor between them."""
+        """Return whether expand and depthwise end at this position, with no other reader between them."""
         if not self.settings.group_channels or position < 1 or not self.links.linked[position]:
             return False
         expand, depthwise = self.chain.ops[position - 1 : position + 1]
@@ -250,7 +250,7 @@ class Search:
         )
 
     def _before_hidden(self, position: int) -> int | None:
-        """Return the position of the first of two dense or pointwise layers whose second one ends here, or None."""
+        """Return the position of the first of two dense or pointwise layers of which the second ends here, or None."""
         second = position
         while self.settings.group_channels and position > 0 and self.links.linked[position]:
             reader, op = self.chain.ops[position], self.chain.ops[position - 1]
@@ -266,7 +266,7 @@ class Search:
         return None
 
     def _group(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield expand, depthwise and project in channel groups. Sums replace the channels of the expanded tensors."""
+        """Yield the demand of expand, depthwise and project with channel groups, whose results are added up."""
         project = self.chain.ops[position]
         demand = self._grouped(position - 1, state, 3)
         if demand.rows <= demand.advance and state.stop - state.first > 1:
@@ -280,9 +280,7 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
     def _hide(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield groups of hidden channels between two dense layers (FDT), if a group and the sums take fewer bytes than
-        a whole hidden pixel.
-        """
+        """Yield the demand of two dense layers with groups of hidden channels (FDT), if this saves bytes."""
         first, second = self._before_hidden(position), self.chain.ops[position]
         if first is None:
             return
@@ -297,12 +295,12 @@ class Search:
         yield self._with_skips(demand._replace(nbytes=nbytes, macs=demand.macs + more))
 
     def _fill(self, position: int, state: State) -> Iterator[Demand]:
-        """Yield expand and depthwise by channel groups that write a whole tensor, with few pixels between them."""
+        """Yield the demand of expand and depthwise with channel groups that fill a whole output tensor."""
         demand = self._grouped(position, state, 2)
         yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
-        """Return the demand of `length` operators in channel groups, the second of which is at this position."""
+        """Return the demand of several operators with channel groups. The second one is at this position."""
         expand, reader = self.chain.ops[position - 1 : position + 1]
         w, stripes, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
@@ -322,10 +320,8 @@ class Search:
             skips=tuple(s._replace(lag=width) for s in state.skips),
         )
 
-    # Supply of demands
-
     def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
-        """Yield, for each way to make the main input inside the group, its bytes and its producer's loop nest."""
+        """Yield the ways to make the main input inside the group: the bytes, and the state of its producer."""
         position, visit = demand.visit.position, demand.visit
         if not self.links.linked[position]:
             return
@@ -338,7 +334,7 @@ class Search:
             late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.stripe_rows, state.sums, late, demand.skips, early)
 
-        in_step = all(s.rows <= advance for s in demand.skips)  # all rows that skips need stay in buffers
+        in_step = all(s.rows <= advance for s in demand.skips)  # the buffers keep all rows that skip connections need
         if rows <= advance or (self.settings.cache and in_step):
             first = -((end - 1) // advance)
             stop = min(stripes[1], -((end - read.h) // advance) + 1)
@@ -355,14 +351,14 @@ class Search:
             yield pixels * read.c, supply(rows, *stripes)
 
     def _is_pushed(self, position: int) -> bool:
-        """Return whether an operator reads the streamed input, in which case it may have to run row by row."""
+        """Return whether an operator reads the streamed input, which may force it to run row by row."""
         tensor = self.links.tensor(self.chain, position)
         return self.settings.input is Input.STREAMED and tensor not in self.links.born and not self._counts(tensor)
 
     # Finished groups
 
     def _settle(self, demand: Demand, labels: Sequence[Label]) -> Sequence[Label]:
-        """Return the labels of the groups that start with this demand's operators."""
+        """Return the finished groups that start with these operators."""
         position, visit = demand.visit.position, demand.visit
         if visit.iterative:
             return ()
@@ -405,7 +401,7 @@ class Search:
         return self.links.last_read[self.links.tensor(self.chain, position)] >= self.last
 
     def _source(self, demand: Demand) -> Flow:
-        """Return how the group's main input is consumed, as far as its bytes count."""
+        """Return how the group's main input is consumed. A height of 0 stands for an input that takes no bytes."""
         position = demand.visit.position
         read = self.chain.ops[position].reads[self.links.main[position]]
         columns = max(r.columns.last for r in demand.readers)
@@ -419,14 +415,14 @@ class Search:
         return flow._replace(height=rows, advance=0, top=0)
 
     def _counts(self, tensor: TensorId) -> bool:
-        """Return whether all bytes of a whole tensor count."""
+        """Return whether the bytes of this tensor count."""
         elsewhere = self.settings.input is not Input.RESIDENT
         if elsewhere and self.chain.source:
             elsewhere = tensor == self.chain.source.tensor
         return tensor in self.links.born or not elsewhere
 
     def _through(self, position: int) -> int:
-        """Return the bytes of whole tensors that are live throughout the group, without its main input and output."""
+        """Return the bytes of all other tensors that are live during the whole group."""
         if position not in self.across:
             main = self.links.tensor(self.chain, position)
             others = (t for t in self.chain.alive[position] if t != main and self._counts(t))
@@ -435,7 +431,7 @@ class Search:
 
 
 def _whole_rows(reader: Reader, width: int) -> Reader:
-    """Return the reader of a tensor that a message sends or receives, which keeps whole rows."""
+    """Return the same reader with whole rows, as messages between devices need."""
     return reader._replace(columns=Columns(*[width] * 4))
 
 

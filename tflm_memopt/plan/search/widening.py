@@ -1,6 +1,4 @@
-"""Ways to run a tiled group that take more bytes and less time: wider tiles, several pixels at once, and operators that
-run row by row at its front.
-"""
+"""Finds forms of a group that take more bytes and less time: wider tiles, several pixels at once, and whole rows."""
 
 from __future__ import annotations
 
@@ -18,30 +16,30 @@ Placed = TypeVar("Placed")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to run a group."""
+    """One form of a group of operators. All forms give the same results."""
 
     group: Candidate
     nbytes: int
-    """Lower bound of the head."""
+    """Lower bound of the bytes that a plan with this form needs."""
     cost: float
     work: float
-    """Work of finding bytes and cost (effort.py)."""
+    """Estimated seconds to find the bytes and the cost (plan/effort.py)."""
 
 
 class Ways:
-    """The known ways to run one group. More are tried as larger heads are asked for, and all are kept."""
+    """The known forms of one group of operators. Larger byte limits let it try more forms, and all are kept."""
 
     def __init__(self, chain: Chain, group: Candidate, price: Callable[[Candidate], Way], *, wide: bool) -> None:
-        """group: the way of least bytes. wide: whether tiles may be widened and operators may run row by row."""
+        """group: the smallest form. wide: whether tiles may be wider and operators may compute whole rows."""
         self._chain, self._price, self._wide = chain, price, wide
         self._known = {group: price(group)}
         self._changed: set[Candidate] = set()
 
     def within(self, nbytes: int, place: Callable[[Candidate], Placed | None], budget: Budget) -> Placed | None:
-        """Return the layout with the way of least cost in these bytes, or None.
+        """Return the layout of the cheapest form that fits in these bytes, or None.
 
-        Each way that is the best so far is changed in all possible ways. place: returns a layout of the model that has
-        at most `nbytes`, or None.
+        The best form so far is changed in all possible ways. place: function that returns a layout of the whole model
+        of at most `nbytes`, or None.
         """
         tried: dict[Candidate, Placed | None] = {}
         while True:
@@ -61,9 +59,7 @@ class Ways:
                     budget.spend(self._known[other].work)
 
     def _changes(self, group: Candidate) -> Iterator[Candidate]:
-        """Yield the group with more pixels computed at once by one stage or by the first ones, where pixels are small,
-        and with more of its first operators in rows.
-        """
+        """Yield changed forms: more pixels at once, wider tiles, or more of the first operators in whole rows."""
         chain, count = self._chain, len(group.stages)
         pixels = [max(stage.nest.tile, stage.at_once) for stage in group.stages]
         for i, number in enumerate(pixels):
