@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.registers.description import WORD, Device
+from tflm_memopt.registers.description import WORD, Device, Field
 from tflm_memopt.registers.driver import AccessOp
-from tflm_memopt.registers.layout import Layout, Placed, Register, Slot
+from tflm_memopt.registers.layout import Layout, Placed, Register
 
 BUS = """\
 /* Loads and stores of registers. Define REG_READ32 etc. before including this file to log or simulate accesses. */
@@ -28,24 +28,24 @@ class Accessor:
 
 
 def bus_accesses(calls: Iterable[Accessor], layout: Layout) -> tuple[int, int]:
-    """Return the numbers of loads and of stores of these calls (Table 6.1)."""
+    """Return the numbers of loads and of stores that these accessor calls execute (Table 6.1)."""
     loads = stores = 0
     for accessor in calls:
-        register, slots = _where(accessor, layout)
+        register, fields = _where(accessor, layout)
         is_read = accessor.op is AccessOp.READ
-        loads += is_read or register.kept(_written(slots)) != 0
+        loads += is_read or register.kept(_written(fields)) != 0
         stores += not is_read
     return loads, stores
 
 
-def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Slot]]:
-    found = [layout[accessor.group].slot(name) for name in accessor.names]
-    return found[0][0], [slot for _, slot in found]
+def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Field]]:
+    found = [layout[accessor.group].find(name) for name in accessor.names]
+    return found[0][0], [field for _, field in found]
 
 
-def _written(slots: Sequence[Slot]) -> int:
-    """Return the mask of the bits whose place is fixed. An array within one register has no bits with a fixed place."""
-    return sum(slot.mask for slot in slots if not slot.place.bit_step)
+def _written(fields: Sequence[Field]) -> int:
+    """Return the mask of the bits of these fields, without arrays inside a register, whose index is a variable."""
+    return sum(field.mask for field in fields if not field.place.bit_step)
 
 
 def header(guard: str, devices: Iterable[Device], layout: Layout, accessors: Iterable[Accessor]) -> str:
@@ -74,14 +74,14 @@ def _bus(bits: int) -> str:
 
 
 def _struct(layout: Layout, placed: Placed) -> str:
-    """Return a support struct, which contains only the nested groups at their offsets."""
+    """Return the support struct of a group, which contains only nested groups at their offsets."""
     lines, at = [], 0
-    for part, byte, step in sorted(placed.parts, key=lambda item: item[1]):
-        if byte > at:
-            lines.append(f"  uint8_t pad{at}[{byte - at}];")
+    for part in sorted(placed.parts, key=lambda part: part.place.byte):
+        if part.place.byte > at:
+            lines.append(f"  uint8_t pad{at}[{part.place.byte - at}];")
         array = "" if part.count is None else f"[{part.count}]"
         lines.append(f"  struct {part.group} {part.name}{array};")
-        at = byte + (step or layout[part.group].nbytes) * (part.count or 1)
+        at = part.place.byte + (part.place.byte_step or layout[part.group].nbytes) * (part.count or 1)
     if placed.nbytes > at:
         lines.append(f"  uint8_t pad{at}[{placed.nbytes - at}];")
     body = "\n".join(lines)
@@ -97,81 +97,81 @@ def _device(device: Device) -> str:
 
 
 def value_type(bits: int) -> str:
-    """Return the C type for arithmetic with a field, which is also used by the words of the language extension."""
+    """Return the C type of a field's values."""
     return "uint32_t" if bits <= WORD else "uint64_t"
 
 
 def _function(accessor: Accessor, layout: Layout) -> str:
-    register, slots = _where(accessor, layout)
-    has_index = any(slot.field.count is not None for slot in slots)
+    register, fields = _where(accessor, layout)
+    has_index = any(field.count is not None for field in fields)
     index = ", uint32_t index" if has_index else ""
     address = f"(uintptr_t)grp + {register.byte}u"
-    if register.byte_step and slots[0].place.byte_step:
+    if register.byte_step and fields[0].place.byte_step:
         address += f" + {register.byte_step}u * index"
     write = _reading if accessor.op is AccessOp.READ else _writing
-    return write(accessor, register, slots, index, address)
+    return write(accessor, register, fields, index, address)
 
 
-def _shift(slot: Slot) -> str:
-    if not slot.place.bit_step:
-        return f"{slot.place.bit}u"
-    step = "index" if slot.place.bit_step == 1 else f"{slot.place.bit_step}u * index"
-    return f"({slot.place.bit}u + {step})" if slot.place.bit else f"({step})"
+def _shift(field: Field) -> str:
+    if not field.place.bit_step:
+        return f"{field.place.bit}u"
+    step = "index" if field.place.bit_step == 1 else f"{field.place.bit_step}u * index"
+    return f"({field.place.bit}u + {step})" if field.place.bit else f"({step})"
 
 
 def _number(value: int, bits: int) -> str:
     return f"{value:#x}u" if bits <= 32 else f"{value:#x}ull"
 
 
-def _extracted(slot: Slot, register: Register) -> str:
-    shift, bits = _shift(slot), slot.field.field.bits
+def _extracted(field: Field, register: Register) -> str:
+    shift, bits = _shift(field), field.bits
     value = "r" if shift == "0u" else f"(r >> {shift})"
-    above = register.full & ~((1 << (slot.place.bit + bits)) - 1)
-    if slot.place.bit_step or register.reads & above:
+    above = register.full & ~((1 << (field.place.bit + bits)) - 1)
+    if field.place.bit_step or register.reads & above:
         value += f" & {_number((1 << bits) - 1, register.bits)}"
     return value.removeprefix("(").removesuffix(")") if value.startswith("(") and value.endswith(")") else value
 
 
-def _reading(accessor: Accessor, register: Register, slots: Sequence[Slot], index: str, address: str) -> str:
+def _reading(accessor: Accessor, register: Register, fields: Sequence[Field], index: str, address: str) -> str:
     word = f"uint{register.bits}_t"
     load = f"  const {word} r = REG_READ{register.bits}({address});"
-    if len(slots) == 1:
-        kind = value_type(slots[0].field.field.bits)
+    if len(fields) == 1:
+        kind = value_type(fields[0].bits)
         return (
             f"static inline {kind} {accessor.name}(struct {accessor.group} *grp{index}) {{\n{load}\n"
-            f"  return {_extracted(slots[0], register)};\n}}\n"
+            f"  return {_extracted(fields[0], register)};\n}}\n"
         )
-    results = "".join(f", {value_type(slot.field.field.bits)} *value{i}" for i, slot in enumerate(slots))
-    stores = "\n".join(f"  *value{i} = {_extracted(slot, register)};" for i, slot in enumerate(slots))
+    results = "".join(f", {value_type(field.bits)} *value{i}" for i, field in enumerate(fields))
+    stores = "\n".join(f"  *value{i} = {_extracted(field, register)};" for i, field in enumerate(fields))
     return (
         f"static inline void {accessor.name}(struct {accessor.group} *grp{index}{results}) {{\n{load}\n{stores}\n}}\n"
     )
 
 
-def _placed_value(slot: Slot, register: Register, name: str) -> str:
-    mask = _number((1 << slot.field.field.bits) - 1, register.bits)
-    value = name if slot.field.field.bits == register.bits else f"({name} & {mask})"
-    shift = _shift(slot)
+def _placed_value(field: Field, register: Register, name: str) -> str:
+    mask = _number((1 << field.bits) - 1, register.bits)
+    value = name if field.bits == register.bits else f"({name} & {mask})"
+    shift = _shift(field)
     return value if shift == "0u" else f"({value} << {shift})"
 
 
-def _writing(accessor: Accessor, register: Register, slots: Sequence[Slot], index: str, address: str) -> str:
-    values = "".join(f", {value_type(slot.field.field.bits)} write_value{i}" for i, slot in enumerate(slots))
-    new = " | ".join(_placed_value(slot, register, f"write_value{i}") for i, slot in enumerate(slots))
-    keep = register.kept(_written(slots))
+def _writing(accessor: Accessor, register: Register, fields: Sequence[Field], index: str, address: str) -> str:
+    values = "".join(f", {value_type(field.bits)} write_value{i}" for i, field in enumerate(fields))
+    new = " | ".join(_placed_value(field, register, f"write_value{i}") for i, field in enumerate(fields))
+    keep = register.kept(_written(fields))
     _, ones = register.neutral
-    if constant := ones & ~_written(slots) | (0 if keep else register.reserved):
+    if constant := ones & ~_written(fields) | (0 if keep else register.reserved):
         new += f" | {_number(constant, register.bits)}"
     if keep:
         kept = f"REG_READ{register.bits}({address}) & {_number(keep, register.bits)}"
-        for slot in slots:
-            if slot.place.bit_step:
-                kept += f" & ~({_number(slot.mask >> slot.place.bit, register.bits)} << {_shift(slot)})"
+        for field in fields:
+            if field.place.bit_step:
+                kept += f" & ~({_number(field.mask >> field.place.bit, register.bits)} << {_shift(field)})"
         new = f"({kept}) | {new}"
     word = f"uint{register.bits}_t"
-    single = len(slots) == 1
-    kind = value_type(slots[0].field.field.bits) if single else "void"
-    mask = _number((1 << slots[0].field.field.bits) - 1, slots[0].field.field.bits)
+    single = len(fields) == 1
+    kind = value_type(fields[0].bits) if single else "void"
+    mask = _number((1 << fields[0].bits) - 1, fields[0].bits)
     back = f"  return write_value0 & {mask};\n" if single else ""
     return (
         f"static inline {kind} {accessor.name}(struct {accessor.group} *grp{index}{values}) {{\n"

@@ -13,7 +13,7 @@ _DIRECTIONS = {"<": (UP,), "<=": (UP,), ">": (DOWN,), ">=": (DOWN,), "!=": (UP, 
 
 
 def check_bound(unit: ParsedFile, loop: Cursor, condition: Cursor | None, repeated: Iterable[Cursor]) -> None:
-    """Raise RegisterError unless a part of a loop's condition counts a variable towards a limit.
+    """Raise RegisterError unless a part of a loop's condition ends the loop after a number of iterations.
 
     repeated: the parts of the loop that run in each iteration.
     """
@@ -41,7 +41,7 @@ def _conjuncts(unit: ParsedFile, condition: Cursor) -> Iterator[Cursor]:
 
 
 def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]]:
-    """Return for each variable that is set the directions in which it changes: UP, DOWN, or 0 for any other change."""
+    """Return the directions in which each variable changes: UP, DOWN, or 0 for any other change."""
     found: dict[str, set[int]] = {}
     for cursor in (inner for part in repeated for inner in part.walk_preorder()):
         children = list(cursor.get_children())
@@ -57,7 +57,7 @@ def _changes(unit: ParsedFile, repeated: Iterable[Cursor]) -> dict[str, set[int]
 
 
 def _step(unit: ParsedFile, cursor: Cursor, children: list[Cursor]) -> int | None:
-    """Return the direction of a change: UP or DOWN for a step, 0 for any other change, None if nothing is changed."""
+    """Return UP or DOWN for a step of a variable, 0 for another assignment, and None if nothing is assigned."""
     if cursor.kind == CursorKind.UNARY_OPERATOR:
         first, operator = unit.token_from(unit.span(cursor)[0]), unit.token_from(unit.span(children[0])[1])
         word = first if first in ("++", "--", "&") else operator
@@ -70,7 +70,7 @@ def _step(unit: ParsedFile, cursor: Cursor, children: list[Cursor]) -> int | Non
 
 
 def _counts(unit: ParsedFile, part: Cursor, changes: dict[str, set[int]]) -> bool:
-    """Return whether this part of a condition becomes false after its variable has counted far enough."""
+    """Return whether a part of a condition becomes false because a variable counts towards a limit."""
     children = list(part.get_children())
     if part.kind == CursorKind.DECL_REF_EXPR:
         return _is_counted(part, (DOWN,), changes)

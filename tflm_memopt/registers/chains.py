@@ -20,18 +20,18 @@ def bare(cursor: Cursor) -> Cursor:
 
 
 class Chains:
-    """Reads the field expressions of a file, and records how groups are reached."""
+    """Reads the expressions that access fields, and records how the driver reaches groups."""
 
     def __init__(self, unit: ParsedFile, description: Description) -> None:
         self.unit, self.description = unit, description
         self.dynamic: set[str] = set()
         self.indexed: set[tuple[str, str]] = set()
         self._names: dict[tuple[int, int] | None, set[str]] = {}
-        """Variables of each index expression."""
+        """Variables of each array index, by its position in the source."""
         self._devices = {device.name for device in description.devices}
 
     def is_member(self, cursor: Cursor) -> bool:
-        """Return whether the cursor is a member of a group, which is a field or a nested group."""
+        """Return whether the cursor accesses a field or a nested group of a group."""
         if cursor.kind != CursorKind.MEMBER_REF_EXPR or cursor.referenced is None:
             return False
         return cursor.referenced.semantic_parent.spelling in self.description.groups
@@ -60,7 +60,7 @@ class Chains:
             cursor = bare(children[0])
 
     def chain(self, cursor: Cursor) -> FieldChain:
-        """Return the chain that ends at this expression. Raises RegisterError for an index outside of its array."""
+        """Return the members through which an expression reaches a field. Raises RegisterError for an invalid index."""
         steps: list[ChainLink] = []
         index: Cursor | None = None
         span = self.unit.span(cursor)
@@ -137,8 +137,8 @@ def _constant(index: Cursor) -> int | None:
 
 
 def _variables(cursor: Cursor) -> set[str]:
-    """Return the names that an expression depends on. The empty name stands for all parts that are neither names nor
-    arithmetic, such as calls.
+    """Return the names of the variables that an expression depends on. The empty name stands for calls and all other
+    parts that are not arithmetic on variables.
     """
     names = set()
     for inner in (cursor, *cursor.walk_preorder()):

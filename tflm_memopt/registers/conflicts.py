@@ -1,8 +1,8 @@
-"""Finds accesses of a function that must not be combined: those in the bit field access conflict graph (6.4.2), and
-those that C's rules forbid.
+"""Finds the accesses of a function that must not be combined.
 
-In the graph, edges for control flow lead only to writes and to reads with effects. A read without effects may be
-executed although a branch would have skipped it. The dissertation combines the accesses of Figure 6.5 (a) in this way.
+The bit field access conflict graph (6.4.2) has an edge between two accesses that must not be combined, and C's rules
+forbid further combinations. Edges for control flow lead only to writes and to reads with effects. A read without
+effects may be executed even if a branch would have skipped it, as in Figure 6.5 (a) of the dissertation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Edge = tuple[int, int]
 """Two accesses of a function by their number, with the earlier one first."""
 Edges = Mapping[Edge, frozenset[Reason]]
 Regions = list[list[FieldAccess]]
-"""Sets of accesses that can be combined, each set in order."""
+"""Sets of accesses that can be combined. Each set is in source order."""
 
 
 def conflicts(function: Function) -> Edges:
@@ -56,7 +56,7 @@ def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
 
 
 def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
-    """Colour accesses in source order, where each access joins the first region that it fits into."""
+    """Colour accesses greedily: each access, in source order, joins the first region into which it fits."""
     regions: Regions = []
     for access in accesses:
         region = next((region for region in regions if fits(region, access)), None)
@@ -69,11 +69,11 @@ def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess
 
 @dataclass(frozen=True)
 class Combining:
-    """Decides which accesses of a function can be combined: those without a conflict whose change of order cannot be
-    observed.
+    """Decides which accesses of a function can be combined.
 
-    The reads of a region move to its first read, and the writes to its last write. Nothing moves past an action, which
-    is a side effect, a call, an access to a volatile variable, or an access to something that an interrupt reaches.
+    The accesses must have no conflict, and the change of their order must have no observable effect. The reads of a
+    region move to its first read, and the writes to its last write. Nothing moves past an action. An action is a side
+    effect, a call, an access to a volatile variable, or an access to a field that an interrupt handler uses.
     """
 
     function: Function
@@ -88,7 +88,7 @@ class Combining:
         return conflicts(self.function)
 
     def regions(self) -> Regions:
-        """Return the regions of all accesses of the function; a region of one access stays unchanged."""
+        """Return the regions of all accesses of the function. A region may have a single access."""
         writes = greedy([a for a in self.function.accesses if a.op is AccessOp.WRITE], self._write_fits)
         ends = {access.order: region[-1].order for region in writes for access in region}
         reads = greedy(
@@ -144,7 +144,7 @@ class Combining:
         )
 
     def _begin(self, lead: FieldAccess) -> int:
-        """Return the number of the first event of the statement in front of which the read of a region is placed."""
+        """Return the number of the first event of the statement that contains the first read of a region."""
         order, events = lead.order, self.function.events
         while order > 0 and events[order - 1].host == lead.host:
             order -= 1
@@ -153,7 +153,7 @@ class Combining:
     def _disturbs(
         self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
     ) -> bool:
-        """Return whether an event prevents a read from moving to event number `first` and out of these loops."""
+        """Return whether an event prevents that a read moves to event number `first` and out of these loops."""
         end = ends.get(order, order)
         between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
         if not between:

@@ -9,7 +9,7 @@ from enum import Enum
 from tflm_memopt.errors import RegisterError
 
 WORD = 32
-"""Register size in generated layouts in bits, since microcontroller buses transfer whole words at word addresses."""
+"""Size of a register in generated layouts, in bits. Buses of microcontrollers transfer whole words."""
 
 
 class AccessType(Enum):
@@ -18,7 +18,7 @@ class AccessType(Enum):
     READ_WRITE = "read_write"
     READ_ONLY = "read_only"
     WRITE_ONLY = "write_only"
-    """The field is a command, for which zeros have no effect."""
+    """Writing ones to the field is a command, and writing zeros has no effect."""
     READ_CLEARS = "read_clears"
     """A read of the register clears the field."""
     ONE_CLEARS = "one_clears"
@@ -44,21 +44,23 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class BitPlace:
-    """Place of a member in its group: the byte offset of its register (for an array, of the first element's register),
-    and its lowest bit there.
+    """Place of a member in its group: the byte offset of its register, and its lowest bit in this register.
+
+    For an array, both belong to the first element.
     """
 
     byte: int
     bit: int = 0
     byte_step: int = 0
-    """Distance from one element of an array to the next."""
+    """Distance from one element of an array to the next, in bytes."""
     bit_step: int = 0
+    """Distance from one element of an array to the next inside a register, in bits."""
 
     def of_element(self, index: int) -> BitPlace:
         return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
 
     def within(self, parent: BitPlace) -> BitPlace:
-        """Return the place in the outer group, if the inner group is at `parent` in the outer group."""
+        """Return the place in an outer group that has the inner group at `parent`."""
         return BitPlace(self.byte + parent.byte, self.bit, self.byte_step, self.bit_step)
 
 
@@ -68,7 +70,9 @@ FieldName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A bit field, or an array of `count` bit fields. `place` is None if the place of the field can be chosen."""
+    """A bit field, or an array of `count` bit fields. If the places of fields are to be chosen, `place` has no
+    meaning.
+    """
 
     group: str
     name: str
@@ -77,17 +81,31 @@ class Field:
     count: int | None = None
     access: AccessType = AccessType.READ_WRITE
     read_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a read changes (rse). A field whose own read changes it has reads that cannot be combined."""
+    """Fields that a read of the field changes (rse). If a read changes the field itself, its reads stay separate."""
     write_invalidates: tuple[FieldName, ...] = ()
-    """Fields that a write changes (wse). If a written field changes itself, the outside world observes each write."""
-    place: BitPlace | None = None
+    """Fields that a write of the field changes (wse). If the field is one of them, each write can be observed."""
+    place: BitPlace = BitPlace(0)
     register_bits: int = WORD
     reset: int | None = None
     """Value of the field's register after a reset, which bits outside of fields keep, or None if unknown."""
+    original: str = ""
+    """Name in the description, if the field has another name in the group into which its own group was merged."""
 
     @property
     def key(self) -> FieldName:
-        return self.group, self.name
+        return self.group, self.original or self.name
+
+    @property
+    def mask(self) -> int:
+        """The bits of the field in its register or, for an array, of the first element."""
+        return ((1 << self.bits) - 1) << self.place.bit
+
+    @property
+    def all_bits(self) -> int:
+        """The bits of all elements of the field in one register."""
+        if not self.place.bit_step:
+            return self.mask
+        return sum(self.mask << (index * self.place.bit_step) for index in range(self.count or 1))
 
     @property
     def is_volatile(self) -> bool:
@@ -96,12 +114,12 @@ class Field:
 
     @property
     def read_acts(self) -> bool:
-        """Whether a read of the register has an observable effect."""
+        """Whether a read of the field's register has an observable effect."""
         return self.access is AccessType.READ_CLEARS or any(name != self.key for name in self.read_invalidates)
 
     @property
     def write_acts(self) -> bool:
-        """Whether a write changes more than the field's value. A field that cannot be read is a command."""
+        """Whether a write of the field does more than set its value, as in a field that cannot be read."""
         return bool(self.write_invalidates) or self.access in _COMMANDS
 
     @property
@@ -120,12 +138,12 @@ class SubGroup:
     name: str
     group: str
     count: int | None = None
-    place: BitPlace | None = None
+    place: BitPlace = BitPlace(0)
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterGroup:
-    """Fields and groups that form one C type. The field `nbytes` is only set if places are fixed."""
+    """Fields and groups that form one C struct. `nbytes` is 0 if the places of fields are to be chosen."""
 
     name: str
     members: tuple[Field | SubGroup, ...]
@@ -154,7 +172,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All peripherals and groups. Nested groups come before the groups that contain them."""
+    """All peripherals and groups. A group comes after the groups that it contains."""
 
     groups: Mapping[str, RegisterGroup]
     devices: tuple[Device, ...]
@@ -163,26 +181,26 @@ class Description:
 
 
 _COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
-_READ_ONLY, _WRITE_ONLY = AccessType.READ_ONLY, AccessType.WRITE_ONLY
-"""Whether reads and writes at one address may access different things."""
+_MAY_OVERLAP = {AccessType.READ_ONLY, AccessType.WRITE_ONLY}
+"""Accesses of two fields that may share bits, because reads and writes at one address may reach different things."""
 
 
 def check(description: Description) -> None:
-    """Raise RegisterError for fields that do not fit or overlap, and for effects on unknown fields."""
+    """Raise RegisterError for fields that overlap or exceed their register, and for effects on unknown fields."""
     for group in description.groups.values():
         for field in group.fields:
             if field.bits > field.register_bits:
                 what = f"field {field.name} of {group.name} has {field.bits} bits, its register {field.register_bits}"
-                raise field.line.error(what, "use two fields, one for each register")
-        _check_overlaps(group)
+                raise field.line.error(what, "divide the field into two fields, one for each register")
+        if description.is_fixed:
+            _check_overlaps(group)
         _check_targets(description, group)
 
 
 def _check_overlaps(group: RegisterGroup) -> None:
     taken: dict[int, Field] = {}
     for field in group.fields:
-        places = [field.place.of_element(index) for index in range(field.count or 1)] if field.place else []
-        for place in places:
+        for place in (field.place.of_element(index) for index in range(field.count or 1)):
             if place.bit + field.bits > field.register_bits:
                 raise field.line.error(
                     f"field {field.name} of {group.name} ends at bit {place.bit + field.bits - 1} of a register of "
@@ -191,7 +209,7 @@ def _check_overlaps(group: RegisterGroup) -> None:
                 )
             for bit in range(8 * place.byte + place.bit, 8 * place.byte + place.bit + field.bits):
                 other = taken.setdefault(bit, field)
-                if other is not field and {other.access, field.access} != {_READ_ONLY, _WRITE_ONLY}:
+                if other is not field and {other.access, field.access} != _MAY_OVERLAP:
                     what = f"fields {other.name} and {field.name} of {group.name} overlap"
                     raise field.line.error(what, f"{other.name} is at {other.line}")
 
@@ -203,5 +221,5 @@ def _check_targets(description: Description, group: RegisterGroup) -> None:
             if known is None or (name and all(name != member.name for member in known.members)):
                 raise field.line.error(
                     f"{field.name} of {group.name} affects {'::'.join(filter(None, (owner, name)))}, which is unknown",
-                    "give a field of the same group, or GROUP::FIELD",
+                    "name a field of the same group, or GROUP::FIELD",
                 )

@@ -1,4 +1,4 @@
-"""A driver's use of registers, in which each function is a list of events in evaluation order."""
+"""Describes how a driver uses registers. Each function is a list of events in the order of their evaluation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from tflm_memopt.registers.description import Field, SubGroup
 
 Span = tuple[int, int]
-"""The first byte of a piece of source, and the end of its bytes."""
+"""Position of the first byte of a piece of source, and the position after its last byte."""
 Context = tuple[int, ...]
 """The branches and loops around a piece of code, outermost first. Pieces of code with equal contexts are executed
 equally often and in their order.
@@ -29,7 +29,7 @@ class Happening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """One link of an expression, up to which `span` reaches: a member, and its array index."""
+    """A member in an expression, and its array index. `span` is the expression up to the end of the member."""
 
     member: Field | SubGroup
     span: Span
@@ -48,8 +48,8 @@ class FieldChain:
     is_pointer: bool
     steps: tuple[ChainLink, ...]
     variables: frozenset[str]
-    """Variables that determine which field the expression accesses. A call counts as an unnamed variable, and two
-    expressions that depend on unnamed variables are never equal.
+    """Variables that determine which field the expression accesses. A call counts as a variable without a name.
+    Expressions that depend on a variable without a name are never equal.
     """
 
     @property
@@ -62,7 +62,10 @@ class FieldChain:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A statement before which other statements can be inserted. blocks: the blocks around it, outermost first."""
+    """A statement before which other statements can be inserted.
+
+    blocks: the numbers of the blocks around the statement, outermost first.
+    """
 
     span: Span
     context: Context
@@ -107,12 +110,12 @@ class Event:
     host: Host
     access: FieldAccess | None = None
     name: str = ""
-    """The variable that is assigned."""
+    """The variable to which a value is assigned."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadeOf:
-    """What a value depends on: accesses by their order, and variables."""
+    """The accesses, by their order, and the variables on which a value depends."""
 
     accesses: frozenset[int]
     variables: frozenset[str]
@@ -134,11 +137,11 @@ class Function:
     """Whether the function has a goto, in which case none of its accesses are combined."""
     events: list[Event] = field(default_factory=list)
     loops: set[int] = field(default_factory=set)
-    """Branches and loops (by context number) that may be executed several times."""
+    """Numbers of the contexts that may be executed several times."""
     conditions: dict[int, MadeOf] = field(default_factory=dict)
-    """For each branch or loop (by context number), what its condition depends on."""
+    """Dependencies of the condition of each branch or loop, by the number of its context."""
     values: dict[str, MadeOf] = field(default_factory=dict)
-    """For each variable, what its values depend on."""
+    """Dependencies of all values of each variable."""
     calls: set[str] = field(default_factory=set)
 
     @property
@@ -146,7 +149,7 @@ class Function:
         return [event.access for event in self.events if event.access is not None]
 
     def controls(self, access: FieldAccess) -> frozenset[int]:
-        """Return the event numbers of the reads whose values decide whether the access is executed."""
+        """Return the numbers of the reads whose values decide whether the access is executed."""
         contexts = set(access.context)
         for event in self.events[: access.order]:
             if event.what is Happening.EXIT:

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tflm_memopt.registers.description import BitPlace, Description, Field, SubGroup
+from tflm_memopt.registers.description import BitPlace, Description, Field, RegisterGroup, SubGroup
 from tflm_memopt.registers.driver import Driver, FieldAccess, Span
 
-
-@dataclass(frozen=True, slots=True)
-class FlatField:
-    """A field of a remaining group, with a `count` only if it is an array that is indexed with an unknown index."""
-
-    name: str
-    field: Field
-    count: int | None = None
-    place: BitPlace | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FlatGroup:
-    """A group that remains after simplification, which becomes a C struct."""
-
-    name: str
-    fields: tuple[FlatField, ...]
-    parts: tuple[SubGroup, ...]
-    nbytes: int
+Groups = Mapping[str, RegisterGroup]
+"""The groups that remain after simplification, by name. A group comes after the groups that it contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The target of an access after simplification. `anchor` leads to the group, and `name` is the field in it."""
+    """The field that an access reaches after simplification. `anchor` is the source text that leads to its group."""
 
     group: str
     anchor: Span
@@ -40,47 +23,41 @@ class Spot:
     index: Span | None
 
 
-@dataclass(frozen=True, slots=True)
-class Flat:
-    """All groups that remain, of which nested groups come first."""
-
-    groups: Mapping[str, FlatGroup]
-
-    def spot(self, access: FieldAccess) -> Spot:
-        """Return the target of an access of the driver."""
-        chain = access.chain
-        group, anchor, is_pointer = chain.root_group, chain.root, chain.is_pointer
-        names: list[str] = []
-        for step in chain.steps[:-1]:
-            if isinstance(step.member, SubGroup) and step.member.group in self.groups:
-                group, anchor, is_pointer, names = step.member.group, step.span, False, []
-            else:
-                names += [step.member.name, *([str(step.index)] if step.index is not None else [])]
-        last = chain.steps[-1]
-        names.append(last.member.name)
-        by_name = {field.name: field for field in self.groups[group].fields}
-        name = "_".join(names)
-        if name in by_name:
-            return Spot(group, anchor, is_pointer, name, last.index_span)
-        return Spot(group, anchor, is_pointer, f"{name}_{last.index}", None)
+def spot_of(groups: Groups, access: FieldAccess) -> Spot:
+    """Return the field that an access of the driver reaches."""
+    chain = access.chain
+    group, anchor, is_pointer = chain.root_group, chain.root, chain.is_pointer
+    names: list[str] = []
+    for step in chain.steps[:-1]:
+        if isinstance(step.member, SubGroup) and step.member.group in groups:
+            group, anchor, is_pointer, names = step.member.group, step.span, False, []
+        else:
+            names += [step.member.name, *([str(step.index)] if step.index is not None else [])]
+    last = chain.steps[-1]
+    name = "_".join((*names, last.member.name))
+    if any(field.name == name for field in groups[group].fields):
+        return Spot(group, anchor, is_pointer, name, last.index_span)
+    return Spot(group, anchor, is_pointer, f"{name}_{last.index}", None)
 
 
-def flatten(description: Description, driver: Driver) -> Flat:
-    """Return the remaining groups of a description, if no other driver uses the description."""
+def flatten(description: Description, driver: Driver) -> Groups:
+    """Return the remaining groups of a description. No other driver may use the description.
+
+    A field keeps its `count` only if the driver indexes it with an unknown index.
+    """
     kept = _kept(description, driver)
-    found: dict[str, FlatGroup] = {}
-    for name in description.groups:
+    found: dict[str, RegisterGroup] = {}
+    for name, group in description.groups.items():
         if name in kept:
-            group = description.groups[name]
-            fields = tuple(_fields(description, driver, kept, name, "", BitPlace(0)))
-            parts = tuple(part for part in group.parts if part.group in kept)
-            found[name] = FlatGroup(name, fields, parts, group.nbytes)
-    return Flat(found)
+            fields = _fields(description, driver, kept, name, "", BitPlace(0))
+            parts = (part for part in group.parts if part.group in kept)
+            found[name] = RegisterGroup(name, (*fields, *parts), group.nbytes)
+    return found
 
 
 def _kept(description: Description, driver: Driver) -> frozenset[str]:
-    """Return the groups that devices, pointers or unknown array indices lead to, and all groups that contain one of
-    them.
+    """Return the groups that a device, a pointer or an unknown index leads to, and all groups that contain one
+    of them.
     """
     kept = {device.group for device in description.devices} | set(driver.dynamic)
     for name, group in description.groups.items():
@@ -94,21 +71,16 @@ def _kept(description: Description, driver: Driver) -> frozenset[str]:
 
 def _fields(
     description: Description, driver: Driver, kept: frozenset[str], name: str, prefix: str, at: BitPlace
-) -> Iterator[FlatField]:
+) -> Iterator[Field]:
     for member in description.groups[name].members:
-        if isinstance(member, Field):
-            if member.count is None or member.key in driver.indexed:
-                yield FlatField(prefix + member.name, member, member.count, _within(member.place, at))
-                continue
-            for index in range(member.count):
-                place = member.place and _within(member.place.of_element(index), at)
-                yield FlatField(f"{prefix}{member.name}_{index}", member, None, place)
-        elif member.group not in kept:
-            for index in range(member.count or 1):
-                inner = prefix + member.name + ("_" if member.count is None else f"_{index}_")
-                place = member.place.of_element(index) if member.place else BitPlace(0)
-                yield from _fields(description, driver, kept, member.group, inner, place.within(at))
-
-
-def _within(place: BitPlace | None, parent: BitPlace) -> BitPlace | None:
-    return place and place.within(parent)
+        if isinstance(member, SubGroup) and member.group in kept:
+            continue
+        is_whole = member.count is None or (isinstance(member, Field) and member.key in driver.indexed)
+        for index in (None,) if is_whole else range(member.count or 1):
+            place = (member.place if index is None else member.place.of_element(index)).within(at)
+            inner = prefix + member.name + ("" if index is None else f"_{index}")
+            if isinstance(member, SubGroup):
+                yield from _fields(description, driver, kept, member.group, f"{inner}_", place)
+            else:
+                count = member.count if index is None else None
+                yield replace(member, name=inner, original=member.name, count=count, place=place)

@@ -13,16 +13,14 @@ from tflm_memopt.registers import accessors, header, layout, parse, rewrite, sou
 from tflm_memopt.registers.conflicts import Combining, Regions
 from tflm_memopt.registers.description import Description
 from tflm_memopt.registers.driver import AccessOp, Driver, FieldAccess
-from tflm_memopt.registers.flatten import Flat, Spot, flatten
+from tflm_memopt.registers.flatten import Groups, Spot, flatten, spot_of
 from tflm_memopt.registers.layout import Layout
 from tflm_memopt.registers.parse import ParsedFile
-
-WORDS = "register_words.h"
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A driver in plain C with its accessors. Loads and stores count once for each call in the text."""
+    """A driver in plain C with its accessors. `loads` and `stores` count those of each accessor call in the text."""
 
     driver: str
     header: str
@@ -50,7 +48,9 @@ class Generated:
     """For each function, the sets of accesses that were combined."""
 
     def save(self, folder: str | PathLike[str], sources: Collection[Path] = ()) -> list[Path]:
-        """Write the files into a folder, all or none, but never over `sources`, and return their paths."""
+        """Write all files into a folder and return their paths. If one cannot be written or is one of `sources`, none
+        is written.
+        """
         files = paths_below(Path(folder), {name: text.encode() for name, text in self.files.items()})
         for path in sources:
             keep(path, files)
@@ -72,20 +72,23 @@ def generate(
     driver_path: Path, driver_text: str, description_path: Path, description_text: str, *, place: bool = False,
     folders: Sequence[Path] = (),
 ) -> Generated:  # fmt: skip
-    """Run all steps. Raises RegisterError. place: whether to choose the places of fields even if the description gives
-    them. folders: folders of the driver's headers.
+    """Return the files of a driver and its report. Raises RegisterError.
+
+    place: whether to choose the places of fields even if the description gives places. folders: folders of the driver's
+    headers.
     """
     description, header_text = read(description_path, description_text)
     unit, driver = source.read(driver_path, driver_text, description, description_path, header_text, folders)
-    flat = flatten(description, driver)
+    groups = flatten(description, driver)
     name = f"{driver_path.stem}_registers"
-    places = _Places(unit, driver, flat, (description_path.name, f"{name}.h"))
+    guard = "".join(letter if letter.isalnum() else "_" for letter in name).upper()
+    places = _Places(unit, driver, groups, (description_path.name, f"{name}.h"))
     choose = place or not description.is_fixed
-    found = places.placed() if choose else layout.fixed(flat)
+    found = places.placed() if choose else layout.fixed(groups)
 
     def version(regions: Mapping[str, Regions]) -> Version:
         rewritten = places.rewritten(found, regions)
-        text = accessors.header(f"{_macro(name)}_H_", description.devices, found, rewritten.calls)
+        text = accessors.header(f"{guard}_H_", description.devices, found, rewritten.calls)
         return Version(rewritten.text, text, len(rewritten.calls), *accessors.bus_accesses(rewritten.calls, found))
 
     alone = {function.name: [[access] for access in function.accesses] for function in driver.functions}
@@ -95,11 +98,11 @@ def generate(
         driver_path.name: combined.driver,
         f"{name}.h": combined.header,
         f"{name}.svd": svd.write(driver_path.stem, description.devices, found),
-        WORDS: parse.words(),
+        parse.WORDS: parse.words(),
     }
     nbytes = sum(found[device.group].nbytes for device in description.devices)
-    told = {name: [list(map(str, r)) for r in several if len(r) > 1] for name, several in regions.items()}
-    told = {name: several for name, several in told.items() if several}
+    names = {function: [list(map(str, r)) for r in several if len(r) > 1] for function, several in regions.items()}
+    told = {function: several for function, several in names.items() if several}
     return Generated(driver_path.name, files, version(alone), combined, nbytes, told)
 
 
@@ -111,34 +114,32 @@ def read(path: Path, text: str) -> tuple[Description, str]:
     return header.read(path, text), text
 
 
-def _macro(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "_" for letter in name).upper()
-
-
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """The targets of a driver's accesses."""
+    """The registers that a driver's accesses reach."""
 
     unit: ParsedFile
     driver: Driver
-    flat: Flat
+    groups: Groups
     includes: tuple[str, str]
     """Name of the description, and of the header that has the accessors."""
 
     def rewritten(self, found: Layout, regions: Mapping[str, Regions]) -> rewrite.Rewritten:
         """Return the driver for a layout, with the accesses of these regions combined."""
-        return rewrite.rewrite(self.unit, self.driver, self.flat, found, regions, self.includes)
+        return rewrite.rewrite(self.unit, self.driver, self.groups, found, regions, self.includes)
 
     def placed(self) -> Layout:
-        """Choose the layout with the fewest accesses in the text, since a write to a shared register must first read
-        it. Combinations that cost more than they save are dropped, with the least frequent first.
+        """Choose the layout with the fewest accesses in the driver's text.
+
+        A write to a register with other fields must first read the register. So combinations of fields that cost more
+        accesses than they save are dropped, the least frequent first.
         """
         wanted = self.combinations()
-        best = layout.place(self.flat, wanted)
+        best = layout.place(self.groups, wanted)
         fewest = self._accesses(best)
         for one in reversed(layout.combinations(wanted)):
             less = [combination for combination in wanted if combination != one]
-            found = layout.place(self.flat, less)
+            found = layout.place(self.groups, less)
             if (count := self._accesses(found)) < fewest:
                 wanted, best, fewest = less, found, count
         return best
@@ -147,7 +148,7 @@ class _Places:
         return sum(accessors.bus_accesses(self.rewritten(found, self.regions(found)).calls, found))
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
-        """Return the combined accesses of each function in a layout. If there is no layout, each group counts as one
+        """Return the combined accesses of each function in a layout. Without a layout, each group counts as a
         register.
         """
 
@@ -156,26 +157,26 @@ class _Places:
             has_effect = field.read_acts if access.op is AccessOp.READ else field.write_acts
             if has_effect or field.key in self.driver.reach:
                 return True
-            spot = self.flat.spot(access)
-            return found is not None and found[spot.group].slot(spot.name)[0].read_acts
+            spot = spot_of(self.groups, access)
+            return found is not None and found[spot.group].find(spot.name)[0].read_acts
 
         def together(one: FieldAccess, other: FieldAccess) -> bool:
-            a, b = self.flat.spot(one), self.flat.spot(other)
+            a, b = spot_of(self.groups, one), spot_of(self.groups, other)
             if a.group != b.group or self._words(a) != self._words(b):
                 return False
             if found is None:
                 return True
-            (first, slot), (second, other_slot) = found[a.group].slot(a.name), found[b.group].slot(b.name)
-            return first == second and not (slot.place.bit_step or other_slot.place.bit_step)
+            (first, field), (second, other_field) = found[a.group].find(a.name), found[b.group].find(b.name)
+            return first == second and not (field.place.bit_step or other_field.place.bit_step)
 
         return {function.name: Combining(function, acts, together).regions() for function in self.driver.functions}
 
     def combinations(self) -> list[layout.Combination]:
         """Return the fields of each region, for the choice of a layout."""
         regions = [region for regions in self.regions(None).values() for region in regions]
-        spots = [[self.flat.spot(access) for access in region] for region in regions]
+        spots = [[spot_of(self.groups, access) for access in region] for region in regions]
         return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
 
     def _words(self, spot: Spot) -> list[str]:
-        """Return the text that leads to a target; equal texts with equal variables lead to the same register."""
+        """Return the source text that leads to a field. Equal texts with equal variables lead to the same register."""
         return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]

@@ -34,7 +34,8 @@ def read(path: Path, text: str) -> Description:
             devices.append(Device(cursor.spelling, group, _address(base, unit.line(cursor))))
     if not devices:
         raise SourceLine(path.name, 1).error(
-            "there is no device, so the registers' addresses are unknown", "add make_device(GROUP, NAME, ADDRESS);"
+            "the header has no device, so the addresses of registers are unknown",
+            "add make_device(GROUP, NAME, ADDRESS);",
         )
     found = Description(groups, tuple(devices), is_fixed=False)
     check(found)
@@ -60,7 +61,7 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
             return SubGroup(cursor.spelling, declared.spelling, count)
         raise line.error(
             f"member {cursor.spelling} of {group} is not a bit field: {kind.spelling}",
-            "use bit, uint2, ... uint64, or bfGroup NAME",
+            "declare the member as bit, uint2, ... uint64, or bfGroup NAME",
         )
     return Field(
         group, cursor.spelling, bits, line, count,
@@ -73,7 +74,7 @@ def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
 def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> AccessType:
     """Return the access type with this name. Raises RegisterError for an unknown name."""
     if name not in names:
-        raise line.error(f"unknown access type '{name}'", ", ".join(names))
+        raise line.error(f"unknown access type '{name}'", f"use {', '.join(names)}")
     return names[name]
 
 
@@ -83,7 +84,7 @@ def _access(said: list[tuple[str, str]], line: SourceLine) -> AccessType:
 
 
 def _targets(group: str, said: list[tuple[str, str]], word: str) -> tuple[FieldName, ...]:
-    """Return the targets of an effect: FIELD of the same group, GROUP::FIELD, or GROUP as a whole."""
+    """Return the fields that a word names: FIELD of the same group, GROUP::FIELD, or all fields of a GROUP::."""
     found = []
     for name in (argument.replace(" ", "") for w, argument in said if w == word):
         owner, _, field = name.rpartition("::")

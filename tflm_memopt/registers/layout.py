@@ -6,31 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tflm_memopt.registers.description import WORD, AccessType, BitPlace, SubGroup
-from tflm_memopt.registers.flatten import Flat, FlatField, FlatGroup
+from tflm_memopt.registers.description import WORD, AccessType, BitPlace, Field, RegisterGroup, SubGroup
+from tflm_memopt.registers.flatten import Groups
 
 Combination = frozenset[tuple[str, str]]
 """Fields that are accessed together, each given as group and name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A field in a register, or an array of fields, whose first element is at this place."""
-
-    field: FlatField
-    place: BitPlace
-
-    @property
-    def mask(self) -> int:
-        """The bits of the field in its register or, for an array, of the first element."""
-        return ((1 << self.field.field.bits) - 1) << self.place.bit
-
-    @property
-    def all_bits(self) -> int:
-        """The bits of all elements of the field in this register."""
-        if not self.place.bit_step:
-            return self.mask
-        return sum(self.mask << (index * self.place.bit_step) for index in range(self.field.count or 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +19,7 @@ class Register:
 
     byte: int
     bits: int
-    slots: tuple[Slot, ...]
+    fields: tuple[Field, ...]
     reset: int | None
     """Value of the register after a reset, which writes put into the bits outside of fields. Without a known value,
     writes put back the bits that were read.
@@ -47,11 +27,11 @@ class Register:
 
     @property
     def count(self) -> int:
-        return max((slot.field.count or 1 for slot in self.slots if slot.place.byte_step), default=1)
+        return max((field.count or 1 for field in self.fields if field.place.byte_step), default=1)
 
     @property
     def byte_step(self) -> int:
-        return max((slot.place.byte_step for slot in self.slots), default=0)
+        return max((field.place.byte_step for field in self.fields), default=0)
 
     @property
     def full(self) -> int:
@@ -60,7 +40,7 @@ class Register:
     @property
     def used(self) -> int:
         """Bits of the register that belong to fields."""
-        return sum(slot.all_bits for slot in self.slots)
+        return sum(field.all_bits for field in self.fields)
 
     @property
     def reads(self) -> int:
@@ -75,15 +55,15 @@ class Register:
     @property
     def read_acts(self) -> bool:
         """Whether reading the register for any field has an effect."""
-        return any(slot.field.field.read_acts for slot in self.slots)
+        return any(field.read_acts for field in self.fields)
 
     @property
     def neutral(self) -> tuple[int, int]:
         """Return two masks: the bits that have no effect if a write sets them to 0, and the bits that have no effect if
-        it sets them to 1.
+        a write sets them to 1.
         """
-        zeros = sum(slot.all_bits for slot in self.slots if slot.field.field.access in _ZEROS)
-        ones = sum(slot.all_bits for slot in self.slots if slot.field.field.access is AccessType.ZERO_CLEARS)
+        zeros = sum(field.all_bits for field in self.fields if field.access in _ZEROS)
+        ones = sum(field.all_bits for field in self.fields if field.access is AccessType.ZERO_CLEARS)
         return zeros, ones
 
     def kept(self, written: int) -> int:
@@ -92,7 +72,7 @@ class Register:
         """
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
-        fixed = sum(slot.all_bits for slot in self.slots if not slot.field.field.is_writable)
+        fixed = sum(field.all_bits for field in self.fields if not field.is_writable)
         changed = written | zeros | ones
         return self.full & ~changed if used & ~(changed | fixed) else 0
 
@@ -106,49 +86,45 @@ class Placed:
 
     name: str
     registers: tuple[Register, ...]
-    parts: tuple[tuple[SubGroup, int, int], ...]
-    """Nested groups, each with its first byte and the distance between its elements in bytes."""
+    parts: tuple[SubGroup, ...]
     nbytes: int
 
-    def slot(self, name: str) -> tuple[Register, Slot]:
-        """Return a field's register and slot."""
-        return next((r, s) for r in self.registers for s in r.slots if s.field.name == name)
+    def find(self, name: str) -> tuple[Register, Field]:
+        """Return a field and its register."""
+        return next((r, field) for r in self.registers for field in r.fields if field.name == name)
 
 
 Layout = Mapping[str, Placed]
 
 
-def fixed(flat: Flat) -> Layout:
+def fixed(groups: Groups) -> Layout:
     """Return the layout that a description gives."""
     found: dict[str, Placed] = {}
-    for group in flat.groups.values():
-        by_place: dict[tuple[int, int, int], list[Slot]] = {}
+    for group in groups.values():
+        by_place: dict[tuple[int, int, int], list[Field]] = {}
         for field in group.fields:
-            place = field.place or BitPlace(0)
-            if field.count is None:
-                place = replace(place, byte_step=0, bit_step=0)
-            key = place.byte, field.field.register_bits, place.byte_step
-            by_place.setdefault(key, []).append(Slot(field, place))
+            place = field.place if field.count is not None else replace(field.place, byte_step=0, bit_step=0)
+            key = place.byte, field.register_bits, place.byte_step
+            by_place.setdefault(key, []).append(replace(field, place=place))
         registers = tuple(
-            Register(byte, bits, tuple(slots), slots[0].field.field.reset)
-            for (byte, bits, _), slots in sorted(by_place.items())
+            Register(byte, bits, tuple(fields), fields[0].reset)
+            for (byte, bits, _), fields in sorted(by_place.items(), key=lambda item: item[0])
         )
-        parts = tuple((part, p.byte, p.byte_step) for part in group.parts if (p := part.place))
-        found[group.name] = Placed(group.name, registers, parts, group.nbytes)
+        found[group.name] = Placed(group.name, registers, tuple(group.parts), group.nbytes)
     return found
 
 
-def place(flat: Flat, regions: Iterable[Combination]) -> Layout:
-    """Place fields by a heuristic, which takes combinations in the order of their frequency and then of their number of
-    fields.
+def place(groups: Groups, regions: Iterable[Combination]) -> Layout:
+    """Place fields by a heuristic. It places the most frequent combinations first, and of equally frequent ones those
+    with more fields.
 
     regions: the fields of each access region of the driver. Fields whose accesses have effects get registers of their
     own.
     """
     order = combinations(regions)
-    elements = {part.group for group in flat.groups.values() for part in group.parts if part.count is not None}
+    elements = {part.group for group in groups.values() for part in group.parts if part.count is not None}
     found: dict[str, Placed] = {}
-    for group in flat.groups.values():  # groups that other groups contain come first
+    for group in groups.values():  # groups that other groups contain come first
         placed = _placed(group, order, found)
         if group.name in elements:  # the size becomes a power of two, so that indexing is a shift
             placed = replace(placed, nbytes=1 << (placed.nbytes - 1).bit_length())
@@ -162,40 +138,41 @@ def combinations(regions: Iterable[Combination]) -> list[Combination]:
     return sorted(uses, key=lambda fields: (-uses[fields], -len(fields), sorted(fields)))
 
 
-def _placed(group: FlatGroup, order: Sequence[Combination], children: Mapping[str, Placed]) -> Placed:
+def _placed(group: RegisterGroup, order: Sequence[Combination], children: Mapping[str, Placed]) -> Placed:
     registers: list[Register] = []
     nbytes, parts, done = 0, [], set[str]()
     for part in group.parts:
         step = children[part.group].nbytes
-        parts.append((part, nbytes, step))
+        parts.append(replace(part, place=BitPlace(nbytes, byte_step=step)))
         nbytes += step * (part.count or 1)
     for field in group.fields:
         if field.name not in done:
-            together = _together(group, field, order, done)
-            bit, slots = 0, []
+            bit, placed = 0, []
             step = WORD // 8 if field.count is not None else 0
-            for member in together:
-                slots.append(Slot(member, BitPlace(nbytes, bit, step)))
-                bit += member.field.bits
-            done |= {member.name for member in together}
-            registers.append(Register(nbytes, WORD, tuple(slots), reset=0))
+            for member in _together(group, field, order, done):
+                placed.append(replace(member, place=BitPlace(nbytes, bit, step)))
+                bit += member.bits
+            done |= {member.name for member in placed}
+            registers.append(Register(nbytes, WORD, tuple(placed), reset=0))
             nbytes += WORD // 8 * (field.count or 1)
     return Placed(group.name, tuple(registers), tuple(parts), nbytes)
 
 
-def _together(group: FlatGroup, field: FlatField, order: Sequence[Combination], done: set[str]) -> list[FlatField]:
-    """Return the fields that share a register with a field: the rest of its first combination, as far as they fit."""
+def _together(group: RegisterGroup, field: Field, order: Sequence[Combination], done: set[str]) -> list[Field]:
+    """Return a field and the fields that share its register. They belong to the field's most frequent combination, are
+    not in `done`, and fit into one word.
+    """
     names = next((c for c in order if (group.name, field.name) in c), frozenset())
     found, bits = [], 0
     for other in group.fields:
         is_one = other is field or (
             (group.name, other.name) in names and other.count == field.count and _shares(other) and _shares(field)
         )
-        if is_one and other.name not in done and bits + other.field.bits <= WORD:
+        if is_one and other.name not in done and bits + other.bits <= WORD:
             found.append(other)
-            bits += other.field.bits
+            bits += other.bits
     return found
 
 
-def _shares(field: FlatField) -> bool:
-    return not (field.field.read_acts or field.field.write_acts)
+def _shares(field: Field) -> bool:
+    return not (field.read_acts or field.write_acts)

@@ -1,4 +1,4 @@
-"""Parses C with libclang. The words of the language extension (section 6.3) become attributes that survive parsing."""
+"""Parses C with libclang. The words of the language extension (6.3) become attributes, which the syntax tree keeps."""
 
 from __future__ import annotations
 
@@ -15,23 +15,35 @@ from tflm_memopt.errors import RegisterError
 from tflm_memopt.registers.description import SourceLine
 
 Cursor: TypeAlias = Any
-"""A node of clang's tree, for which clang's Python bindings have no types."""
+"""A node of clang's syntax tree. The Python bindings of clang have no types."""
 CursorKind: Any = cindex.CursorKind
 
 HERE = Path(__file__).parent
-PRELUDE = str(HERE / "prelude.h")
-"""Name of a virtual file, whose text is passed to libclang."""
+PRELUDE = "prelude.h"
+"""Name of a header that exists only for the parser. It is included before the first line of a file."""
+WORDS = "register_words.h"
 KEYWORDS = "bfGroup", "interrupt_handler"
-"""Words of the extension that may also occur in a driver."""
-_NOTE = '__attribute__((annotate("{}")))'
+"""Words of the language extension that may also occur in a driver."""
 LARGEST = 64
+"""Largest number of bits of a field."""
+_INTEGERS = [f"{sign}{size}" for sign in ("INT", "UINT") for size in (8, 16, 32, 64, "PTR")]
+_HEADERS = {
+    "stdbool.h": "#ifndef __cplusplus\n#define bool _Bool\n#define true 1\n#define false 0\n#endif\n",
+    "stddef.h": "typedef __SIZE_TYPE__ size_t;\ntypedef __PTRDIFF_TYPE__ ptrdiff_t;\n#define NULL ((void *)0)\n",
+    "stdint.h": "".join(f"typedef __{name}_TYPE__ {name.lower()}_t;\n" for name in _INTEGERS)
+    + "#define UINT8_MAX 255\n#define UINT16_MAX 65535\n#define UINT32_MAX 4294967295u\n",
+    WORDS: "",
+}
+"""Headers that a driver may include, by name, for the parser alone: libclang has no headers of a compiler."""
+
+
+def _note(text: str) -> str:
+    return f'__attribute__((annotate("{text}")))'
 
 
 def keywords() -> str:
-    """Return the support header of 6.3.4 for our own parser, in which the extension's words leave annotations."""
-    types = [
-        f"#define uint{n} {_NOTE.format(f'bits {n}')} unsigned{' long long' * (n > 32)}" for n in range(1, LARGEST + 1)
-    ]
+    """Return the support header of 6.3.4 for the parser, in which each word of the extension leaves an annotation."""
+    types = [f"#define uint{n} {_note(f'bits {n}')} unsigned{' long long' * (n > 32)}" for n in range(1, LARGEST + 1)]
     return "\n".join((
         "#define TMO_REGISTER_WORDS_H_",
         "#define bfGroup struct",
@@ -41,7 +53,7 @@ def keywords() -> str:
         '#define rse(target) __attribute__((annotate("rse " #target)))',
         '#define wse(target) __attribute__((annotate("wse " #target)))',
         '#define access_type(name) __attribute__((annotate("access " #name)))',
-        f"#define interrupt_handler {_NOTE.format('interrupt')}",
+        f"#define interrupt_handler {_note('interrupt')}",
         "#define make_device(group, name, base) \\",
         '  static __attribute__((annotate("device " TMO_TEXT(base)))) \\',
         "  struct group *const name = (struct group *)(base)",
@@ -50,12 +62,25 @@ def keywords() -> str:
 
 
 def words() -> str:
-    """Return the header that makes drivers and descriptions valid C for any compiler, as in 6.3.4."""
-    return (HERE / "include/register_words.h").read_text(encoding="utf-8")
+    """Return register_words.h, which makes drivers and descriptions valid C for any compiler (6.3.4)."""
+    types = [f"#define uint{n} unsigned{' long long' * (n > 32)}" for n in range(1, LARGEST + 1)]
+    return "\n".join((
+        "/* Words of register descriptions as plain C. Files that `tflm-memopt registers` writes do not need it.",
+        " * access_type(NAME) takes read_write, read_only, write_only, read_clears, one_clears or zero_clears. */",
+        "#ifndef TMO_REGISTER_WORDS_H_\n#define TMO_REGISTER_WORDS_H_\n\n#include <stdint.h>\n\n#define bfGroup struct",
+        *types,
+        "#define bit uint1\n#define rse(target)\n#define wse(target)\n#define access_type(name)",
+        "#define interrupt_handler",
+        "#define make_device(group, name, base) static bfGroup group *const name = (bfGroup group *)(base)",
+        "\n#endif /* TMO_REGISTER_WORDS_H_ */\n",
+    ))  # fmt: skip
 
 
 class ParsedFile:
-    """A parsed C file. `texts` are virtual files, and `folders` contain included headers."""
+    """A C file that libclang has parsed.
+
+    texts: contents of included files by path. folders: folders of other included files.
+    """
 
     def __init__(
         self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,
@@ -64,8 +89,9 @@ class ParsedFile:
         self.path, self.text, self.data = path, text, text.encode()
         language = "c++" if path.suffix in (".cpp", ".cc", ".cxx", ".hpp") else "c"
         standard = "-std=c++11" if language == "c++" else "-std=c11"
-        arguments = ["-x", language, standard, "-isystem", str(HERE / "include"), "-include", PRELUDE]
-        files = {str(path): text, PRELUDE: keywords() + prelude, **(texts or {})}
+        arguments = ["-x", language, standard, "-isystem", str(HERE), "-include", PRELUDE]
+        headers = {**_HEADERS, PRELUDE: keywords() + prelude}
+        files = {str(path): text, **{str(HERE / name): each for name, each in headers.items()}, **(texts or {})}
         self._unit = cindex.Index.create().parse(
             str(path),
             [*arguments, *(f"-I{folder}" for folder in folders), "-Wno-everything"],
@@ -127,18 +153,18 @@ class ParsedFile:
         return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in KEYWORDS]
 
     def in_macro(self, cursor: Cursor) -> bool:
-        """Return whether the cursor belongs to a macro expansion, whose text cannot be replaced."""
+        """Return whether a macro expands to the code at the cursor, so that its text cannot be replaced."""
         first, end = self.span(cursor)
         return any(f <= first and end <= e for f, e in self.macros)
 
 
 def notes(cursor: Cursor) -> list[tuple[str, str]]:
-    """Return the annotations of the extension's words at a declaration, as pairs of word and argument."""
+    """Return the words of the extension at a declaration, each with its argument."""
     found = [child.spelling for child in cursor.get_children() if child.kind == CursorKind.ANNOTATE_ATTR]
     return [(text.partition(" ")[0], text.partition(" ")[2]) for text in found]
 
 
 def _unknown_word(message: str) -> str:
     if re.search(r"unknown type name 'uint\d+'", message):
-        return "fields have 1 to 64 bits: bit, uint1, ... uint64"
-    return "give the driver's headers with -I FOLDER; descriptions use the words of register_words.h"
+        return "a field has 1 to 64 bits: use bit, uint1, ... uint64"
+    return "name the folder of the driver's headers with -I; a description uses the words of register_words.h"

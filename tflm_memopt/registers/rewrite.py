@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tflm_memopt.registers.accessors import Accessor, value_type
 from tflm_memopt.registers.conflicts import Regions
 from tflm_memopt.registers.driver import AccessOp, Driver, FieldAccess, Function, Span
-from tflm_memopt.registers.flatten import Flat, Spot
+from tflm_memopt.registers.flatten import Groups, spot_of
 from tflm_memopt.registers.layout import Layout
 from tflm_memopt.registers.parse import ParsedFile
 
@@ -29,30 +28,26 @@ class Rewritten:
 def rewrite(
     unit: ParsedFile,
     driver: Driver,
-    flat: Flat,
+    groups: Groups,
     layout: Layout,
     regions: Mapping[str, Regions],
     header: tuple[str, str],
 ) -> Rewritten:
-    """Rewrite the driver. header: names of the description, and of the accessors' header that replaces it."""
-    writer = _Writer(unit, flat, layout)
+    """Rewrite the driver. header: name of the description, and name of the accessors' header that replaces it."""
+    writer = _Writer(unit, groups, layout)
     for function in driver.functions:
         writer.function(function, regions[function.name])
     for span, plain in driver.words:
-        writer.edits.append(_Edit(span, plain))
-    text = _included(writer.rendered((0, len(unit.data))), *header)
+        writer.edit(span, plain)
+    text, include = writer.rendered((0, len(unit.data))), f'#include "{header[1]}"'
+    found = re.compile(rf'^[ \t]*#[ \t]*include[ \t]*"[^"\n]*\b{re.escape(header[0])}"', re.MULTILINE)
+    text = found.sub(include, text) if found.search(text) else f"{include}\n{text}"
     return Rewritten(text, tuple(writer.calls))
-
-
-def _included(text: str, description: str, header: str) -> str:
-    include = f'#include "{header}"'
-    found = re.compile(rf'^[ \t]*#[ \t]*include[ \t]*"[^"\n]*\b{re.escape(Path(description).name)}"', re.MULTILINE)
-    return found.sub(include, text) if found.search(text) else f"{include}\n{text}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """New text for a span, inserted if the span is empty. parts: spans of the source that the new text contains."""
+    """New text for a span of the source, which is inserted if the span is empty."""
 
     span: Span
     text: str
@@ -61,8 +56,8 @@ class _Edit:
 
 
 class _Writer:
-    def __init__(self, unit: ParsedFile, flat: Flat, layout: Layout) -> None:
-        self.unit, self.flat, self.layout = unit, flat, layout
+    def __init__(self, unit: ParsedFile, groups: Groups, layout: Layout) -> None:
+        self.unit, self.groups, self.layout = unit, groups, layout
         self.edits: list[_Edit] = []
         self.calls: list[Accessor] = []
         self._taken = {spelling for _, _, spelling in unit.tokens}
@@ -81,13 +76,14 @@ class _Writer:
         several = {access.order for region in regions if len(region) > 1 for access in region}
         for access in function.accesses:
             if access.op is AccessOp.READ and not access.operator and access.order not in several:
-                self._edit(access.span, *self._call(AccessOp.READ, [access]))
+                self.edit(access.span, *self._call(AccessOp.READ, [access]))
             elif access.op is AccessOp.WRITE and access.order not in several:
-                self._edit(access.span, *self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
+                self.edit(access.span, *self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
 
     def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
-        """Read all fields of the region into variables, before the first access. The result is the variable of each
-        access, by the access's event number.
+        """Read all fields of the region into variables, before the first access.
+
+        Returns the variable of each access by the access's event number.
         """
         lead = region[0]
         fields = self._by_name(region)
@@ -107,9 +103,9 @@ class _Writer:
         self._before(lead.host.span[0], before, parts)
         found = {}
         for access in region:
-            found[access.order] = names[self.flat.spot(access).name]
+            found[access.order] = names[spot_of(self.groups, access).name]
             if not access.operator:
-                self._edit(access.span, found[access.order], ())
+                self.edit(access.span, found[access.order])
         return found
 
     def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
@@ -121,27 +117,26 @@ class _Writer:
             source = self.unit.text_of(access.value) if access.value else ""
             if access.operator == "=" and _NUMBER.fullmatch(source):
                 kept[access.order] = source, ()
-                self.edits.append(_Edit(self._whole_line(access.host.span), ""))
+                self.edit(self._whole_line(access.host.span), "")
             else:
                 name = self._temporary()
                 kept[access.order] = name, ()
-                self._edit(access.span, f"const {value_type(access.field.bits)} {name} = {text}", parts)
+                self.edit(access.span, f"const {value_type(access.field.bits)} {name} = {text}", parts)
         kept[last.order] = self._value(last, values)
         members = self._by_name(region)
         text, parts = self._call(
             AccessOp.WRITE, list(members.values()), [kept[access.order] for access in members.values()]
         )
-        self._edit(last.span, text, parts)
+        self.edit(last.span, text, parts)
 
     def _by_name(self, region: Sequence[FieldAccess]) -> dict[str, FieldAccess]:
         """Return one access for each field of a region, in the order of the fields in their register."""
-        spots = {self.flat.spot(access).name: access for access in reversed(region)}
-        register, _ = self.layout[self.flat.spot(region[0]).group].slot(next(iter(spots)))
-        order = [slot.field.name for slot in register.slots]
-        return {name: spots[name] for name in sorted(spots, key=order.index)}
+        by_name = {spot_of(self.groups, access).name: access for access in reversed(region)}
+        register, _ = self.layout[spot_of(self.groups, region[0]).group].find(next(iter(by_name)))
+        return {field.name: by_name[field.name] for field in register.fields if field.name in by_name}
 
     def _value(self, access: FieldAccess, values: Mapping[int, str]) -> tuple[str, tuple[Span, ...]]:
-        """Return the text of the value to be written, and the spans of its parts."""
+        """Return the text of the value that an access writes, and the spans of the source that the text contains."""
         right = (access.value,) if access.value else ()
         if access.operator == "=":
             return "{0}", right
@@ -154,19 +149,20 @@ class _Writer:
     def _call(
         self, op: AccessOp, accesses: Sequence[FieldAccess], arguments: Sequence[tuple[str, tuple[Span, ...]]] = ()
     ) -> tuple[str, tuple[Span, ...]]:
-        spots = [self.flat.spot(access) for access in accesses]
+        spots = [spot_of(self.groups, access) for access in accesses]
         accessor = Accessor(op, spots[0].group, tuple(spot.name for spot in spots))
         self.calls.append(accessor)
         texts, parts = [], list[Span]()
         anchor = "{0}" if spots[0].is_pointer else "&{0}", (spots[0].anchor,)
-        for text, spans in (anchor, *_index(spots[0]), *arguments):
-            texts.append(_renumbered(text, len(parts)))
+        index = [("{0}", (spots[0].index,))] if spots[0].index else []
+        for text, spans in (anchor, *index, *arguments):
+            texts.append(_replaced(text, [f"{{{number + len(parts)}}}" for number in range(len(spans))]))
             parts += spans
         return f"{accessor.name}({', '.join(texts)})", tuple(parts)
 
     # --- text
 
-    def _edit(self, span: Span, text: str, parts: tuple[Span, ...]) -> None:
+    def edit(self, span: Span, text: str, parts: tuple[Span, ...] = ()) -> None:
         self.edits.append(_Edit(span, text, parts))
 
     def _before(self, offset: int, text: str, parts: tuple[Span, ...]) -> None:
@@ -174,7 +170,7 @@ class _Writer:
         indent = self.unit.data[line:offset].decode()
         indent = indent if not indent.strip() else " "
         separator = "\n" + indent if indent != " " else " "
-        self._edit((offset, offset), separator.join(text.splitlines()) + separator, parts)
+        self.edit((offset, offset), separator.join(text.splitlines()) + separator, parts)
 
     def _whole_line(self, span: Span) -> Span:
         """Return the span of a statement with its semicolon, or of its whole line if the line contains nothing else."""
@@ -199,29 +195,21 @@ class _Writer:
         for edit in _outermost(self.edits, span):
             if edit.span[0] >= at:
                 out.append(self.unit.data[at : edit.span[0]].decode())
-                parts = [self.rendered(part) for part in edit.parts]
-                out.append(_filled(edit.text, parts))
+                out.append(_replaced(edit.text, [self.rendered(part) for part in edit.parts]))
                 at = edit.span[1]
         out.append(self.unit.data[at : span[1]].decode())
         return "".join(out)
 
 
-def _index(spot: Spot) -> list[tuple[str, tuple[Span, ...]]]:
-    return [("{0}", (spot.index,))] if spot.index else []
-
-
-def _filled(text: str, parts: Sequence[str]) -> str:
+def _replaced(text: str, parts: Sequence[str]) -> str:
+    """Return the text with {0}, {1} and so on replaced by these parts."""
     return re.sub(r"\{(\d+)\}", lambda m: parts[int(m[1])], text)
 
 
-def _renumbered(text: str, first: int) -> str:
-    return re.sub(r"\{(\d+)\}", lambda m: f"{{{int(m[1]) + first}}}", text)
-
-
 def _outermost(edits: Iterable[_Edit], span: Span) -> list[_Edit]:
-    """Return the outermost edits inside a span in order.
+    """Return the outermost edits inside a span in order, with insertions first at each position.
 
-    At each position, insertions come first; insertions at the start of the span are left out.
+    Insertions at the start of the span are left out.
     """
     inside = [e for e in edits if span[0] <= e.span[0] and e.span[1] <= span[1] and e.span[1] > span[0]]
     inside.sort(key=lambda e: (e.span[0], e.span[1] > e.span[0], -e.span[1]))

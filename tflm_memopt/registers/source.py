@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tflm_memopt.registers.bounds import check_bound
@@ -48,7 +48,7 @@ def read(
 
 
 def _quiet(definitions: list[Cursor], chains: Chains) -> frozenset[str]:
-    """Return the functions without observable behaviour: no registers, volatile variables or calls of others."""
+    """Return the functions that access neither registers nor volatile variables and only call such functions."""
     loud = set[str]()
     calls: dict[str, set[str]] = {}
     for function in definitions:
@@ -83,10 +83,11 @@ class _FunctionReader:
         self.host = Host((0, 0), ())
         self.count = 0
         self.needs = NOTHING
-        """Dependencies of the expression that is being read."""
+        """Dependencies of the expression that the reader is at."""
 
     def function(self, cursor: Cursor) -> Function:
-        handler = any(word == "interrupt" for word, _ in notes(cursor)) or "interrupt" in _attributes(self.unit, cursor)
+        before_name = self.unit.text_of((self.unit.span(cursor)[0], cursor.location.offset))
+        handler = "interrupt" in before_name or any(word == "interrupt" for word, _ in notes(cursor))
         self.made = Function(cursor.spelling, is_interrupt=handler)
         for child in cursor.get_children():
             if child.kind == CursorKind.COMPOUND_STMT:
@@ -148,9 +149,7 @@ class _FunctionReader:
         condition, body = cursor.get_children()
         needs = self._value(condition)
         for child in body.get_children():
-            outer = self._enter(
-                needs
-            )  # a jump may lead to any label, so nothing before it in the body is certain to have been executed
+            outer = self._enter(needs)  # a jump to a label may skip everything before the label
             while child.kind in (CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT):
                 child = list(child.get_children())[-1]  # noqa: PLW2901
             self._statement(child)
@@ -241,8 +240,8 @@ class _FunctionReader:
             else:
                 self._assigned(child, NOTHING)
         elif operator == "&" and self.chains.ends_in_field(target):
-            what = f"a bit field's address cannot be taken: {self.unit.source(cursor)}"
-            raise self.unit.line(cursor).error(what, "use a pointer to its group")
+            what = f"the driver takes the address of a bit field: {self.unit.source(cursor)}"
+            raise self.unit.line(cursor).error(what, "use a pointer to the group of the field")
         else:
             self._expression(child)
             if operator == "&" and target.kind == CursorKind.DECL_REF_EXPR:
@@ -268,8 +267,8 @@ class _FunctionReader:
 
     def _store(self, cursor: Cursor, left: Cursor, operator: str, right: Cursor | None, *, is_statement: bool) -> None:
         if operator in STEPS and not is_statement:
-            what = f"{operator} of a bit field inside an expression: {self.unit.source(cursor)}"
-            raise self.unit.line(cursor).error(what, "make it a separate statement")
+            what = f"an expression changes a bit field with {operator}: {self.unit.source(cursor)}"
+            raise self.unit.line(cursor).error(what, "write the change as a separate statement")
         if right is not None:
             self._expression(right)
         span = self.unit.span(cursor)
@@ -333,7 +332,7 @@ class _FunctionReader:
 
 
 def _loop_parts(unit: ParsedFile, cursor: Cursor) -> tuple[Cursor | None, Cursor | None, Cursor | None, Cursor]:
-    """Return the init part, condition, step and body of a loop; clang omits empty parts."""
+    """Return the first part, condition, step and body of a loop. A part that the source omits is None."""
     children = list(cursor.get_children())
     if cursor.kind == CursorKind.WHILE_STMT:
         return None, children[-2], None, children[-1]
@@ -348,8 +347,8 @@ def _loop_parts(unit: ParsedFile, cursor: Cursor) -> tuple[Cursor | None, Cursor
     return part["first"], part["condition"], part["last"], body
 
 
-def _semicolons(unit: ParsedFile, cursor: Cursor) -> Iterator[int]:
-    """Yield the positions of the two semicolons in the head of a for statement."""
+def _semicolons(unit: ParsedFile, cursor: Cursor) -> list[int]:
+    """Return the positions of the two semicolons in the head of a for statement."""
     first, end = unit.span(cursor)
     depth, found = 0, []
     for at, _, spelling in unit.tokens:
@@ -357,10 +356,4 @@ def _semicolons(unit: ParsedFile, cursor: Cursor) -> Iterator[int]:
             depth += (spelling in "([{") - (spelling in ")]}")
             if spelling == ";" and depth == 1:
                 found.append(at)
-    return iter(found[:2])
-
-
-def _attributes(unit: ParsedFile, cursor: Cursor) -> str:
-    """Return the text before a function's name."""
-    first = unit.span(cursor)[0]
-    return unit.data[first : cursor.location.offset].decode()
+    return found[:2]

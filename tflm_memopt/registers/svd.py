@@ -1,7 +1,7 @@
 """Reads CMSIS-SVD descriptions of existing chips, and writes generated layouts in the same format.
 
-SVD describes side effects of accesses within their own register (readAction, modifiedWriteValues), but not that writing
-one field changes another. Effects on other fields are given in the file's vendorExtensions:
+SVD describes the effects of an access on its own register (readAction, modifiedWriteValues). The effects of writing one
+field on another field are given in the file's vendorExtensions:
 
     <vendorExtensions>
       <sideEffects peripheral="spi">
@@ -9,14 +9,14 @@ one field changes another. Effects on other fields are given in the file's vendo
       </sideEffects>
     </vendorExtensions>
 
-If a peripheral has no sideEffects element, every write may have effects and no value is stable.
+Without a sideEffects element, every write to a peripheral may have effects, and each value may change by itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -38,7 +38,7 @@ from tflm_memopt.registers.description import (
     check,
 )
 from tflm_memopt.registers.header import access_named
-from tflm_memopt.registers.layout import Layout, Placed, Register, Slot
+from tflm_memopt.registers.layout import Layout, Placed, Register
 
 ACCESSES = {
     "read-write": AccessType.READ_WRITE,
@@ -46,14 +46,6 @@ ACCESSES = {
     "write-only": AccessType.WRITE_ONLY,
     "writeOnce": AccessType.WRITE_ONLY,
     "read-writeOnce": AccessType.READ_WRITE,
-}
-SAID = {
-    AccessType.READ_WRITE: "read-write",
-    AccessType.READ_ONLY: "read-only",
-    AccessType.WRITE_ONLY: "write-only",
-    AccessType.READ_CLEARS: "read-only",
-    AccessType.ONE_CLEARS: "read-write",
-    AccessType.ZERO_CLEARS: "read-write",
 }
 CLEARS = {"oneToClear": AccessType.ONE_CLEARS, "zeroToClear": AccessType.ZERO_CLEARS}
 
@@ -64,33 +56,31 @@ def read(path: Path, text: str) -> Description:
         tree = etree.ElementTree(etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False)))
     except etree.XMLSyntaxError as error:
         line = SourceLine(path.name, error.lineno or 1)
-        raise line.error(f"invalid XML: {error.msg}", "give a CMSIS-SVD file") from error
+        raise line.error(f"the description is not valid XML: {error.msg}", "use a CMSIS-SVD file") from error
     lines = _Lines(path.name, tree)
     lines.check()
     reader = _Reader(lines)
     try:
         for peripheral in SVDParser(tree).get_device().peripherals or ():
             reader.peripheral(peripheral)
-    except Exception as error:  # for files other than SVD, the parser's own code fails
-        raise lines.of().error(f"invalid CMSIS-SVD: {error}", "validate the file") from error
+    except Exception as error:  # the parser raises any exception if a file is not SVD
+        what = f"the description is not valid CMSIS-SVD: {error}"
+        raise lines.of().error(what, "check the file against CMSIS-SVD.xsd") from error
     if not reader.devices:
-        raise lines.of().error("the file has no peripheral with registers", "give a CMSIS-SVD file")
+        raise lines.of().error("the description has no peripheral with registers", "use a CMSIS-SVD file")
     found = Description(reader.groups, tuple(reader.devices), is_fixed=True)
     found = replace(found, groups={name: _effects(found, group, lines) for name, group in found.groups.items()})
     check(found)
     return found
 
 
-@dataclass
 class _Lines:
-    """An SVD file as an XML tree, for data that the SVD parser does not return: line numbers and vendorExtensions."""
+    """An SVD file as an XML tree, for line numbers and vendorExtensions, which the SVD parser does not return."""
 
-    file: str
-    tree: Any
-    by_name: dict[tuple[str, ...], int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for node in self.tree.iter("peripheral", "cluster", "register", "field"):
+    def __init__(self, file: str, tree: Any) -> None:
+        self.file, self.tree = file, tree
+        self.by_name: dict[tuple[str, ...], int] = {}
+        for node in tree.iter("peripheral", "cluster", "register", "field"):
             names = [
                 n.findtext("name", "").strip() for n in (node, *node.iterancestors()) if n.find("name") is not None
             ]
@@ -103,18 +93,16 @@ class _Lines:
                 access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
 
     def of(self, *names: str) -> SourceLine:
-        """Return the line of an element, given its name and the names of the elements around it, innermost first."""
+        """Return the line of an element. names: its name and those of the elements around it, innermost first."""
         for depth in range(len(names), 0, -1):
             if found := self.by_name.get(names[:depth]):
                 return SourceLine(self.file, found)
         return SourceLine(self.file, 1)
 
-    def effects(self) -> Iterator[tuple[str, Any]]:
-        """Yield (peripheral, side effect), or (peripheral, None) once for each sideEffects element."""
-        for node in self.tree.iter("sideEffects"):
-            yield node.get("peripheral", ""), None
-            for said in node.iter("rse", "wse"):
-                yield node.get("peripheral", ""), said
+    def effects(self, peripheral: str) -> list[Any] | None:
+        """Return the side effects of a peripheral, or None if the file has no sideEffects element for it."""
+        stated = [node for node in self.tree.iter("sideEffects") if _word(node.get("peripheral", "")) == peripheral]
+        return [effect for node in stated for effect in node.iter("rse", "wse")] if stated else None
 
 
 class _Reader:
@@ -138,9 +126,8 @@ class _Reader:
             node = getattr(found, "meta_register", None) or getattr(found, "meta_cluster", None) or found
             member = self._member(name, node, around)
             members.append(member)
-            place = member.place or BitPlace(0)
             one = self.groups[member.group].nbytes if isinstance(member, SubGroup) else member.register_bits // 8
-            end = max(end, place.byte + one + place.byte_step * ((member.count or 1) - 1))
+            end = max(end, member.place.byte + one + member.place.byte_step * ((member.count or 1) - 1))
         self.groups[name] = RegisterGroup(name, tuple(members), end)
 
     def _member(self, group: str, node: Any, around: tuple[str, ...]) -> Field | SubGroup:
@@ -195,37 +182,36 @@ def _said(node: Any, register: Any, name: str) -> str:
 
 
 def _effects(description: Description, group: RegisterGroup, lines: _Lines) -> RegisterGroup:
-    """Return the group with the side effects that the file states for its peripheral or, if it states none, with all
-    possible effects.
-    """
+    """Return the group with the side effects of its peripheral or, if these are unknown, with all possible effects."""
     owner = next(
         (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
     )
     if owner is None:
         return group
-    said = [node for peripheral, node in lines.effects() if _word(peripheral) == owner.name]
+    stated = lines.effects(owner.name)
     members = tuple(
-        _with_effects(description, owner, member, said, lines) if isinstance(member, Field) else member
+        _with_effects(description, owner, member, stated, lines) if isinstance(member, Field) else member
         for member in group.members
     )
     return replace(group, members=members)
 
 
-def _with_effects(description: Description, owner: Device, one: Field, said: list[Any], lines: _Lines) -> Field:
-    if not said:
+def _with_effects(
+    description: Description, owner: Device, one: Field, stated: list[Any] | None, lines: _Lines
+) -> Field:
+    if stated is None:
         return replace(one, read_invalidates=(*one.read_invalidates, one.key), write_invalidates=(one.key,))
     reads, writes = [*one.read_invalidates], [*one.write_invalidates]
-    for node in said:
-        if node is not None:
-            line = SourceLine(lines.file, node.sourceline)
-            if _found(description, owner, node.get("field", ""), line) == one.key:
-                target = _found(description, owner, node.get("target", node.get("field", "")), line)
-                (reads if node.tag == "rse" else writes).append(target)
+    for node in stated:
+        line = SourceLine(lines.file, node.sourceline)
+        if _found(description, owner, node.get("field", ""), line) == one.key:
+            target = _found(description, owner, node.get("target", node.get("field", "")), line)
+            (reads if node.tag == "rse" else writes).append(target)
     return replace(one, read_invalidates=tuple(dict.fromkeys(reads)), write_invalidates=tuple(dict.fromkeys(writes)))
 
 
 def _found(description: Description, owner: Device, path: str, line: SourceLine) -> FieldName:
-    """Return the field that REGISTER.FIELD names. A register without fields counts as one field."""
+    """Return the field that the path REGISTER.FIELD names. A register without fields counts as one field."""
     group = owner.group
     for name in path.split("."):
         member = next((m for m in description.groups[group].members if m.name == _word(name)), None)
@@ -235,17 +221,17 @@ def _found(description: Description, owner: Device, path: str, line: SourceLine)
             return member.key
         else:
             what = f"a side effect names '{path}', which {owner.name} does not have"
-            raise line.error(what, "give REGISTER.FIELD, or a register without fields")
+            raise line.error(what, "name REGISTER.FIELD, or a register without fields")
     return group, ""
 
 
 def _word(name: str) -> str:
-    """The C identifier of an array lacks the array's [%s] or %s."""
+    """Return the C identifier for a name of an SVD file. The [%s] or %s of an array is dropped."""
     return re.sub(r"\W", "_", re.sub(r"_?\[?%s\]?", "", name.strip()))
 
 
 def declarations(description: Description) -> str:
-    """Return C declarations of members and their types, without their places, for parsing drivers."""
+    """Return C declarations of all groups, without the places of fields, with which drivers are parsed."""
     lines = []
     for group in description.groups.values():
         lines.append(f"struct {group.name} {{")
@@ -267,7 +253,7 @@ def declarations(description: Description) -> str:
 
 
 def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
-    """Return a layout as CMSIS-SVD with its side effects, to be read again, with arrays of groups as clusters."""
+    """Return a layout with its side effects as CMSIS-SVD, which read() accepts. Arrays of groups become clusters."""
     root = ET.Element("device", schemaVersion="1.3")
     _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")
     _texts(root, addressUnitBits="8", width="32", size="32", access="read-write")
@@ -292,30 +278,30 @@ def _texts(node: ET.Element, **texts: str) -> None:
         ET.SubElement(node, name).text = text
 
 
-def _registers(node: ET.Element, placed: Placed, layout: Mapping[str, Placed]) -> None:
+def _registers(node: ET.Element, placed: Placed, layout: Layout) -> None:
     for register in placed.registers:
         _register(ET.SubElement(node, "register"), register)
-    for part, byte, step in placed.parts:
+    for part in placed.parts:
         cluster = ET.SubElement(node, "cluster")
         if part.count is not None:
-            _texts(cluster, dim=str(part.count), dimIncrement=f"{step:#x}")
+            _texts(cluster, dim=str(part.count), dimIncrement=f"{part.place.byte_step:#x}")
         array = "" if part.count is None else "[%s]"
         _texts(cluster, name=f"{part.name}{array}", description=part.group, headerStructName=part.group)
-        _texts(cluster, addressOffset=f"{byte:#x}")
+        _texts(cluster, addressOffset=f"{part.place.byte:#x}")
         _registers(cluster, layout[part.group], layout)
 
 
 def _register_name(register: Register) -> str:
-    name = "_".join(slot.field.name for slot in register.slots)
-    return name if len(name) <= 60 else f"{register.slots[0].field.name}_and_{len(register.slots) - 1}"
+    name = "_".join(field.name for field in register.fields)
+    return name if len(name) <= 60 else f"{register.fields[0].name}_and_{len(register.fields) - 1}"
 
 
 def _paths(placed: Placed, layout: Layout, prefix: str = "") -> Iterator[tuple[Field, str]]:
     """Yield every field with its path in the file."""
     for register in placed.registers:
-        for slot in register.slots:
-            yield slot.field.field, f"{prefix}{_register_name(register)}.{slot.field.name}"
-    for part, _, _ in placed.parts:
+        for field in register.fields:
+            yield field, f"{prefix}{_register_name(register)}.{field.name}"
+    for part in placed.parts:
         yield from _paths(layout[part.group], layout, f"{prefix}{part.name}.")
 
 
@@ -323,7 +309,7 @@ def _write_effects(node: ET.Element, device: Device, layout: Layout) -> None:
     paths = list(_paths(layout[device.group], layout))
     for one, path in paths:
         for word, targets in (("rse", one.read_invalidates), ("wse", one.write_invalidates)):
-            found = [p for f, p in paths for owner, name in targets if f.group == owner and name in ("", f.name)]
+            found = [p for f, p in paths for owner, name in targets if f.group == owner and name in ("", f.original)]
             for target in dict.fromkeys(found or [path] * bool(targets)):
                 ET.SubElement(node, word, field=path, target=target)
 
@@ -338,20 +324,20 @@ def _register(node: ET.Element, register: Register) -> None:
     if register.reset is not None:
         _texts(node, resetValue=f"{register.reset:#x}")
     fields = ET.SubElement(node, "fields")
-    for slot in register.slots:
-        _field(ET.SubElement(fields, "field"), slot)
+    for field in register.fields:
+        _field(ET.SubElement(fields, "field"), field)
 
 
-def _field(node: ET.Element, slot: Slot) -> None:
-    one = slot.field.field
+def _field(node: ET.Element, field: Field) -> None:
     array = ""
-    if slot.place.bit_step:
-        _texts(node, dim=str(slot.field.count), dimIncrement=str(slot.place.bit_step))
+    if field.place.bit_step:
+        _texts(node, dim=str(field.count), dimIncrement=str(field.place.bit_step))
         array = "%s"
-    _texts(node, name=slot.field.name + array, description=f"{one.name} of {one.group}")
-    _texts(node, bitOffset=str(slot.place.bit), bitWidth=str(one.bits), access=SAID[one.access])
+    _texts(node, name=field.name + array, description=f"{field.original} of {field.group}")
+    allowed = "read-only" if not field.is_writable else "read-write" if field.is_readable else "write-only"
+    _texts(node, bitOffset=str(field.place.bit), bitWidth=str(field.bits), access=allowed)
     for word, access in CLEARS.items():
-        if one.access is access:
+        if field.access is access:
             _texts(node, modifiedWriteValues=word)
-    if one.access is AccessType.READ_CLEARS:
+    if field.access is AccessType.READ_CLEARS:
         _texts(node, readAction="clear")
