@@ -6,12 +6,14 @@ python scripts/kernels.py
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from library_kernels import ADD_BY_FOURS, ADD_BY_LANES, ADD_PIXELS, FILES, IN_C, PACKED, PIXELS, PLAIN, LibraryKernel
 
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, InstructionTable
-from tflm_memopt.kernels.write_c import function, library_function, operands_struct
+from tflm_memopt.kernels.write_c import element_function, function, library_function, operands_struct
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
 COLUMNS = 165
@@ -19,9 +21,6 @@ COLUMNS = 165
 LICENSE_LINE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 ANY_CORE = """\
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
@@ -67,14 +66,33 @@ typedef int tmo_generated_arm_is_not_empty; /* ISO C forbids an empty file */
 
 def _definition(one: LibraryKernel, table: InstructionTable = REF) -> str:
     head = one.head.format(one.name)
-    made = [
-        library_function(kernel, table, head, lambda name: one.given.get(name, name), one.ends)
-        for kernel in (one.many, one.kernel)
-        if kernel
-    ]
+
+    def given(name: str) -> str:
+        return one.given.get(name, name)
+
+    if one.at_once:
+        return element_function(one.kernel, table, one.name, given, one.at_once)
+    made = [library_function(kernel, table, head, given, one.ends) for kernel in (one.many, one.kernel) if kernel]
     calls = [_one_line(f"{head} {{", f"{one.name}({arguments});") for head, arguments in one.calls.items()]
     made[-1] = "\n".join([made[-1], *calls])
-    return "#if TMO_MANY_REGISTERS\n{}#else\n{}#endif\n".format(*made) if one.many else made[0]
+    return _either(*made) if one.many else made[0]
+
+
+def _either(many: str, few: str) -> str:
+    """Return one function from two, with a condition around the lines that differ."""
+    lines, others = many.splitlines(keepends=True), few.splitlines(keepends=True)
+    same = list(takewhile(lambda pair: pair[0] == pair[1], zip(lines, others, strict=False)))
+    after = list(takewhile(lambda pair: pair[0] == pair[1], zip(lines[::-1], others[::-1], strict=False)))
+    begin, end = len(same), len(after)
+    more, fewer = "".join(lines[begin:-end]), "".join(others[begin:-end])
+    other = f"#else\n{fewer}" if fewer else ""
+    return "".join(lines[:begin]) + f"#if TMO_MANY_REGISTERS\n{more}{other}#endif\n" + "".join(lines[-end:])
+
+
+def _definitions(kernels: Sequence[LibraryKernel]) -> str:
+    """Return all functions, with an empty line before those that are not one line each."""
+    parts = [("" if one.at_once else "\n") + _definition(one) for one in kernels]
+    return "".join(parts).removeprefix("\n")
 
 
 def _one_line(head: str, statement: str) -> str:
@@ -145,7 +163,7 @@ def written() -> dict[Path, str]:
     twins = "\n".join(function(one, REF) for one in PLAIN)
     files = {"src/tmo/generated.h": header, "src/tmo_generated.c": f"{SOURCE}{bodies}{TWINS}{twins}{END}"}
     for name, kernels in FILES.items():
-        files[f"src/tmo_generated_{name}.c"] = BEGINS.get(name, "") + ANY_CORE + "\n".join(map(_definition, kernels))
+        files[f"src/tmo_generated_{name}.c"] = BEGINS.get(name, "") + ANY_CORE + _definitions(kernels)
     files["src/tmo_generated_arm.c"] = _arm()
     return {LIBRARY / name: f"{LICENSE_LINE}{text}" for name, text in files.items()}
 

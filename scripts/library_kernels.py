@@ -66,6 +66,8 @@ class LibraryKernel(NamedTuple):
     """Functions that call this function with constants, by head, and the arguments of the call. The compiler folds the
     constant arguments of these calls.
     """
+    at_once: int = 0
+    """Number of elements that a loop of tmo/elements.h computes at once, or 0 if the kernel has loops of its own."""
 
 
 def _scales(*names: str) -> Expressions:
@@ -237,17 +239,13 @@ def _of_elements(one: KernelProgram, turns: int = 1, name: str = "", **bound: in
 
     Kernels that change the type of elements copy their input elements, so that the output may overwrite the input.
     """
-    var, types = one.extents[-1], {t.type for t in one.tensors}
+    types = {t.type for t in one.tensors}
     aligned = types != {Type.FLOAT32, Type.INT32}
-    pointers = {
-        t.name: f"({'' if t.written else 'const '}{(t.type if aligned else Type.INT8).c} *){argument}"
-        for t, argument in zip(one.tensors, ("a", *("b" for _ in one.tensors[2:]), "out"), strict=True)
-    }
-    steps = [bind(ADJACENT | bound, aligned=aligned)]
-    steps += [jam("c" if var == "channels" else "i", turns)] if turns > 1 else []
-    return LibraryKernel(
-        f"tmo_{name or one.name}", scheduled(one, steps), OF_ELEMENTS | pointers, ELEMENTS, ends="(void)op, (void)b;"
-    )
+    bound_kernel = scheduled(one, [bind(ADJACENT | bound, aligned=aligned)])
+    if aligned:
+        return LibraryKernel(f"tmo_{name or one.name}", bound_kernel, OF_ELEMENTS, ELEMENTS, at_once=turns)
+    given = OF_ELEMENTS | {"x": "(const int8_t *)a", "y": "(int8_t *)out"}
+    return LibraryKernel(f"tmo_{name or one.name}", bound_kernel, given, ELEMENTS, ends="(void)op, (void)b;")
 
 
 FILES: Mapping[str, tuple[LibraryKernel, ...]] = {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
@@ -126,65 +123,10 @@ void tmo_greater_repeated_s8(const tmo_kernel *k, const tmo_window *window, int8
     }
   }
 }
-
-void tmo_greatest_s8(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int8_t *const x = (const int8_t *)a;
-  const int8_t *const other = (const int8_t *)b;
-  int8_t *const y = (int8_t *)out;
-  const uint32_t channels = n;
-  for (uint32_t p = 0; p < 1; ++p) {
-    uint32_t c = 0;
-    for (; c + 4 <= channels; c += 4) {
-      const int8_t *const at0 = &x[c];
-      const int8_t *const at1 = &other[c];
-      int32_t r1_0 = at0[0], r1_1 = at0[1], r1_2 = at0[2], r1_3 = at0[3], r2_0 = at1[0], r2_1 = at1[1], r2_2 = at1[2], r2_3 = at1[3],
-              r3_0 = (int32_t)((uint32_t)r1_0 * (uint32_t)1), r3_1 = (int32_t)((uint32_t)r1_1 * (uint32_t)1),
-              r3_2 = (int32_t)((uint32_t)r1_2 * (uint32_t)1), r3_3 = (int32_t)((uint32_t)r1_3 * (uint32_t)1),
-              r4_0 = (int32_t)((uint32_t)r2_0 * (uint32_t)1), r4_1 = (int32_t)((uint32_t)r2_1 * (uint32_t)1),
-              r4_2 = (int32_t)((uint32_t)r2_2 * (uint32_t)1), r4_3 = (int32_t)((uint32_t)r2_3 * (uint32_t)1),
-              r5_0 = (r3_0 > r4_0 ? r3_0 : r4_0), r5_1 = (r3_1 > r4_1 ? r3_1 : r4_1), r5_2 = (r3_2 > r4_2 ? r3_2 : r4_2),
-              r5_3 = (r3_3 > r4_3 ? r3_3 : r4_3), r6_0 = (int32_t)((uint32_t)r5_0 * (uint32_t)1),
-              r6_1 = (int32_t)((uint32_t)r5_1 * (uint32_t)1), r6_2 = (int32_t)((uint32_t)r5_2 * (uint32_t)1),
-              r6_3 = (int32_t)((uint32_t)r5_3 * (uint32_t)1);
-      y[(int32_t)(c + channels * p)] = (int8_t)r6_0;
-      y[(int32_t)(1 + c + channels * p)] = (int8_t)r6_1;
-      y[(int32_t)(2 + c + channels * p)] = (int8_t)r6_2;
-      y[(int32_t)(3 + c + channels * p)] = (int8_t)r6_3;
-    }
-    for (; c < channels; ++c) {
-      int32_t r1 = x[c], r2 = other[c], r3 = (int32_t)((uint32_t)r1 * (uint32_t)1), r4 = (int32_t)((uint32_t)r2 * (uint32_t)1),
-              r5 = (r3 > r4 ? r3 : r4), r6 = (int32_t)((uint32_t)r5 * (uint32_t)1);
-      y[(int32_t)(c + channels * p)] = (int8_t)r6;
-    }
-  }
-  (void)op, (void)b;
-}
-
-void tmo_smallest_s8(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int8_t *const x = (const int8_t *)a;
-  const int8_t *const other = (const int8_t *)b;
-  int8_t *const y = (int8_t *)out;
-  const uint32_t channels = n;
-  for (uint32_t p = 0; p < 1; ++p) {
-    uint32_t c = 0;
-    for (; c + 4 <= channels; c += 4) {
-      const int8_t *const at0 = &x[c];
-      const int8_t *const at1 = &other[c];
-      int32_t r1_0 = at0[0], r1_1 = at0[1], r1_2 = at0[2], r1_3 = at0[3], r2_0 = at1[0], r2_1 = at1[1], r2_2 = at1[2], r2_3 = at1[3],
-              r3_0 = (r1_0 < r2_0 ? r1_0 : r2_0), r3_1 = (r1_1 < r2_1 ? r1_1 : r2_1), r3_2 = (r1_2 < r2_2 ? r1_2 : r2_2),
-              r3_3 = (r1_3 < r2_3 ? r1_3 : r2_3);
-      y[(int32_t)(c + channels * p)] = (int8_t)r3_0;
-      y[(int32_t)(1 + c + channels * p)] = (int8_t)r3_1;
-      y[(int32_t)(2 + c + channels * p)] = (int8_t)r3_2;
-      y[(int32_t)(3 + c + channels * p)] = (int8_t)r3_3;
-    }
-    for (; c < channels; ++c) {
-      int32_t r1 = x[c], r2 = other[c], r3 = (r1 < r2 ? r1 : r2);
-      y[(int32_t)(c + channels * p)] = (int8_t)r3;
-    }
-  }
-  (void)op, (void)b;
-}
+TMO_COMBINE_FOUR(tmo_greatest_s8, int8_t, int32_t, ,
+  int32_t r3 = (int32_t)((uint32_t)x * (uint32_t)1), r4 = (int32_t)((uint32_t)other * (uint32_t)1), r5 = (r3 > r4 ? r3 : r4),
+          y = (int32_t)((uint32_t)r5 * (uint32_t)1);)
+TMO_COMBINE_FOUR(tmo_smallest_s8, int8_t, int32_t, , int32_t y = (x < other ? x : other);)
 
 void tmo_compare_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[tmo_first_operand(k)];

@@ -4,13 +4,9 @@
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
-#if TMO_MANY_REGISTERS
 void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) {
   const int8_t *const *const x = r->at;
   int32_t *const sums = (int32_t *)totals;
@@ -22,6 +18,7 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
   for (uint32_t p = 0; p < parts; ++p) {
     for (uint32_t n = 0; n < count; ++n) {
       uint32_t b = 0;
+#if TMO_MANY_REGISTERS
       for (; b + 16 <= run; b += 16) {
         const int8_t *const at0 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
         int32_t r2_0 = at0[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at0[step],
@@ -74,68 +71,7 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_14 * (uint32_t)r4_14);
           int32_t r4_15 = at1[15];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_15 * (uint32_t)r4_15);
-          sums[c] = (int32_t)r1;
-        }
-      }
-      for (; b + 4 <= run; b += 4) {
-        const int8_t *const at2 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at2[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at2[step],
-                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at2[2 * step],
-                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)), r2_3 = at2[3 * step],
-                r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
-        for (uint32_t c = 0; c < filters; ++c) {
-          const int8_t *const at3 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c], r4_0 = at3[0];
-          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
-          int32_t r4_1 = at3[1];
-          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
-          int32_t r4_2 = at3[2];
-          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_2 * (uint32_t)r4_2);
-          int32_t r4_3 = at3[3];
-          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_3 * (uint32_t)r4_3);
-          sums[c] = (int32_t)r1;
-        }
-      }
-      for (; b + 3 <= run; b += 3) {
-        const int8_t *const at4 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at4[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at4[step],
-                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at4[2 * step],
-                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
-        for (uint32_t c = 0; c < filters; ++c) {
-          const int8_t *const at5 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c], r4_0 = at5[0];
-          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
-          int32_t r4_1 = at5[1];
-          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
-          int32_t r4_2 = at5[2];
-          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_2 * (uint32_t)r4_2);
-          sums[c] = (int32_t)r1;
-        }
-      }
-      for (; b < run; ++b) {
-        int32_t r2 = x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)],
-                r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
-        for (uint32_t c = 0; c < filters; ++c) {
-          int32_t r1 = sums[c], r4 = w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r4);
-          sums[c] = (int32_t)r1;
-        }
-      }
-    }
-  }
-}
 #else
-void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals) {
-  const int8_t *const *const x = r->at;
-  int32_t *const sums = (int32_t *)totals;
-  const int8_t *const w = weights;
-  const uint32_t parts = r->parts, count = r->count, run = r->bytes, filters = channels;
-  const int32_t zero_in = r->zero_point, next_at = r->next_at, stride = r->stride, next_offset = (int32_t)r->next_offset,
-                step = (int32_t)r->step, offset = (int32_t)r->offset, filter_weights = (int32_t)r->filter,
-                part_weights = (int32_t)r->next_row, run_weights = (int32_t)r->row;
-  for (uint32_t p = 0; p < parts; ++p) {
-    for (uint32_t n = 0; n < count; ++n) {
-      uint32_t b = 0;
       for (; b + 8 <= run; b += 8) {
         const int8_t *const at0 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
         int32_t r2_0 = at0[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at0[step],
@@ -164,40 +100,41 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_6 * (uint32_t)r4_6);
           int32_t r4_7 = at1[7];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_7 * (uint32_t)r4_7);
+#endif
           sums[c] = (int32_t)r1;
         }
       }
       for (; b + 4 <= run; b += 4) {
-        const int8_t *const at2 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at2[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at2[step],
-                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at2[2 * step],
-                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)), r2_3 = at2[3 * step],
+        const int8_t *const at0 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
+        int32_t r2_0 = at0[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at0[step],
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at0[2 * step],
+                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)), r2_3 = at0[3 * step],
                 r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
-          const int8_t *const at3 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c], r4_0 = at3[0];
+          const int8_t *const at1 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
+          int32_t r1 = sums[c], r4_0 = at1[0];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
-          int32_t r4_1 = at3[1];
+          int32_t r4_1 = at1[1];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
-          int32_t r4_2 = at3[2];
+          int32_t r4_2 = at1[2];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_2 * (uint32_t)r4_2);
-          int32_t r4_3 = at3[3];
+          int32_t r4_3 = at1[3];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_3 * (uint32_t)r4_3);
           sums[c] = (int32_t)r1;
         }
       }
       for (; b + 3 <= run; b += 3) {
-        const int8_t *const at4 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
-        int32_t r2_0 = at4[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at4[step],
-                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at4[2 * step],
+        const int8_t *const at0 = &x[n * stride + next_at * p][(int32_t)(b * step + next_offset * p + offset)];
+        int32_t r2_0 = at0[0], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)), r2_1 = at0[step],
+                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)), r2_2 = at0[2 * step],
                 r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in));
         for (uint32_t c = 0; c < filters; ++c) {
-          const int8_t *const at5 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
-          int32_t r1 = sums[c], r4_0 = at5[0];
+          const int8_t *const at1 = &w[(int32_t)(b + c * filter_weights + n * run_weights + p * part_weights)];
+          int32_t r1 = sums[c], r4_0 = at1[0];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_0 * (uint32_t)r4_0);
-          int32_t r4_1 = at5[1];
+          int32_t r4_1 = at1[1];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_1 * (uint32_t)r4_1);
-          int32_t r4_2 = at5[2];
+          int32_t r4_2 = at1[2];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3_2 * (uint32_t)r4_2);
           sums[c] = (int32_t)r1;
         }
@@ -214,4 +151,3 @@ void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, 
     }
   }
 }
-#endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
@@ -41,9 +38,9 @@ void tmo_conv_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
           }
         }
       }
-      const int32_t *const at2 = &multipliers[(int32_t)(each * g * scale_step + j * scale_step)];
-      const int8_t *const at3 = &shifts[(int32_t)(each * g * scale_step + j * scale_step)];
-      int32_t r6_0 = at2[0], r6_1 = at2[scale_step], r7_0 = at3[0], r7_1 = at3[scale_step], r8_0 = tmo_rescale_wide(r3_0, r6_0, r7_0),
+      const int32_t *const at1 = &multipliers[(int32_t)(each * g * scale_step + j * scale_step)];
+      const int8_t *const at2 = &shifts[(int32_t)(each * g * scale_step + j * scale_step)];
+      int32_t r6_0 = at1[0], r6_1 = at1[scale_step], r7_0 = at2[0], r7_1 = at2[scale_step], r8_0 = tmo_rescale_wide(r3_0, r6_0, r7_0),
               r8_1 = tmo_rescale_wide(r3_1, r6_1, r7_1), r9_0 = (r8_0 > (int32_t)(low) ? r8_0 : (int32_t)(low)),
               r9_1 = (r8_1 > (int32_t)(low) ? r8_1 : (int32_t)(low)), r10_0 = (r9_0 < (int32_t)(high) ? r9_0 : (int32_t)(high)),
               r10_1 = (r9_1 < (int32_t)(high) ? r9_1 : (int32_t)(high)), r11_0 = r10_0, r11_1 = r10_1;
@@ -51,8 +48,8 @@ void tmo_conv_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
       tmo_put_int16(&y[(int32_t)(2 * (1 + each * g + j))], r11_1);
     }
     for (; j < each; ++j) {
-      const int32_t *const at4 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
-      int32_t r1 = at4[0], r2 = at4[1];
+      const int32_t *const at0 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
+      int32_t r1 = at0[0], r2 = at0[1];
       int64_t r3 = (int64_t)((uint64_t)(uint32_t)r1 | (uint64_t)(uint32_t)r2 << 32);
       for (uint32_t r = 0; r < rows; ++r) {
         for (uint32_t s = 0; s < columns; ++s) {
@@ -104,9 +101,9 @@ void tmo_depthwise_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i
           }
         }
       }
-      const int32_t *const at2 = &multipliers[(int32_t)(g * scale_step + j * scale_step)];
-      const int8_t *const at3 = &shifts[(int32_t)(g * scale_step + j * scale_step)];
-      int32_t r6_0 = at2[0], r6_1 = at2[scale_step], r7_0 = at3[0], r7_1 = at3[scale_step], r8_0 = tmo_rescale_wide(r3_0, r6_0, r7_0),
+      const int32_t *const at1 = &multipliers[(int32_t)(g * scale_step + j * scale_step)];
+      const int8_t *const at2 = &shifts[(int32_t)(g * scale_step + j * scale_step)];
+      int32_t r6_0 = at1[0], r6_1 = at1[scale_step], r7_0 = at2[0], r7_1 = at2[scale_step], r8_0 = tmo_rescale_wide(r3_0, r6_0, r7_0),
               r8_1 = tmo_rescale_wide(r3_1, r6_1, r7_1), r9_0 = (r8_0 > (int32_t)(low) ? r8_0 : (int32_t)(low)),
               r9_1 = (r8_1 > (int32_t)(low) ? r8_1 : (int32_t)(low)), r10_0 = (r9_0 < (int32_t)(high) ? r9_0 : (int32_t)(high)),
               r10_1 = (r9_1 < (int32_t)(high) ? r9_1 : (int32_t)(high)), r11_0 = r10_0, r11_1 = r10_1;
@@ -116,8 +113,8 @@ void tmo_depthwise_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i
   }
   for (; g < groups; ++g) {
     for (uint32_t j = 0; j < 1; ++j) {
-      const int32_t *const at4 = &bias[(int32_t)(bias_step * g + bias_step * j)];
-      int32_t r1 = at4[0], r2 = at4[1];
+      const int32_t *const at0 = &bias[(int32_t)(bias_step * g + bias_step * j)];
+      int32_t r1 = at0[0], r2 = at0[1];
       int64_t r3 = (int64_t)((uint64_t)(uint32_t)r1 | (uint64_t)(uint32_t)r2 << 32);
       for (uint32_t r = 0; r < rows; ++r) {
         for (uint32_t s = 0; s < columns; ++s) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 

@@ -4,13 +4,9 @@
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #endif
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
-#if TMO_MANY_REGISTERS
 void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals) {
   const int8_t *const *const x = window->pixels;
   int32_t *const sums = (int32_t *)totals;
@@ -22,6 +18,7 @@ void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t 
                 offset = (int32_t)(window->offset + from), row_weights = (int32_t)(k->op->kernel_w * k->tap_step),
                 tap_weights = (int32_t)k->tap_step;
   uint32_t c = 0;
+#if TMO_MANY_REGISTERS
   for (; c + 8 <= channels; c += 8) {
     const int32_t *const at0 = &sums[c];
     int32_t r1_0 = at0[0], r1_1 = at0[1], r1_2 = at0[2], r1_3 = at0[3], r1_4 = at0[4], r1_5 = at0[5], r1_6 = at0[6], r1_7 = at0[7];
@@ -58,52 +55,7 @@ void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t 
     sums[(int32_t)(6 + c)] = (int32_t)r1_6;
     sums[(int32_t)(7 + c)] = (int32_t)r1_7;
   }
-  for (; c + 4 <= channels; c += 4) {
-    const int32_t *const at3 = &sums[c];
-    int32_t r1_0 = at3[0], r1_1 = at3[1], r1_2 = at3[2], r1_3 = at3[3];
-    for (uint32_t r = 0; r < rows; ++r) {
-      for (uint32_t s = 0; s < columns; ++s) {
-        const int8_t *const at4 = &x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)];
-        const int8_t *const at5 = &w[(int32_t)(c + r * row_weights + s * tap_weights)];
-        int32_t r2_0 = at4[0], r2_1 = at4[1], r2_2 = at4[2], r2_3 = at4[3], r3_0 = (int32_t)((uint32_t)r2_0 - (uint32_t)(int32_t)(zero_in)),
-                r3_1 = (int32_t)((uint32_t)r2_1 - (uint32_t)(int32_t)(zero_in)),
-                r3_2 = (int32_t)((uint32_t)r2_2 - (uint32_t)(int32_t)(zero_in)),
-                r3_3 = (int32_t)((uint32_t)r2_3 - (uint32_t)(int32_t)(zero_in)), r4_0 = at5[0], r4_1 = at5[1], r4_2 = at5[2], r4_3 = at5[3];
-        r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0 * (uint32_t)r4_0);
-        r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1 * (uint32_t)r4_1);
-        r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2 * (uint32_t)r4_2);
-        r1_3 = (int32_t)((uint32_t)r1_3 + (uint32_t)r3_3 * (uint32_t)r4_3);
-      }
-    }
-    sums[c] = (int32_t)r1_0;
-    sums[(int32_t)(1 + c)] = (int32_t)r1_1;
-    sums[(int32_t)(2 + c)] = (int32_t)r1_2;
-    sums[(int32_t)(3 + c)] = (int32_t)r1_3;
-  }
-  for (; c < channels; ++c) {
-    int32_t r1 = sums[c];
-    for (uint32_t r = 0; r < rows; ++r) {
-      for (uint32_t s = 0; s < columns; ++s) {
-        int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)],
-                r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in)), r4 = w[(int32_t)(c + r * row_weights + s * tap_weights)];
-        r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r4);
-      }
-    }
-    sums[c] = (int32_t)r1;
-  }
-}
-#else
-void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals) {
-  const int8_t *const *const x = window->pixels;
-  int32_t *const sums = (int32_t *)totals;
-  const int8_t *const w = k->weights + tmo_first_tap(k, window) + to;
-  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u,
-                 columns = window->columns, channels = n;
-  const int32_t zero_in = k->op->input_zero_point[0], next_row = k->op->tile == 0 ? 1 : window->columns,
-                next_column = k->op->tile == 0 ? 0 : 1, apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels) : 0,
-                offset = (int32_t)(window->offset + from), row_weights = (int32_t)(k->op->kernel_w * k->tap_step),
-                tap_weights = (int32_t)k->tap_step;
-  uint32_t c = 0;
+#endif
   for (; c + 4 <= channels; c += 4) {
     const int32_t *const at0 = &sums[c];
     int32_t r1_0 = at0[0], r1_1 = at0[1], r1_2 = at0[2], r1_3 = at0[3];
@@ -138,7 +90,6 @@ void tmo_depthwise_sums(const tmo_kernel *k, const tmo_window *window, uint32_t 
     sums[c] = (int32_t)r1;
   }
 }
-#endif
 
 void tmo_depthwise_repeated(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals) {
   const int8_t *const *const x = window->pixels;

@@ -2,9 +2,6 @@
 #include "tmo/floats.h"
 
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
@@ -117,8 +114,8 @@ void tmo_depthwise_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i
           }
         }
       }
-      const float *const at1 = &bias[(int32_t)(bias_step * g + bias_step * j)];
-      float r7_0 = at1[0], r7_1 = at1[bias_step], r7_2 = at1[2 * bias_step], r7_3 = at1[3 * bias_step];
+      const float *const at0 = &bias[(int32_t)(bias_step * g + bias_step * j)];
+      float r7_0 = at0[0], r7_1 = at0[bias_step], r7_2 = at0[2 * bias_step], r7_3 = at0[3 * bias_step];
       if ((uint32_t)((int32_t)(last)) < 1) {
         tmo_put_float32(&sums[(int32_t)(4 * (g + j))], r3_0);
         tmo_put_float32(&sums[(int32_t)(4 * (1 + g + j))], r3_1);
@@ -207,8 +204,8 @@ void tmo_conv_f32(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
           }
         }
       }
-      const float *const at1 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
-      float r7_0 = at1[0], r7_1 = at1[bias_step], r7_2 = at1[2 * bias_step], r7_3 = at1[3 * bias_step];
+      const float *const at0 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
+      float r7_0 = at0[0], r7_1 = at0[bias_step], r7_2 = at0[2 * bias_step], r7_3 = at0[3 * bias_step];
       if ((uint32_t)((int32_t)(last)) < 1) {
         tmo_put_float32(&sums[(int32_t)(4 * (each * g + j))], r3_0);
         tmo_put_float32(&sums[(int32_t)(4 * (1 + each * g + j))], r3_1);
@@ -291,8 +288,8 @@ void tmo_conv_runs_f32(const tmo_kernel *k, const tmo_runs *r, const int8_t *wei
           }
         }
       }
-      const float *const at1 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
-      float r7_0 = at1[0], r7_1 = at1[bias_step], r7_2 = at1[2 * bias_step], r7_3 = at1[3 * bias_step];
+      const float *const at0 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
+      float r7_0 = at0[0], r7_1 = at0[bias_step], r7_2 = at0[2 * bias_step], r7_3 = at0[3 * bias_step];
       if ((uint32_t)((int32_t)(last)) < 1) {
         tmo_put_float32(&sums[(int32_t)(4 * (each * g + j))], r3_0);
         tmo_put_float32(&sums[(int32_t)(4 * (1 + each * g + j))], r3_1);

@@ -1,77 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
-void tmo_add_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = (const int32_t *)a;
-  const int32_t *const other = (const int32_t *)b;
-  int32_t *const y = (int32_t *)out;
-  const uint32_t channels = n;
-  for (uint32_t p = 0; p < 1; ++p) {
-    for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c], r2 = other[c], r3 = (int32_t)((uint32_t)r1 + (uint32_t)r2);
-      y[(int32_t)(c + channels * p)] = (int32_t)r3;
-    }
-  }
-  (void)op, (void)b;
-}
-
-void tmo_subtract_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = (const int32_t *)a;
-  const int32_t *const other = (const int32_t *)b;
-  int32_t *const y = (int32_t *)out;
-  const uint32_t channels = n;
-  for (uint32_t p = 0; p < 1; ++p) {
-    for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c], r2 = other[c], r3 = (int32_t)((uint32_t)r1 - (uint32_t)r2);
-      y[(int32_t)(c + channels * p)] = (int32_t)r3;
-    }
-  }
-  (void)op, (void)b;
-}
-
-void tmo_multiply_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = (const int32_t *)a;
-  const int32_t *const other = (const int32_t *)b;
-  int32_t *const y = (int32_t *)out;
-  const uint32_t channels = n;
-  for (uint32_t p = 0; p < 1; ++p) {
-    for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c], r2 = other[c], r3 = (int32_t)((uint32_t)r1 * (uint32_t)r2);
-      y[(int32_t)(c + channels * p)] = (int32_t)r3;
-    }
-  }
-  (void)op, (void)b;
-}
-
-void tmo_maximum_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = (const int32_t *)a;
-  const int32_t *const other = (const int32_t *)b;
-  int32_t *const y = (int32_t *)out;
-  const uint32_t channels = n;
-  for (uint32_t p = 0; p < 1; ++p) {
-    for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c], r2 = other[c], r3 = (r1 > r2 ? r1 : r2);
-      y[(int32_t)(c + channels * p)] = (int32_t)r3;
-    }
-  }
-  (void)op, (void)b;
-}
-
-void tmo_minimum_s32(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) {
-  const int32_t *const x = (const int32_t *)a;
-  const int32_t *const other = (const int32_t *)b;
-  int32_t *const y = (int32_t *)out;
-  const uint32_t channels = n;
-  for (uint32_t p = 0; p < 1; ++p) {
-    for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c], r2 = other[c], r3 = (r1 < r2 ? r1 : r2);
-      y[(int32_t)(c + channels * p)] = (int32_t)r3;
-    }
-  }
-  (void)op, (void)b;
-}
+TMO_COMBINE_EACH(tmo_add_s32, int32_t, int32_t, , int32_t y = (int32_t)((uint32_t)x + (uint32_t)other);)
+TMO_COMBINE_EACH(tmo_subtract_s32, int32_t, int32_t, , int32_t y = (int32_t)((uint32_t)x - (uint32_t)other);)
+TMO_COMBINE_EACH(tmo_multiply_s32, int32_t, int32_t, , int32_t y = (int32_t)((uint32_t)x * (uint32_t)other);)
+TMO_COMBINE_EACH(tmo_maximum_s32, int32_t, int32_t, , int32_t y = (x > other ? x : other);)
+TMO_COMBINE_EACH(tmo_minimum_s32, int32_t, int32_t, , int32_t y = (x < other ? x : other);)

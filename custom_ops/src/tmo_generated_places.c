@@ -2,9 +2,6 @@
 #include "tmo/floats.h"
 
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
@@ -34,8 +31,8 @@ static TMO_ALWAYS_INLINE void place_int8(const tmo_kernel *k, const tmo_window *
       r2_3 = r4_3;
     }
     if ((uint32_t)((int32_t)(before)) < pointers) {
-      const int8_t *const at2 = &x[0][(int32_t)(c + offset)];
-      int32_t r5_0 = at2[0], r5_1 = at2[1], r5_2 = at2[2], r5_3 = at2[3];
+      const int8_t *const at0 = &x[0][(int32_t)(c + offset)];
+      int32_t r5_0 = at0[0], r5_1 = at0[1], r5_2 = at0[2], r5_3 = at0[3];
       r1_0 = (int32_t)((uint32_t)r5_0 * (uint32_t)(int32_t)(sign));
       r1_1 = (int32_t)((uint32_t)r5_1 * (uint32_t)(int32_t)(sign));
       r1_2 = (int32_t)((uint32_t)r5_2 * (uint32_t)(int32_t)(sign));
@@ -43,8 +40,8 @@ static TMO_ALWAYS_INLINE void place_int8(const tmo_kernel *k, const tmo_window *
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        const int8_t *const at3 = &x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r6_0 = at3[0], r6_1 = at3[1], r6_2 = at3[2], r6_3 = at3[3], r7_0 = (int32_t)((uint32_t)r6_0 * (uint32_t)(int32_t)(sign)),
+        const int8_t *const at0 = &x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r6_0 = at0[0], r6_1 = at0[1], r6_2 = at0[2], r6_3 = at0[3], r7_0 = (int32_t)((uint32_t)r6_0 * (uint32_t)(int32_t)(sign)),
                 r7_1 = (int32_t)((uint32_t)r6_1 * (uint32_t)(int32_t)(sign)), r7_2 = (int32_t)((uint32_t)r6_2 * (uint32_t)(int32_t)(sign)),
                 r7_3 = (int32_t)((uint32_t)r6_3 * (uint32_t)(int32_t)(sign)), r8_0 = (r1_0 < r7_0), r8_1 = (r1_1 < r7_1),
                 r8_2 = (r1_2 < r7_2), r8_3 = (r1_3 < r7_3);

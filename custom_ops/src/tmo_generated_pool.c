@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
-#include <stddef.h>
-
-#include "tmo/build.h"
 #include "tmo/elements.h"
 #include "tmo/kernels.h"
 
@@ -26,8 +23,8 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        const int8_t *const at1 = &x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r3_0 = at1[0], r3_1 = at1[1], r3_2 = at1[2], r3_3 = at1[3], r4_0 = (int32_t)((uint32_t)r3_0 * (uint32_t)(int32_t)(sign)),
+        const int8_t *const at0 = &x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r3_0 = at0[0], r3_1 = at0[1], r3_2 = at0[2], r3_3 = at0[3], r4_0 = (int32_t)((uint32_t)r3_0 * (uint32_t)(int32_t)(sign)),
                 r4_1 = (int32_t)((uint32_t)r3_1 * (uint32_t)(int32_t)(sign)), r4_2 = (int32_t)((uint32_t)r3_2 * (uint32_t)(int32_t)(sign)),
                 r4_3 = (int32_t)((uint32_t)r3_3 * (uint32_t)(int32_t)(sign));
         r1_0 = (r1_0 > r4_0 ? r1_0 : r4_0);
@@ -99,8 +96,8 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        const int8_t *const at1 = &x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r3_0 = at1[0], r3_1 = at1[1], r3_2 = at1[2], r3_3 = at1[3];
+        const int8_t *const at0 = &x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r3_0 = at0[0], r3_1 = at0[1], r3_2 = at0[2], r3_3 = at0[3];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
         r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);
@@ -171,8 +168,8 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        const int8_t *const at1 = &x[p][(int32_t)(c + channels * t + offset)];
-        int32_t r3_0 = at1[0], r3_1 = at1[1], r3_2 = at1[2], r3_3 = at1[3];
+        const int8_t *const at0 = &x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r3_0 = at0[0], r3_1 = at0[1], r3_2 = at0[2], r3_3 = at0[3];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
         r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);

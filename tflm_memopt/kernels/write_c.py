@@ -125,6 +125,36 @@ def library_function(
     return f"{head} {{\n{whole}\n}}\n"
 
 
+def element_function(
+    kernel: KernelProgram, table: InstructionTable, name: str, given: Callable[[str], str], at_once: int
+) -> str:
+    """Return the definition of a function by a macro of tmo/elements.h, which loops over adjacent elements.
+
+    kernel: one loop, perhaps in loops with one iteration, that computes an element of y from x, or from x and other.
+    """
+    kernel, writer = for_target(kernel, table), Writer(table, depth=0)
+    loop = [one for one in statements(kernel.body) if isinstance(one, For)][-1]
+    operands = {t.name: t for t in kernel.tensors}
+    kind, both = operands["x"].type.c, False
+    writer.body([one for one in kernel.body if isinstance(one, Compute)])
+    for one in loop.body:
+        if isinstance(one, Load) and one.tensor.name == "other":
+            both = bool(one.tensor.offset(one.at).slope(loop.var).terms)
+            writer.lines += [] if both else [f"const {kind} other = *(const {kind} *)b;"]
+    begins = re.sub(r"\(int32_t\)\((low|high)\)", lambda found: given(found[1]), " ".join(writer.lines))
+    writer.lines = []
+    writer.body([one for one in loop.body if isinstance(one, Compute)])
+    each = "\n".join(joined(writer.lines))
+    for one in loop.body:
+        if isinstance(one, (Load, Store)):
+            each = re.sub(rf"\b{(one.value if isinstance(one, Store) else one.to).name}\b", one.tensor.name, each)
+    macro = f"TMO_{'COMBINE' if both else 'MAP'}_{'EACH' if at_once == 1 else 'FOUR'}"
+    second = operands["y"].type.c if at_once == 1 else _held(operands["x"].type).c
+    head = f"{macro}({name}, {kind}, {second}, {begins},"
+    line = f"{head} {each})"
+    return f"{line if len(line) <= WIDTH else chr(10).join([head, textwrap.indent(each, '  ')]) + ')'}\n"
+
+
 def _pointer(kernel: KernelProgram, tensor: Array) -> str:
     """Return the C type of a pointer to the tensor, without const at the end."""
     const = "" if _stored(kernel, tensor) else "const "
@@ -188,7 +218,7 @@ class Writer:
     parts: int = 1
     """Number of registers per vector of the enclosing loop with independent iterations."""
     pointers: int = 0
-    """Number of shared pointers that the function declares so far."""
+    """Number of shared pointers that are declared in the enclosing blocks."""
     bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
     """For each C expression of a base, the name of a pointer near it, and the index to which this pointer points."""
 
@@ -244,12 +274,9 @@ class Writer:
             self.stepped(one, one.step)
             return
         kept = self._kept(one.body)
-        self.say(f"for (uint32_t {one.var} = 0; {one.var} < {one.extent}; ++{one.var}) {{")
-        self.depth, self.width = self.depth + 1, kept
-        before = set(self.declared)
-        self.body(one.body)
-        self.depth, self.width, self.declared = self.depth - 1, kept, before
-        self.say("}")
+        self.width = kept
+        self._block(f"for (uint32_t {one.var} = 0; {one.var} < {one.extent}; ++{one.var}) {{", one.body)
+        self.width = kept
 
     def moved(self, one: For) -> None:
         """Write a vector loop on a core without vectors, which is possible only if the loop moves adjacent elements."""
@@ -273,15 +300,10 @@ class Writer:
         return self.width if len(widths) == 1 else 0
 
     def when(self, one: When) -> None:
-        self.say(f"if ((uint32_t)({_value(one.at)}) < {one.extent}) {{")
-        before, width = set(self.declared), self.width
-        self.depth += 1
-        self.body(one.body)
-        self.depth -= 1
-        self.declared = before
+        width = self.width
+        self._block(f"if ((uint32_t)({_value(one.at)}) < {one.extent}) {{", one.body)
         if self.width != width:
             self.width = 0
-        self.say("}")
 
     def vector_loop(self, one: For, unit: VectorUnit) -> None:
         """Write a loop in which each iteration handles as many elements as the vector registers hold."""
@@ -413,9 +435,9 @@ class Writer:
         self.depth += 1
         if first:
             self.say(first)
-        before = set(self.declared)
+        declared, pointers = set(self.declared), self.pointers
         self.body(body)
-        self.depth, self.declared = self.depth - 1, before
+        self.depth, self.declared, self.pointers = self.depth - 1, declared, pointers
         self.say("}")
 
     def load(self, one: Load) -> None:
@@ -520,8 +542,12 @@ class Writer:
             self.say(f"{to.name} = {value};")
         else:
             self.declared.add(to.name)
-            kind = to.type if to.type in (Type.INT64, Type.FLOAT32) else Type.INT32
-            self.say(f"{kind.c} {to.name} = {value};")
+            self.say(f"{_held(to.type).c} {to.name} = {value};")
+
+
+def _held(kind: Type) -> Type:
+    """Return the type of variables that hold elements of a type."""
+    return kind if kind in (Type.INT64, Type.FLOAT32) else Type.INT32
 
 
 def _alike(load: Load, store: Store, var: str) -> bool:

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "compiler.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -36,6 +38,51 @@ static inline float tmo_float32_at(const int8_t *from) {
 }
 
 static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value, sizeof value); }
+
+/* The macros below define functions of the type tmo_make_elements, whose loops compute adjacent elements of type `to` from elements of type `from`.
+ * `begin` has declarations before the loops. The statements in __VA_ARGS__ compute one element y from x, or from x and other. */
+#define TMO_MAP_EACH(name, from, to, begin, ...) TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i];, __VA_ARGS__))
+#define TMO_COMBINE_EACH(name, from, to, begin, ...) \
+  TMO_ELEMENTS(name, from, to, begin, TMO_EACH(to, const from x = all_x[i]; const from other = all_other[i];, __VA_ARGS__))
+
+/* The macros ending in FOUR load four elements of type `type` as values of type `value` before they compute and store four elements. */
+#define TMO_MAP_FOUR(name, type, value, begin, ...)                                                          \
+  TMO_ELEMENTS(name, type, type, begin,                                                                      \
+               TMO_FOUR(type, value, TMO_LOAD_FOUR(type, value, x), const value x = four_x[k];, __VA_ARGS__) \
+               TMO_EACH(type, const value x = all_x[i];, __VA_ARGS__))
+#define TMO_COMBINE_FOUR(name, type, value, begin, ...)                                               \
+  TMO_ELEMENTS(name, type, type, begin,                                                               \
+               TMO_FOUR(type, value, TMO_LOAD_FOUR(type, value, x) TMO_LOAD_FOUR(type, value, other), \
+                        const value x = four_x[k]; const value other = four_other[k];, __VA_ARGS__)   \
+               TMO_EACH(type, const value x = all_x[i]; const value other = all_other[i];, __VA_ARGS__))
+
+#define TMO_ELEMENTS(name, from, to, begin, ...)                                     \
+  void name(const tmo_op *op, const void *a, const void *b, void *out, uint32_t n) { \
+    const from *const all_x = (const from *)a;                                       \
+    const from *const all_other = (const from *)b;                                   \
+    to *const all_y = (to *)out;                                                     \
+    uint32_t i = 0;                                                                  \
+    begin __VA_ARGS__(void) op, (void)all_other;                                     \
+  }
+#define TMO_EACH(to, operands, ...) \
+  for (; i < n; ++i) {              \
+    operands __VA_ARGS__            \
+    all_y[i] = (to)y;               \
+  }
+#define TMO_FOUR(type, value, loads, operands, ...)                               \
+  for (; i + 4 <= n; i += 4) {                                                    \
+    value four_y[4];                                                              \
+    loads                                                                         \
+    TMO_UNROLLED for (uint32_t k = 0; k < 4; ++k) {                               \
+      operands __VA_ARGS__                                                        \
+      four_y[k] = y;                                                              \
+    }                                                                             \
+    TMO_UNROLLED for (uint32_t k = 0; k < 4; ++k) all_y[i + k] = (type)four_y[k]; \
+  }
+#define TMO_LOAD_FOUR(type, value, name)          \
+  const type *const next_##name = all_##name + i; \
+  value four_##name[4];                           \
+  TMO_UNROLLED for (uint32_t k = 0; k < 4; ++k) four_##name[k] = next_##name[k];
 
 #ifdef __cplusplus
 }
