@@ -1,1 +1,1 @@
-"""Plans row operators: schedule, groups, rolling buffers and offsets."""
+"""Plans how a model runs: the order of its operators and rows, the buffers, and their addresses."""

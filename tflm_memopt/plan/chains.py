@@ -1,4 +1,4 @@
-"""Chains of row operators, which the planner cuts into groups, and the lifetimes of tensors between nodes."""
+"""Prepares each region for planning, and finds when each tensor is live."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, Region, RowGraph
 
 
 def stored(graph: RowGraph) -> RowGraph:
-    """Return the graph with each view replaced by the tensor that contains its bytes."""
+    """Return the graph in which the tensor that contains its bytes replaces each view."""
     parts = graph.parts
 
     def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
 
     def fills(tensor: TensorId) -> TensorId | None:
-        """Return the stored tensor that consists of exactly this tensor's bytes, or None if it has further bytes."""
+        """Return the tensor that consists of exactly these bytes, or None if it has more bytes."""
         if tensor not in parts:
             return tensor
         whole = parts[tensor].storage
@@ -44,7 +44,7 @@ def stored(graph: RowGraph) -> RowGraph:
 
 @dataclass(frozen=True, slots=True)
 class TensorLives:
-    """The nodes of a graph between which each tensor is live."""
+    """The nodes of the graph between which each tensor is live."""
 
     made: Mapping[TensorId, int]
     """Number of the first node that writes a tensor, or -1 for an input of the model."""
@@ -52,7 +52,7 @@ class TensorLives:
     """Number of the last node that reads a tensor, or the number of nodes for an output of the model."""
 
     def before(self, tensor: TensorId, number: int) -> bool:
-        """Return whether a tensor exists when a node begins."""
+        """Return whether a tensor exists before a node runs."""
         return self.made.get(tensor, number) < number
 
     def after(self, tensor: TensorId, number: int) -> bool:
@@ -61,7 +61,7 @@ class TensorLives:
 
 
 def lives_of(graph: RowGraph) -> TensorLives:
-    """Return the lifetimes of all tensors between nodes."""
+    """Return when each tensor is live, counted in nodes."""
     made = dict.fromkeys(graph.model.inputs, -1)
     read: dict[TensorId, int] = {}
     for number, node in enumerate(graph.nodes):
@@ -72,7 +72,7 @@ def lives_of(graph: RowGraph) -> TensorLives:
 
 
 def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, ...]]:
-    """For each node, return the tensors that live through it. Inputs without readers are live only at the start."""
+    """For each node, return the tensors that are live but not used. Unread model inputs are live at the first node."""
     found: list[list[TensorId]] = [[] for _ in graph.nodes]
     for t, first in lives.made.items():
         for number in range(first + 1, lives.read.get(t, 0)):
@@ -84,7 +84,7 @@ def living_through(graph: RowGraph, lives: TensorLives) -> list[tuple[TensorId, 
 
 
 def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> Chain:
-    """Return the chain of a region. across: bytes of the tensors that live through the region."""
+    """Return a region as the planner needs it. across: bytes that are live during the region without being used."""
     node = graph.nodes[number]
     keys = node.ops if isinstance(node, Region) else ()
     ops, source = tuple(graph.ops[i] for i in keys), graph.source
@@ -96,10 +96,10 @@ def chain_of(graph: RowGraph, number: int, across: int, lives: TensorLives) -> C
 
 
 def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
-    """Return tensors that devices send to the last row although no iteration requests the last rows."""
+    """Return tensors of which devices send all rows, although nothing requests the last rows."""
     if not any(op.receives for op in ops):
         return set()
-    # A view may have rows of another size, so the end of the requested data is counted in bytes.
+    # A view may have rows of another size, so rows are counted in bytes.
     asked: dict[TensorId, int] = {}
     for op in reversed(ops):
         whole = op.output in outside or op.leaves

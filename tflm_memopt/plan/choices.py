@@ -1,4 +1,4 @@
-"""Names of the planner's option values."""
+"""Names of option values that the planner knows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 Ops = Literal["region", "group", "builtin"]
-"""Operators of the rewritten model: a custom operator per region or per group, or builtin operators only."""
+"""What becomes one operator of the rewritten model: a whole region, or a group, or only builtin operators exist."""
 OPS: tuple[Ops, ...] = get_args(Ops)
 PER_REGION, PER_GROUP, BUILTIN = OPS
 
 MOVES = ("PAD", "SLICE", "CONCATENATION")
-"""Operators that `--ops builtin` may add when it divides operators into parts (`--allow-ops`)."""
+"""Operators that `--ops builtin` may add to divide an operator into parts (`--allow-ops`)."""
 
 SWITCHES: Mapping[str, str] = {
     "stripes": "stripes of more than one row",
@@ -26,4 +26,4 @@ SWITCHES: Mapping[str, str] = {
     "tiles": "tiled groups altogether: row rolling buffers are left",
     "fan-in": "partial sums that several devices send each other",
 }
-"""Techniques of the planner that `--without` switches off, with their descriptions."""
+"""Techniques that `--without` switches off, with the descriptions that users see."""

@@ -1,13 +1,12 @@
-"""Splits each iteration between two cores, and places the barriers between them.
+"""Splits the work of each operator between two cores, and decides where the cores wait for each other.
 
-Both cores run through the iterations of a group in the same order. Rows are split by columns or by channels, so neither
-rolling buffers nor whole tensors grow; only scratch and counters exist twice. A barrier is needed before an iteration
-that accesses bytes that the other core has written since the last barrier, or writes bytes that it has read. A barrier
-directly before the conflicting iteration gives the fewest barriers for a given order and split, since it ends the
-longest possible run of iterations without a conflict. Sharding follows Stahl's thesis, chapter 5, with cores as devices
-that share their memory.
+Both cores run through the iterations of a group in the same order. Each row is split by columns or by channels, so that
+buffers do not grow. Only scratch and counters exist twice. The cores must wait at a barrier before one of them accesses
+bytes that the other has written since the last barrier, or writes bytes that the other has read. A barrier is placed
+just before such an iteration, which gives the fewest barriers for a given split. The split follows Stahl's thesis,
+chapter 5, whose devices correspond to cores that share their memory.
 
-Core 0 copies the weights of a group before it makes its share of the group's first iteration.
+Core 0 copies the weights of a group before the group's first iteration.
 """
 
 from __future__ import annotations
@@ -30,28 +29,28 @@ from tflm_memopt.plan.plan import Plan, Role, Share, Sharing
 
 CORES = 2
 EVEN = (1.0, 1.0)
-"""Speeds of two cores that give all their time to the inference."""
+"""Speeds of two cores that both spend all their time on the model."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
-"""By packing, the number at whose multiples cores split channels; other packings are not split."""
+"""Number of channels at whose multiples the cores may split an operator, by the order of its weights."""
 PIXELS = {Packing.DSP_CONV: 4}
-"""Number of pixels that a packed kernel computes at once. A call for fewer pixels takes equally long."""
+"""Number of pixels that a kernel with packed weights computes at once. A call for fewer pixels takes equally long."""
 LEAST_PACKED = 4
-"""Minimum number of channels for a packed kernel."""
+"""Minimum number of channels for a kernel with packed weights."""
 AWKWARD = 4
-"""Number of columns that no core gets of a wider packed row, because it does not fit the scratch."""
+"""A core never gets exactly this number of columns of a wider row, since their scratch would not fit."""
 MOST_ALONE = 0.2
-"""Largest fraction of iterations that core 0 may make alone, to avoid conflicts with core 1."""
+"""Maximum fraction of an operator's iterations that core 0 makes alone to avoid conflicts with core 1."""
 LABELS = 1000
-"""Resolution of core 0's time in the choice of splits."""
+"""Number of steps to which core 0's time is rounded when splits are chosen."""
 TOGETHER = 64
-"""Number of operators whose splits are chosen together. The operators of a longer group are processed in pieces."""
+"""Number of operators whose splits are chosen together. Longer groups are processed in parts."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 """Number of multiply-accumulates that take about as long as writing one output byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Bytes [first, end) of each of `pixels` pixels, whose starts are `pitch` bytes apart."""
+    """Bytes [first, end) of each of `pixels` pixels. The pixels start `pitch` bytes apart."""
 
     start: int
     pixels: int
@@ -60,7 +59,7 @@ class Patch:
     end: int
 
     def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return a view of the elements of `marks` (one per byte) that belong to these bytes."""
+        """Return the elements of `marks`, one per byte, that stand for these bytes."""
         whole = marks[self.start : self.start + self.pixels * self.pitch]
         view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
         return view
@@ -90,14 +89,14 @@ class _Marks:
                 patch.of(marks[core])[:] = value
 
     def meets(self, core: int, touched: Touched) -> bool:
-        """Return whether a core accesses bytes that the other core has written, or writes bytes that it has read."""
+        """Return whether a core accesses bytes that the other has written, or writes bytes that the other has read."""
         read, written = self.read[1 - core], self.written[1 - core]
         both = any(patch.of(written).any() for patch in (*touched.reads, *touched.writes))
         return both or any(patch.of(read).any() for patch in touched.writes)
 
 
 class _Group:
-    """The iterations of a group, and the bytes that they access."""
+    """The iterations of a group of operators, and the bytes that they access."""
 
     def __init__(self, group: PlannedGroup) -> None:
         self.step, self.group, self.trace = group.number, group.step, group.trace
@@ -107,10 +106,10 @@ class _Group:
         plan = group.plan
         self.own = {(b.role, b.key): (b, offset) for b, offset in plan.placed()}
         self.slow = {slow.tensor: plan.head + slow.offset for slow in plan.slow}
-        """Tensors in slow memory, whose addresses follow those of the arena."""
+        """Addresses of tensors in slow memory, which follow those of the arena."""
 
     def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
-        """Return a core's scratch or counters. Core 1's scratch or counters start `behind` bytes after core 0's."""
+        """Return a core's scratch or counters. Those of core 1 start `behind` bytes after those of core 0."""
         found = self.own.get((role, self.step))
         return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
 
@@ -123,7 +122,7 @@ class _Group:
         return start + (rows.h - 1 - y if is_reversed else y) * rows.row_bytes
 
     def touched(self, share: Share, core: int, number: int) -> Touched:
-        """Return the bytes that a core accesses in this iteration of the group."""
+        """Return the bytes that a core reads and writes in an iteration of the group."""
         key, y = self.iterations[number]
         member = self.members[key]
         op = member.op
@@ -144,7 +143,6 @@ class _Group:
         return Touched((*reads, *sums, *self._copy(member)), (out, *sums, *scratch, *copied, *self._counters(core)))
 
     def _copy(self, member: Member) -> tuple[Patch, ...]:
-        """Return the bytes of an operator's copied weights."""
         found = self.own.get((Role.WEIGHTS, member.op.output))
         return (Patch(found[1], 1, found[0].nbytes, 0, found[0].nbytes),) if found else ()
 
@@ -162,25 +160,23 @@ class _Group:
         span = channels or (0, rows.c)
         for row in range(first, end):
             start, unread = self.row(op.inputs[k], rows, row), max(0, first_byte - row * rows.row_bytes)
-            if unread:  # COPY may begin within a row
+            if unread:  # COPY may begin inside a row
                 yield Patch(start, 1, rows.row_bytes, min(unread, rows.row_bytes), rows.row_bytes)
             elif right > left:
                 yield Patch(start + left * rows.c, right - left, rows.c, *span)
 
 
 def part(share: Share, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the columns and channels of the output row that a core computes."""
-    columns, channels = (0, writes.w), (0, writes.c)
-    cut = (0, share.cut) if core == 0 else (share.cut, None)
-    if share.how is Sharding.COLUMNS:
-        columns = (cut[0], writes.w if cut[1] is None else cut[1])
-    elif share.how is Sharding.CHANNELS:
-        channels = (cut[0], writes.c if cut[1] is None else cut[1])
+    """Return the columns and channels of an output row that a core computes."""
+    columns, channels = (
+        ((0, share.cut) if core == 0 else (share.cut, whole)) if share.how is how else (0, whole)
+        for how, whole in ((Sharding.COLUMNS, writes.w), (Sharding.CHANNELS, writes.c))
+    )
     return columns, channels
 
 
 def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int]:
-    """Return the columns of input k that these output columns depend on."""
+    """Return the columns of input k that these output columns need."""
     width, w = op.reads[k].w, op.window
     if op.access:
         return 0, width
@@ -195,14 +191,14 @@ def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int
 class _Possible:
     share: Share
     alone: tuple[int, ...]
-    """Number of iterations of the group that core 0 must make alone."""
+    """Iterations of the group that core 0 must make alone."""
     times: tuple[float, float]
-    """Time of each core, in units of work of a core that is fully available."""
+    """Time that each core spends. The unit is the work of a core that has all its time."""
 
 
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Yield splits that give core 0 about the fraction `first` of the work. Each split is preceded by the fraction of
-    the work that both cores do.
+    """Yield splits that give core 0 about the fraction `first` of the work. With each split, also yield the fraction of
+    the work that both cores repeat.
     """
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
@@ -223,7 +219,7 @@ def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """Return roughly the fraction of a pixel's work that both cores must do if they share its channels."""
+    """Return roughly the fraction of a pixel's work that both cores repeat if they share its channels."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
         return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)
@@ -233,13 +229,13 @@ def _again(op: RowOp, taps: int) -> float:
 
 
 def _around(ideal: float, step: int, whole: int) -> list[int]:
-    """Return the multiples of `step` just below and above `ideal`, if they leave work for both cores."""
+    """Return the multiples of `step` next to `ideal` that leave work for both cores."""
     below = int(ideal // step) * step
     return [cut for cut in dict.fromkeys((below, below + step)) if 0 < cut < whole]
 
 
 def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
-    """Return the plan for two cores. speeds: the fraction of each core's time that the inference may use."""
+    """Return the plan for two cores. speeds: fraction of each core's time that the model may use."""
     plan, times = planned.plan, (0.0, 0.0)
     sharing = []
     for call in plan.calls():
@@ -257,7 +253,7 @@ def share_out(planned: Planned, speeds: tuple[float, float] = EVEN) -> Plan:
 
 
 def _candidates(group: _Group, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
-    """Return the splits in which core 0 makes few iterations alone, or splits on one core if there are no others."""
+    """Return the possible splits of an operator. If all need too much work of core 0 alone, one core gets it all."""
     op = member.op
     work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
 
@@ -283,11 +279,12 @@ def _candidates(group: _Group, member: Member, speeds: tuple[float, float], mark
 def _balanced(
     candidates: Sequence[Sequence[_Possible]], before: tuple[float, float]
 ) -> tuple[list[_Possible], tuple[float, float]]:
-    """Choose a split for each operator so that the later core finishes early. Returns the splits and both end times.
+    """Choose a split for each operator so that both cores finish early. Return the splits and both end times.
 
-    before: the cores' start times. Rows of a group's operators alternate, so one operator can compensate for another's
-    imbalance. Of several labels with similar times of core 0, only one is kept. If end times are equal, core 1 gets the
-    least work.
+    before: start time of each core. One operator can make up for another's imbalance, since the rows of operators
+    alternate. Rows of a group's operators alternate, so one operator can compensate for another's imbalance. Of several
+    choices with similar times of core 0, only the best is kept. If several choices end at the same time, the one with
+    the least work of core 1 wins.
     """
     if len(candidates) > TOGETHER:
         chosen, times = _balanced(candidates[:TOGETHER], before)
@@ -313,13 +310,13 @@ def _balanced(
 
 
 def fraction(share: Share, writes: Rows) -> float:
-    """Return the fraction of the output that core 0 computes."""
+    """Return the fraction of an operator's output that core 0 computes."""
     whole = {Sharding.COLUMNS: writes.w, Sharding.CHANNELS: writes.c}.get(share.how)
     return share.cut / whole if whole else float(share.how is Sharding.CORE_0)
 
 
 def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
-    """Yield the iterations of the group in which a core accesses bytes that the other writes in the same iteration."""
+    """Yield the iterations in which a core would access bytes that the other core writes in the same iteration."""
     for number, (key, _) in enumerate(group.iterations):
         if key != share.op:
             continue
@@ -333,9 +330,7 @@ def _collisions(group: _Group, share: Share, marks: _Marks) -> Iterator[int]:
 def _barriers(
     group: _Group, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
 ) -> Iterator[int]:
-    """Yield the iterations that need a barrier. enters: whether another group of the same custom operator precedes this
-    one.
-    """
+    """Yield the iterations before which the cores wait. enters: whether the operator has run other groups before."""
     for number, (key, _) in enumerate(group.iterations):
         share = Share(key, Sharding.CORE_0) if number in alone else shares[key]
         touched = [group.touched(share, core, number) for core in range(CORES)]

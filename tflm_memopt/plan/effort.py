@@ -1,8 +1,8 @@
-"""Search budgets in counted work, not in time, so that a plan does not depend on the machine or its load.
+"""Limits how long planning takes, in counted work instead of time, so that every machine makes the same plan.
 
-Work is counted in seconds on a core of about 2.6 GHz. Work is derived from the number of buffer pairs that a layout
-compares, from the entries of a group's trace, and from CP-SAT's deterministic time. The constants of these budgets were
-measured, but only their magnitude matters. A search that has spent its budget returns the best result so far.
+The unit of work is the second on a core of about 2.6 GHz. Work is counted in compared buffers, in simulated iterations,
+and in CP-SAT's deterministic time. Only the magnitude of the measured constants matters. A search without budget left
+returns the best result so far.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from dataclasses import dataclass, field
 from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
-"""Seconds at normal effort: budget of a conversion, least budget of its search, other time per operator."""
+"""Seconds at normal effort: budget of a conversion, minimum for its search, and other work per operator."""
 ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
-"""Fractions of a search's budget for operator orders, finding groups and placing single groups."""
+"""Fractions of the search budget for ordering operators, finding groups, and placing single groups."""
 FIRST = 0.75
-"""Fraction of the budget for the first of several operator orders, with which the others are compared."""
+"""Fraction of the budget for the first operator order, which the other orders must beat."""
 GENEROUS = 4
-"""A consumer of a shared budget may spend this multiple of a fair share."""
+"""One user of a shared budget may spend this multiple of its equal part."""
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
-"""Effort factors by name."""
+"""Factors of the budget by name."""
 LAYOUTS = 2.4
-"""Seconds of work that a plan takes after its groups are found, per second of its exact layouts."""
+"""Seconds of work after the search, per second of exact layouts."""
 EXACT = 0.5
-"""Limit of one exact layout of a whole model at normal effort, in seconds of CP-SAT's deterministic time."""
+"""Time limit of one exact layout of a whole model at normal effort, in CP-SAT's deterministic seconds."""
 
 
 def factor(effort: float | str) -> float:
-    """Return the factor of an effort, given by name or as a number. Raises UsageError for other values.
+    """Return the factor of the budget, given by name or as a number. Raises UsageError for other values.
 
     >>> factor("high"), factor("2.5"), factor(0.1)
     (10.0, 2.5, 0.1)
@@ -48,18 +48,18 @@ def factor(effort: float | str) -> float:
 
 
 def allowance(operators: int, effort: float = 1.0) -> float:
-    """Return the budget in seconds for all orders and plans of a model with this number of operators.
+    """Return the seconds for all orders and plans of a model with this number of operators.
 
     >>> allowance(100), allowance(100, effort=10)
-    (7.8, 78.0)
     """
     return effort * max(LEAST, MOST - PER_OPERATOR * operators)
 
 
 def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
-    """Estimate the remaining work of a conversion in seconds, after `found` of its searches have found their groups.
+    """Return the estimated remaining seconds of a conversion, after `found` of its searches have found their groups.
 
-    spent: work so far. layouts: maximum seconds of exact layouts per plan.
+    spent: seconds so far. layouts: seconds of exact layouts per plan. layouts: maximum seconds of exact layouts per
+    plan.
 
     >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
     (1.9, 4.1)
@@ -69,7 +69,7 @@ def work_left(spent: float, operators: int, layouts: float, found: int, searches
 
 
 class SearchPart(str, enum.Enum):
-    """Parts of a search that may be cut short, with their names in reports."""
+    """Parts of a search that can run out of budget, with their names in reports."""
 
     ORDERS = "orders of operators"
     ROW_GROUPS = "row groups"
@@ -84,13 +84,13 @@ class SearchPart(str, enum.Enum):
 class Log:
     seconds: float = 0.0
     cut: dict[SearchPart, None] = field(default_factory=dict)
-    """Searches that were cut short, in the order in which they ended."""
+    """Searches that ran out of budget, in this order."""
     found: Callable[[], None] = lambda: None
-    """Callback for a search that has found its groups."""
+    """Function that is called when a search has found its groups."""
 
 
 class Budget:
-    """A budget of work, divided into parts whose work counts for the whole budget, too, and is logged."""
+    """A limit of work. Work that is charged to a part of a budget also counts for the whole budget."""
 
     def __init__(self, seconds: float = math.inf, log: Log | None = None, parent: Budget | None = None) -> None:
         """parent: the budget of which this is a part."""
@@ -98,20 +98,20 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Remaining seconds. The remaining budget is negative if the last piece of work took more than was left."""
+        """Remaining seconds, negative if the last piece of work took more than was left."""
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def share(self, seconds: float) -> Budget:
         return Budget(min(seconds, self.left), self.log, self)
 
     def fair(self, waiting: int) -> Budget:
-        """Return a part of the budget for the next of `waiting` consumers: a multiple of a fair share, since most take
+        """Return a part of the budget for the next of `waiting` users. It exceeds an equal part, since most users need
         less.
         """
         return self.share(self.left * min(1.0, GENEROUS / waiting))
 
     def next(self, waiting: int) -> Budget:
-        """Return the fraction FIRST of the budget for the next of `waiting` consumers, or all for the last one."""
+        """Return the fraction FIRST of the budget for the next of `waiting` users, or all of it for the last."""
         return self.share(self.left * (FIRST if waiting > 1 else 1.0))
 
     def spend(self, seconds: float) -> None:
@@ -122,7 +122,7 @@ class Budget:
             self.log.seconds += seconds
 
     def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
-        """Return whether `seconds` more may be spent; if not, record that the part was cut short."""
+        """Return whether `seconds` more may be spent. If not, the search part counts as cut short."""
         if self.left > seconds:
             return True
         self.log.cut[part] = None
@@ -130,4 +130,4 @@ class Budget:
 
 
 UNBOUNDED = Budget()
-"""A budget that cannot be exhausted."""
+"""A budget without a limit."""

@@ -1,8 +1,8 @@
-"""The order of a group's iterations as nested loops, which the program stores and the executor runs.
+"""Turns the order of a group's iterations into nested loops, which the executor runs.
 
-The converter simulates every iteration of a group. The sequence of iterations repeats from stripe to stripe, and within
-a stripe from column to column. `loops_of` converts it to loops, smallest period first, until it has no repetitions. A
-few hundred bytes of loops describe a hundred thousand iterations.
+The converter simulates every iteration of a group. Their order repeats from stripe to stripe, and within a stripe from
+column to column. The function loops_of() replaces repetitions by loops, the shortest ones first. A few hundred bytes of
+loops describe a hundred thousand iterations.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from tflm_memopt.format.limits import LOOP_DEPTH
 from tflm_memopt.plan.nest import Ints
 
 MAX_TIMES = 0xFFFF
-"""Limit of the repetitions of one loop."""
+"""Maximum number of repetitions of one loop."""
 LONGEST_PERIOD = 1024
-"""Length of the longest sequence for which an immediate repetition is searched."""
+"""Maximum number of iterations and loops in the body of a loop that is searched for."""
 REPEAT_BYTES = 4
 """Bytes of a loop in the program, without its body."""
 SKIP_BYTES = 5
-"""Bytes of an iteration that skips stripes; other iterations take one byte."""
+"""Bytes of an iteration that skips stripes. Any other iteration takes one byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """The next iteration of a stage."""
+    """The next iteration of one of the group's operators."""
 
     stage: int
-    """Position of the stage in the group."""
+    """Position of the operator in the group."""
     skips: int = 0
-    """Number of stripes without rows of this stage that it skips before the iteration."""
+    """Number of stripes in which the operator has no rows, and which it skips before the iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,6 @@ def iterations(loops: Loops) -> Iterator[Iteration]:
     """Yield every iteration in order.
 
     >>> [i.stage for i in iterations((Iteration(0), Repeat(2, (Iteration(0), Iteration(1)))))]
-    [0, 0, 1, 0, 1]
     """
     for item in loops:
         if isinstance(item, Repeat):
@@ -61,7 +60,7 @@ def iterations(loops: Loops) -> Iterator[Iteration]:
 
 
 def to_json(loops: Loops) -> list[Any]:
-    """Return JSON: an iteration is a number or `[stage, skips]`, a loop is `{"times": ..., "body": [...]}`."""
+    """Return JSON: an iteration is a number or `[stage, skips]`, and a loop is `{"times": ..., "body": [...]}`."""
     return [
         {"times": item.times, "body": to_json(item.body)}
         if isinstance(item, Repeat)
@@ -84,7 +83,7 @@ def from_json(data: Sequence[Any]) -> Loops:
 
 
 def loops_of(stages: Ints, skips: Ints) -> Loops:
-    """Return loops that run these iterations, of which those with the smallest period are found first.
+    """Return loops that run these iterations.
 
     stages, skips: `Iteration.stage` and `Iteration.skips` of each iteration, in order.
 
@@ -99,7 +98,7 @@ def loops_of(stages: Ints, skips: Ints) -> Loops:
 
 
 class _Finder:
-    """Numbered iterations and loops, with their sizes in the program."""
+    """Iterations and loops found so far, with their sizes in the program."""
 
     def __init__(self) -> None:
         self.items: list[Iteration | Repeat] = []
@@ -114,7 +113,7 @@ class _Finder:
         return len(self.items) - 1
 
     def shortened(self, left: Ints) -> Ints:
-        """Return a shorter sequence of item numbers that stands for the same iterations."""
+        """Return a shorter sequence of numbers that stands for the same iterations."""
         period = 1
         while period <= min(LONGEST_PERIOD, len(left) // 2):
             shorter = self._folded(left, period)
@@ -123,7 +122,7 @@ class _Finder:
         return left
 
     def _folded(self, left: Ints, period: int) -> Ints:
-        """Return the sequence with repetitions of `period` items replaced by loops where a loop takes fewer bytes."""
+        """Return the sequence in which loops replace repetitions of `period` items, where this saves bytes."""
         same = left[period:] == left[:-period]
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False))
         parts: list[Ints] = []
@@ -140,7 +139,7 @@ class _Finder:
         return np.concatenate([*parts, left[done:]]) if parts else left
 
     def _repeat(self, times: int, body: tuple[int, ...]) -> int | None:
-        """Return the number of a loop, or None for a loop that is too deep or not smaller than its iterations."""
+        """Return the number of a loop, or None if it is nested too deeply or saves no bytes."""
         nbytes, depth = sum(self._nbytes[i] for i in body), 1 + max(self._depth[i] for i in body)
         if depth > LOOP_DEPTH or times * nbytes <= nbytes + REPEAT_BYTES:
             return None

@@ -1,6 +1,6 @@
-"""Data for the report's memory map over time: addresses and lifetimes of the buffers in the arena's head. Time is
-counted in moments. An operator that TFLM runs takes one moment. A group of the plan, whose operators alternate, takes
-several moments. Addresses are bytes from the start of the arena.
+"""Describes the memory map in the report: when each buffer occupies which bytes of the arena's head. Time is counted in
+moments. A builtin operator takes one moment, and a group of operators several, since their rows alternate. Addresses
+are bytes from the start of the arena.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tflm_memopt.tflm.lifetimes import ScratchRequest
 from tflm_memopt.tflm.structs import Abi
 
 INPUT, OUTPUT, TENSOR, SCRATCH = "input", "output", "tensor", "scratch"
-"""Roles of buffers in the original model. The roles in a plan are the values of Role."""
+"""Roles of buffers in the original model. Plans use the roles of the enum Role."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """An operator of the model or a group of the plan, which runs for some moments."""
+    """One row of the map's time axis: a builtin operator or a group of operators, which runs for some moments."""
 
     name: str
     ops: tuple[int, ...]
-    """Numbers of the original model's operators that this step replaces."""
+    """Numbers of the original operators that run then."""
     operators: tuple[str, ...]
     moments: int
     group: bool = False
@@ -35,7 +35,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A period [first, last) of the plan's moments in which the bytes [bottom, top) of a buffer are live."""
+    """A period of moments [first, last) in which the bytes [bottom, top) of a buffer are live."""
 
     first: int
     last: int
@@ -45,7 +45,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class MappedBuffer:
-    """A buffer, a rectangle of the map, reserved for the moments [first, last). stretches: its live bytes."""
+    """A rectangle of the map: a buffer that is reserved for the moments [first, last)."""
 
     name: str
     role: str
@@ -56,13 +56,13 @@ class MappedBuffer:
     first: int
     last: int
     kept: str
-    """The part of a tensor that a buffer holds."""
+    """Which part of the tensor the buffer holds, in words."""
     stretches: tuple[Stretch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """The head of an arena over time, and the tail above it."""
+    """The arena's head over time, and the bytes of the tail above it."""
 
     title: str
     phases: tuple[Phase, ...]
@@ -72,7 +72,7 @@ class MemoryMap:
     head: int
     tail: int
     bound: int
-    """Maximum of the live bytes. A lower bound of the head of any layout of these buffers."""
+    """Maximum number of live bytes, which is a lower bound of any layout."""
 
     def __repr__(self) -> str:
         return f"<MemoryMap {self.title!r}: {len(self.buffers)} buffers, head {self.head:,} B, tail {self.tail:,} B>"
@@ -82,7 +82,7 @@ class MemoryMap:
 
 
 def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library = REFERENCE) -> MemoryMap:
-    """Return the map of the original model, as TFLM's own planner lays it out."""
+    """Return the map of the original model as TFLM lays it out."""
     head, arena = head_plan(model, abi, library), arena or predict(model, abi, library=library)
     graphs = model.graphs
     opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
@@ -94,7 +94,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
 
 
 def live_bytes(lives: Iterable[tuple[int, int, int]], moments: int) -> list[int]:
-    """Return the live bytes at each moment. lives: moments [first, last) and bytes of each buffer."""
+    """Return the live bytes at each moment. lives: for each buffer, its moments [first, last) and its bytes."""
     change = [0] * (moments + 1)
     for first, last, nbytes in lives:
         change[first] += nbytes
@@ -112,12 +112,8 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
             name, role, maker, nbytes = "scratch", SCRATCH, f"{op.index} {op.kind}", whom.nbytes
         else:
             graph, tensor = graphs[whom[0]], graphs[whom[0]].tensors[whom[1]]
-            name, role, maker, nbytes = (
-                tensor.name,
-                role_of(graph, tensor.id),
-                maker_of(graph, tensor.id),
-                tensor.nbytes,
-            )
+            name, role, maker = tensor.name, role_of(graph, tensor.id), maker_of(graph, tensor.id)
+            nbytes = tensor.nbytes
         yield MappedBuffer(name, role, maker, nbytes, offset, first, last, "whole", (Stretch(first, last, 0, nbytes),))
 
 

@@ -1,7 +1,7 @@
-"""Loop nest of an operator in a group: stripes of rows, column tiles in a stripe, rows in a tile.
+"""Describes the order in which an operator makes its output: stripes of rows, tiles of columns, then rows of a tile.
 
-A stripe of rows may be processed once per channel group. One iteration is a *unit*: it makes up to `tile` pixels of one
-row. In the simplest loop nest, a stripe is one row and a tile is as wide as the tensor.
+The channels may be divided into groups, each of which passes through the stripe once. One iteration, also called unit,
+makes up to `tile` pixels of one row. In the simplest order, a stripe is one row and a tile is as wide as the tensor.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
-    """The stripes of an operator.
+    """The stripes of an operator's rows.
 
-    Stripe m makes output rows [lo_m, hi_m) with hi_m = m * advance + end, clipped to the tensor's height. If rows ==
-    advance, every row is made once ("cache"), and lo_m = hi_(m-1). If rows > advance, lo_m = m * advance + end - rows,
-    clipped, and the overlap of two stripes is made again ("recompute").
+    Stripe m makes the output rows below hi_m = m * advance + end, clipped to the tensor's height. If rows == advance,
+    every row is made once, and the stripe begins at hi_(m-1) ("cache"). If rows > advance, the stripe begins at hi_m -
+    rows, and rows in two stripes are made twice ("recompute").
     """
 
     advance: int = 1
     end: int = 1
     rows: int = 1
     tile: int = 0
-    """Number of columns, or 0 for all."""
+    """Number of columns of a tile, or 0 for all."""
     channel_groups: int = 1
-    """Number of channel groups, each of which processes the stripe once and makes its own channels of every pixel."""
+    """Number of channel groups. Each group passes through the stripe once and makes its own channels of every pixel."""
     sums: bool = False
     """Whether each channel group adds to int32 sums of all channels (the projection of FDT). One more pass over the
-    stripe then writes the pixels when the previous operators no longer need their inputs.
+    stripe then turns the sums into pixels.
     """
 
     @property
@@ -42,7 +42,7 @@ class LoopNest:
 
     @property
     def splits(self) -> bool:
-        """Whether an inner pixel holds the channels of only one channel group."""
+        """Whether a pixel in a buffer holds the channels of one channel group only."""
         return self.channel_groups > 1 and not self.sums
 
     @property
@@ -51,9 +51,7 @@ class LoopNest:
 
     @property
     def origin(self) -> int:
-        """Row at which the first period begins if every row is made once: 0, or a row above the tensor. Each stripe
-        ends with a period.
-        """
+        """Row at which the first stripe would begin if every row is made once, 0 or negative."""
         return -(-self.end % self.advance)
 
 
@@ -62,7 +60,7 @@ BY_ROWS = LoopNest()
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """All units of a loop nest in order, with a lookup by row and column."""
+    """All iterations of an operator in order, and a way to find the one that makes a given pixel."""
 
     nest: LoopNest
     stripe: Ints
@@ -74,18 +72,18 @@ class Units:
     """First row of each stripe."""
     hi: Ints
     start: Ints
-    """Number of each stripe's first unit."""
+    """Number of the first iteration of each stripe."""
     tiles: int
 
     def __len__(self) -> int:
         return len(self.row)
 
     def stripe_making(self, row: Ints, stripe: Ints) -> Ints:
-        """Return the stripe that makes this row for a reader: the reader's own stripe if rows are recomputed."""
+        """Return the stripe that makes this row for a reader in the given stripe."""
         return stripe if self.nest.recomputes else np.searchsorted(self.hi, row, side="right")
 
     def index(self, stripe: Ints, channel_group: Ints | int, row: Ints, column: Ints) -> Ints:
-        """Return the number of the unit that makes a pixel."""
+        """Return the number of the iteration that makes a pixel."""
         tile = self.nest.tile
         j = column // tile if tile else 0 * column
         result: Ints = (
@@ -96,7 +94,7 @@ class Units:
 
 @functools.lru_cache(maxsize=1024)
 def units(nest: LoopNest, stripes: int, height: int, width: int) -> Units:
-    """Return the units that make a tensor of this size in this number of stripes."""
+    """Return the iterations that make a tensor of this size in this number of stripes."""
     m = np.arange(stripes, dtype=np.int64)
     hi = np.clip(m * nest.advance + nest.end, 0, height)
     if nest.recomputes:

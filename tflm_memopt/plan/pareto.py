@@ -1,4 +1,4 @@
-"""The Pareto front of options with two costs."""
+"""Selects the best of several options that have two costs (the Pareto front)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 def undominated(options: Iterable[T], costs: Callable[[T], tuple[Any, ...]], grain: float = 0) -> list[T]:
-    """Return the options whose second cost is lower than that of all options with at most their first cost.
+    """Return the options that no other option beats in both costs.
 
     costs: function that returns both costs, and further figures that break ties. grain: amount by which the second cost
-    must be below that of the last option kept.
+    must be lower than that of the last option kept.
 
     >>> undominated([(1, 9), (2, 9), (3, 7)], lambda costs: costs)
     [(1, 9), (3, 7)]

@@ -1,4 +1,4 @@
-"""The plan: the schedule of groups and the place of every buffer, as plain data, as in NAME.plan.json."""
+"""Defines the plan as plain data, as in NAME.plan.json: groups of operators, buffers, and addresses."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ SCHEMA_VERSION = 2
 
 class Role(str, enum.Enum):
     TENSOR = "tensor"
-    """A whole tensor, at a group's border or of a builtin operator."""
+    """A whole tensor that a group reads or writes, or that a builtin operator uses."""
     ROLLING_BUFFER = "rolling_buffer"
-    """The last `depth` rows of a tensor inside one group."""
+    """The last `depth` rows of a tensor that is used inside one group only."""
     ACCUMULATOR = "accumulator"
-    """int32 sums of an operator that processes one input row at a time."""
+    """int32 sums of an operator that adds up its input row by row."""
     COUNTERS = "counters"
-    """uint16 counters of the iterations of a group's operators."""
+    """Counters of the iterations of a group's operators, 2 bytes each."""
     SCRATCH = "scratch"
-    """Scratch of an iteration: a kernel's tile, or external pixels that are converted to int8."""
+    """Temporary memory of a kernel, or pixels of an external input that are converted to int8."""
     WEIGHTS = "weights"
-    """Weights of an operator, copied from flash when its group begins."""
+    """A copy of weights from flash, made when the group begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnWindow:
-    """A rolling buffer of `depth` pixels that holds `rows` rows of each stripe (plan/iteration/column_windows.py)."""
+    """A buffer of `depth` pixels that holds `rows` rows of each stripe (plan/iteration/column_windows.py)."""
 
     rows: int
     depth: int
@@ -47,48 +47,47 @@ class ColumnWindow:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A byte range of the arena that is live in the steps [first, last), or a buffer of a group without an address."""
+    """A byte range of the arena that is live in the plan steps [first, last)."""
 
     role: Role
     key: int
-    """The meaning depends on the role: the tensor of a TENSOR or ROLLING_BUFFER, the tensor that an ACCUMULATOR sums up
-    to, the step of COUNTERS and SCRATCH, or the operator's output for WEIGHTS.
+    """The number of a tensor for TENSOR, ROLLING_BUFFER and ACCUMULATOR, of the output for WEIGHTS, or of a plan step.
     """
     nbytes: int
     first: int = 0
     last: int = 0
     align: int = 1
     depth: int = 0
-    """Number of rows of a ROLLING BUFFER in a row-wise group."""
+    """Number of rows, for a rolling buffer of a group that runs row by row."""
     column_windows: tuple[ColumnWindow, ...] = ()
-    """Column windows of a ROLLING BUFFER in a tiled group, in the order of their bytes."""
+    """Parts of a rolling buffer of pixels, in the order of their addresses."""
 
     def overlaps(self, other: Buffer) -> bool:
-        """Return whether both buffers are live in some step."""
+        """Return whether both buffers are live in the same step."""
         return self.first < other.last and other.first < self.last
 
 
 INDEX_BYTES = 2
-"""Size in bytes of the uint16 index of a state's oldest row, which is 0 after a reset."""
+"""Bytes of the index of a state's oldest row. A reset sets the index to 0."""
 
 
 WINDOW: TensorId = -1
-"""Value of PlacedState.tensor for the counter of inferences until a sliding window is full; this state has no rows."""
+"""Value of PlacedState.tensor for the counter of inferences until a sliding input is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedState:
-    """A rolling buffer that outlives the inference; row t of all kept rows is in its slot t mod depth."""
+    """A rolling buffer that outlives the inference. Row t of all rows so far is in position t mod depth."""
 
     tensor: int
     offset: int
-    """Offset in the region's state, which is not part of the arena's head."""
+    """Offset in the region's state memory, which is not part of the arena's head."""
     depth: int
     row_bytes: int
     advance: int
-    """Number of rows that each inference keeps."""
+    """Number of rows that each inference adds."""
     fill: int
-    """Value of all bytes before the first inference and after a reset."""
+    """Value of every byte before the first inference and after a reset."""
 
     @property
     def nbytes(self) -> int:
@@ -97,7 +96,7 @@ class PlacedState:
 
 @dataclass(frozen=True, slots=True)
 class SlowTensor:
-    """A whole tensor in slow memory that is live in the steps [first, last)."""
+    """A tensor in slow memory that is live in the plan steps [first, last)."""
 
     tensor: TensorId
     offset: int
@@ -109,73 +108,70 @@ class SlowTensor:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One operator inside a group."""
+    """One operator of a group, with its order of iterations."""
 
     op: int
-    """Key of the row operator."""
+    """Number of the operator."""
     operands: tuple[int, ...]
-    """The operator's inputs, in the order in which their rows are demanded."""
+    """Numbers of the operator's inputs, in the order in which their rows are requested."""
     iterative: bool = False
     nest: LoopNest = BY_ROWS
-    """Loop nest over the output or, if the operator is iterative, over the input."""
+    """Order of the iterations over the output or, if the operator adds up its input, over the input."""
     at_once: int = 1
-    """Maximum number of consecutive iterations, of one pixel or one row each, that a packed kernel computes at once."""
+    """Maximum number of pixels or rows that a kernel with packed weights computes in one call."""
 
     def stripes(self, of_group: int) -> int:
-        """Return the operator's number of stripes in a group of `of_group` stripes, or 0 if it runs row by row on
-        demand.
-        """
+        """Return the operator's number of stripes in a group of `of_group` stripes, or 0 if it runs row by row."""
         return 0 if self.nest.by_rows and not self.iterative else of_group
 
     def runs_packed(self, op: RowOp) -> bool:
-        """Return whether a packed kernel runs the stage."""
+        """Return whether a kernel with packed weights runs the operator."""
         return op.packing is not Packing.NONE and not self.iterative and self.nest.channel_groups == 1
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group: consecutive operators whose iterations are interleaved."""
+    """A group: consecutive operators whose rows are computed in turn."""
 
     region: int
-    """Number of the group's region. Consecutive groups of one region share a custom operator."""
+    """Number of the region. Consecutive groups of one region share a custom operator."""
     stages: tuple[Stage, ...]
     sinks: tuple[int, ...]
-    """Keys of operators whose rows are all requested, in the order of demand."""
+    """Numbers of the operators whose outputs the group must complete, in this order."""
     iterations: int
     macs: int
     stripes: int = 0
-    """Number of stripes, or 0 if the group runs row by row."""
+    """Number of stripes of rows that tiles are computed in, or 0 if the group runs row by row."""
     is_reversed: bool = False
-    """Whether the group counts the rows of all its tensors in reverse (plan/search/reverse.py)."""
+    """Whether the group computes its rows from last to first (plan/search/reverse.py)."""
     in_turn: bool = False
-    """Whether equal shares of the sinks are requested in turn, not one sink after another."""
+    """Whether the outputs are made in turn, a part of each, instead of one after another."""
     loops: Loops = ()
-    """The group's order of iterations, as loops. These loops are empty until the plan is finished."""
+    """The order of all iterations as loops, which are empty until the plan is finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The split of an operator's iterations between two cores."""
+    """How two cores share an operator."""
 
     op: int
     how: Sharding
     cut: int = 0
-    """Number of columns or channels that the first core computes."""
+    """Number of columns or channels that core 0 computes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """The split of a group between two cores."""
+    """How two cores share a group of operators."""
 
     step: int
     shares: tuple[Share, ...]
-    """Splits in the order of the group's stages."""
+    """How the cores share each operator of the group, in order."""
     barriers: tuple[int, ...]
-    """Iterations of the group before which the cores wait for each other. They also wait before and after each custom
-    operator.
+    """Iterations before which the cores wait for each other. The cores also wait before and after each custom operator.
     """
     alone: tuple[int, ...] = ()
-    """Iterations that the first core makes alone, regardless of the split of their operator."""
+    """Iterations that core 0 makes alone, however the cores share the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +180,14 @@ class Builtin:
 
     op: int
     macs: int = 0
-    """Number of the operator's multiply-accumulates, which is counted only if all operators are builtin."""
+    """Number of multiply-accumulates, which counts only in a plan of builtin operators only."""
 
 
 Step = Group | Builtin
 
 
 def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
-    """Return the numbers of the steps that become one custom operator: consecutive groups of one region."""
+    """Return the plan steps that become one custom operator: consecutive groups of one region."""
     found: list[tuple[int, ...]] = []
     last = None
     for number, step in enumerate(steps):
@@ -206,32 +202,30 @@ def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan. `offsets[i]` is the start of `buffers[i]` in the arena's head, which has `head` bytes."""
+    """A plan: what runs in which order, and where each buffer lives. `offsets[i]` belongs to `buffers[i]`."""
 
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     offsets: tuple[int, ...]
     head: int
     lower_bound: int
-    """Maximum of the live bytes, below which no layout of these groups can be."""
+    """Maximum number of live bytes, which no layout of these groups can undercut."""
     proven: bool
-    """Whether no layout of the plan's buffers is lower than `head`."""
+    """Whether the layout is proved to be the lowest."""
     target: str = GENERIC
-    """The target for whose kernels the operators are packed."""
+    """The core family for which the weights are packed."""
     passes: tuple[Rematerialisation, ...] = ()
-    """Rematerialisations. Operators whose weights are copied. Each copy is numbered in this order, from the first
-    unused tensor number on.
-    """
+    """Operators that run twice. Each copy gets the next number that is free."""
     tilings: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts, which are numbered in this order."""
     states: tuple[PlacedState, ...] = ()
-    """The plan's states, in the order in which their indices begin the state's bytes."""
+    """Buffers that outlive the inference, in the order of their row indices."""
     pauses: tuple[int, ...] = ()
-    """Numbers of completed iterations at which the plan pauses for other models, in ascending order."""
+    """Numbers of completed iterations at which the model lets other models run, in ascending order."""
     sharing: tuple[Sharing, ...] = ()
-    """Split of each group between two cores, or () for one core."""
+    """How two cores share each group, or () for one core."""
     wide: bool = False
-    """Whether packed convolutions have scratch for as many pixels as they compute at once."""
+    """Whether convolutions with packed weights have scratch for all pixels that they can compute at once."""
     slow: tuple[SlowTensor, ...] = ()
     """Tensors in slow memory, which take no bytes of the arena."""
 
@@ -248,7 +242,7 @@ class Plan:
         return f"<Plan: {len(self.steps)} steps, {groups} of them groups, head {self.head:,} B>"
 
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
-        """Return the buffer with this role and key, and its offset, or None."""
+        """Return the buffer with this role and number, and its offset, or None."""
         return self._by_key.get((role, key))
 
     @cached_property
@@ -260,7 +254,7 @@ class Plan:
 
     @cached_property
     def alive(self) -> tuple[tuple[int, ...], ...]:
-        """For each step, the indices of the buffers that are live in it, in ascending order."""
+        """For each plan step, the numbers of the buffers that are live during it, in ascending order."""
         found: list[list[int]] = [[] for _ in self.steps]
         for i, buffer in enumerate(self.buffers):
             for number in range(max(0, buffer.first), min(buffer.last, len(self.steps))):
@@ -268,11 +262,11 @@ class Plan:
         return tuple(map(tuple, found))
 
     def calls(self) -> list[tuple[int, ...]]:
-        """Return the groups of steps that become one custom operator."""
+        """Return the plan steps that become one custom operator."""
         return calls(self.steps)
 
     def operators(self, steps: Iterable[int]) -> list[int]:
-        """Return the keys of the row operators in these steps, in order."""
+        """Return the numbers of the operators in these plan steps, in order."""
         groups = (self.steps[number] for number in steps)
         return [stage.op for group in groups if isinstance(group, Group) for stage in group.stages]
 
@@ -318,7 +312,7 @@ _hints = cache(get_type_hints)
 
 
 def _decoded(kind: Any, value: Any) -> Any:
-    """Return a value of this type from JSON, whose unknown fields are ignored."""
+    """Return a value of this type from JSON. Unknown fields are ignored."""
     if kind == Loops:
         return loop_nests.from_json(value)
     if isinstance(kind, UnionType):

@@ -1,4 +1,4 @@
-"""Memory map of a plan over time (memory_map.py)."""
+"""Draws the memory map of a plan: which bytes of the arena each buffer takes, and when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 from tflm_memopt.tflm.arena import Arena
 
 UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "iteration counters", Role.SCRATCH: "scratch of the kernels"}
-"""Names of buffers that hold no tensor."""
+"""Names of the buffers that hold no tensor."""
 
 
 def of_plan(planned: Planned, arena: Arena) -> MemoryMap:

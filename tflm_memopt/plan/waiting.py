@@ -1,6 +1,6 @@
 """Estimates the remaining time of a conversion from the remaining work and the speed so far.
 
-Work is counted (plan/effort.py), so that only the speed depends on the machine and its load.
+Work is counted in the same way on every machine (plan/effort.py). Only the speed differs.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable
 from tflm_memopt.plan.effort import PER_OPERATOR, Log, work_left
 
 Progress = Callable[[str, int, int], None]
-"""Callback with the current step, the number of completed parts, and the number of parts, or 0 if unknown."""
+"""Function that is told the current step, the number of completed parts, and the number of parts (0: unknown)."""
 LEAST = 2.1
-"""Seconds of work of a whole conversion below which the remaining time is not reported."""
+"""Minimum estimated seconds of a conversion for which the remaining time is reported."""
 
 
 def tell(progress: Progress, log: Log, operators: int, layouts: float, searches: int, started: float) -> None:
-    """After each search that has found its groups, call `progress` with the remaining time. layouts: maximum seconds of
-    exact layouts per plan. searches: number of searches. started: start by time.monotonic().
+    """Report the remaining time whenever a search has found its groups. layouts: seconds of exact layouts per plan.
+    searches: number of searches. started: start of the conversion by time.monotonic().
     """
     found = 0
 

@@ -1,1 +1,1 @@
-"""The trace of a group's iterations, and the live bytes at each iteration."""
+"""Simulates the iterations of a group of operators, and finds the live bytes at each."""

@@ -1,7 +1,7 @@
-"""Memory for a streamed or external input in a group.
+"""Determines the memory that a streamed or external input takes in a group of operators.
 
-A streamed input consists of the last pushed rows, in the model's input tensor, and a rolling buffer of older rows that
-are still needed. An external input takes no memory except for one window's pixels if they are converted to int8.
+A streamed input takes a tensor for the rows that were pushed last, and a rolling buffer for older rows that are still
+needed. An external input takes no memory, except for the pixels of one window if they are converted to int8.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tflm_memopt.plan.nest import Ints
 
 
 def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
-    """Return the external bytes that one row or, in a tiled group, one output pixel converts to int8 at once."""
+    """Return the bytes of an external input that one row or, in tiles, one output pixel converts to int8 at once."""
     source, op, total = trace.source, member.op, 0
     if source is None or source.pushed or op.element_bytes > 1:
         return 0
@@ -32,20 +32,20 @@ def converted_bytes(trace: Trace, member: Member, *, tiled: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """When rows of a streamed input are pushed for a group: each row as late as possible."""
+    """When the rows of a streamed input are pushed into a group: each as late as possible."""
 
     depth: int
-    """Maximum number of older rows that must be kept besides the newest ones."""
+    """Maximum number of older rows that must be kept."""
     pushed: Ints
-    """Positions in the trace at which rows are pushed, without the first push."""
+    """Positions among the simulated iterations at which rows are pushed, without the first push."""
     last: int
-    """Position of the last read in the trace."""
+    """Position of the last iteration that reads the input."""
     all_rows: bool
-    """Whether an iteration requests the last row; otherwise the last row is pushed after the group."""
+    """Whether some iteration needs the last row. If none does, the last row is pushed after the group."""
 
 
 def arrivals(trace: Trace) -> Arrivals | None:
-    """Return the arrivals of rows, or None if the group reads no streamed input."""
+    """Return when rows arrive, or None if the group reads no streamed input."""
     source = trace.source
     if source is None or not source.pushed or not (parts := list(_readings(trace, source.tensor))):
         return None
@@ -61,7 +61,7 @@ def arrivals(trace: Trace) -> Arrivals | None:
 
 
 def _readings(trace: Trace, tensor: TensorId) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Return the positions of reads in the trace, with the half-open range of rows that each reads."""
+    """Yield the positions of the iterations that read the tensor, with the half-open range of rows that each reads."""
     for member, k in trace.readers(tensor):
         at, iteration = trace.iterations_of(member.key)
         first, end = member.rows(k, iteration)

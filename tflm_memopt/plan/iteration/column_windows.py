@@ -1,10 +1,10 @@
-"""Places of the pixels of a tiled group's inner tensors, and their lifetimes.
+"""Decides where the pixels of an inner tensor live in a group that runs in tiles, and for how long.
 
-The rows of a stripe are divided into column windows, each of consecutive rows that later stripes need for equally long.
-A column window is a rolling buffer of pixels in the order in which a stripe makes them, column by column. A column
-window holds a few columns of rows that no later stripe needs, and one or several whole lines of other rows (vMCU's and
-msf-CNN's line buffers, exact to the pixel). Depths are not estimated: the trace gives the write and the last read of
-every pixel, and two live pixels never share a slot.
+The rows of a stripe are divided into column windows: consecutive rows that later stripes need for equally long. A
+column window is a rolling buffer of pixels, column by column, as a stripe makes them. It holds a few columns of rows
+that no later stripe needs, or whole lines of other rows (vMCU's and msf-CNN's line buffers, exact to the pixel). The
+sizes are exact, since the simulation gives the write and the last read of every pixel. Two live pixels never share a
+place.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tflm_memopt.plan.plan import ColumnWindow
 
 
 def lives(trace: Trace, producer: Member) -> Lives:
-    """Return the lifetimes of the pixels of a producer in a trace."""
+    """Return when an operator's pixels are written and last read."""
     if producer.key not in trace.lives:
         trace.lives[producer.key] = _lives(trace, producer)
     return trace.lives[producer.key]
@@ -28,7 +28,7 @@ def lives(trace: Trace, producer: Member) -> Lives:
 
 def _lives(trace: Trace, producer: Member) -> Lives:
     written, executed = trace.iterations_of(producer.key)
-    if producer.iterative:  # the producer's last iteration makes all its pixels
+    if producer.iterative:  # its last iteration makes all pixels
         written, executed = written[-1:], executed[-1:]
     u = producer.units
     read = np.full(len(u), -1, dtype=np.int64)
@@ -47,20 +47,20 @@ def _lives(trace: Trace, producer: Member) -> Lives:
     return Lives(executed, written, np.maximum(read[executed], written), (stripe - u.stripe)[executed])
 
 
-def _column_steps(producer: Member, c0: Ints, c1: Ints) -> list[int]:
-    """Return offsets of columns in a window, so that every tile under the window contains at least one of them."""
+def _column_steps(producer: Member, c0: Ints, c1: Ints) -> range:
+    """Return offsets of columns in a window such that every tile below the window contains at least one of them."""
     width = int((c1 - c0).max(initial=0))
-    return list(range(width)) if producer.nest.tile else [0][:width]
+    return range(width if producer.nest.tile else min(width, 1))
 
 
 def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...]:
-    """Return the column windows of an inner tensor with minimal depths."""
+    """Return the smallest column windows that can hold the output of an operator."""
     life = lives(trace, producer)
     if producer.iterative:
         return (ColumnWindow(1, producer.op.writes.w),)
     lap, residue, period = _laps(producer, life)
     crosses = producer.op.receives or any(reader.op.sends for reader, _ in trace.readers(producer.op.output))
-    grain = producer.op.writes.w if crosses else 1  # a message from another device has whole rows
+    grain = producer.op.writes.w if crosses else 1  # messages have whole rows
     kept = np.zeros(period, dtype=np.int64)
     np.maximum.at(kept, residue, life.stripes)
     result = []
@@ -73,7 +73,7 @@ def column_windows_of(trace: Trace, producer: Member) -> tuple[ColumnWindow, ...
 
 
 def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow]) -> Ints:
-    """Return the slot to which each iteration writes its first pixel, counted in pixels through all column windows."""
+    """Return the place of the first pixel of each iteration, counted in pixels through all column windows."""
     lap, residue, _ = _laps(producer, life)
     result, first, start = np.zeros(len(life.unit), dtype=np.int64), 0, 0
     for column_window in column_windows:
@@ -85,7 +85,7 @@ def slots(producer: Member, life: Lives, column_windows: Sequence[ColumnWindow])
 
 
 def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
-    """Return, for each iteration, its period of rows and its row in that period, and the number of rows of a period."""
+    """Return, for each iteration, its stripe of rows and its row in the stripe, and the number of rows of a stripe."""
     nest, u = producer.nest, producer.units
     period = nest.rows if nest.recomputes else nest.advance
     row, stripe = u.row[life.unit], u.stripe[life.unit]
@@ -95,14 +95,14 @@ def _laps(producer: Member, life: Lives) -> tuple[Ints, Ints, int]:
 
 
 def _runs(values: Ints) -> list[tuple[int, int]]:
-    """Return (first, length) of the runs of equal values."""
+    """Return (first, length) of each run of equal values."""
     cuts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(values))), len(values)]
     return [(a, b - a) for a, b in itertools.pairwise(cuts)]
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return index, write and last read of all pixels of a column window. base: for each iteration, the index of column
-    0 in its row.
+    """Return the number, the write and the last read of every pixel of a column window. base: for each iteration, the
+    number of column 0 of its row.
     """
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
@@ -113,7 +113,7 @@ def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) ->
 
 
 def _depth(index: Ints, written: Ints, read: Ints, grain: int) -> int:
-    """Return the smallest multiple of `grain` at which no two live pixels share a slot."""
+    """Return the smallest multiple of `grain` pixels in which no two live pixels share a place."""
     if not len(index):
         return grain
     depth = -(-_most_alive(written, read) // grain) * grain

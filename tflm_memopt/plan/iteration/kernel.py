@@ -1,4 +1,4 @@
-"""Live ranges of a builtin operator's buffers while its kernel runs."""
+"""Finds which bytes of a builtin operator's buffers are live while its kernel runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tflm_memopt.rowgraph.graph import AccessOrder
 def kernel_ranges(
     dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
 ) -> Iterator[LiveRange]:
-    """Yield the live ranges of inputs that the output may overwrite, of the output, and of the scratch. At the first
-    moment, before the kernel runs, all bytes of an input are live, since TFLM's scratch must not overlap them.
+    """Yield the live bytes of inputs that the output may overwrite, of the output, and of the scratch. At first all
+    bytes of an input are live, since TFLM's scratch must not overlap them.
     """
     steps = 0
     for tensor, order in dying.items():
@@ -39,7 +39,7 @@ def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
     lowest, highest = np.full(steps + 1, len(last)), np.zeros(steps + 1, np.int64)
     np.minimum.at(lowest, last, np.where(last < 0, len(last), at))
     np.maximum.at(highest, last, np.where(last < 0, 0, at + 1))
-    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # a step's range includes the bytes that the step itself reads
+    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # includes what the step itself reads
     top = np.maximum.accumulate(highest[::-1])[::-1]
     return bottom, top
 

@@ -1,4 +1,4 @@
-"""Bytes that a model occupies while it is not running: retained outputs, and data of a suspended streamed inference."""
+"""Finds the bytes that a model occupies while it is not running, such as outputs that must stay."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 Range = tuple[int, int]
-"""Bytes [bottom, top) of a buffer."""
+"""Half-open byte range inside a buffer."""
 
 
 def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:
-    """Return the bytes that must stay while other models run, by buffer number. retained: outputs that must stay."""
+    """By buffer number, return the bytes that must stay while other models run. retained: outputs that must stay."""
     plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}
@@ -34,7 +34,7 @@ def live_out(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[i
 
 
 def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
-    """Return the bytes that are live when a group stops before any of these iterations, by buffer number."""
+    """By buffer number, return the bytes that are live when a group stops before any of these iterations."""
     found: dict[int, Range] = {}
     for i, (bottom, top) in at_each_wait(group, waits).items():
         if (some := top > bottom).any():
@@ -43,7 +43,7 @@ def at_waits(group: PlannedGroup, waits: Ints) -> Mapping[int, Range]:
 
 
 def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, Ints]]:
-    """Return the live bytes of each buffer before these iterations, except the last pushed rows, which may be lost."""
+    """By buffer number, return the live bytes before these iterations. The rows that were pushed last may be lost."""
     source = group.graph.source
     found: dict[int, tuple[Ints, Ints]] = {}
     for i in group.plan.alive[group.number]:
@@ -54,7 +54,7 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
         if live is None:
             found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
             continue
-        # Pushed rows that must be kept are copied to their rolling buffer before the model waits for others.
+        # Pushed rows that must be kept are copied to a rolling buffer before the model waits.
         copied = buffer.role is Role.ROLLING_BUFFER and streamed
         bottom, top = _alive(live, waits if copied else np.maximum(waits - 1, 0), waits)
         from_the_end = group.step.is_reversed and buffer.role is Role.TENSOR
@@ -65,14 +65,14 @@ def at_each_wait(group: PlannedGroup, waits: Ints) -> Mapping[int, tuple[Ints, I
 def _alive(live: LiveRange, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
     """Return the bytes that are written before these iterations and read later. A rolling buffer counts as a whole."""
     bottom, top = live.bottom[waits], live.top[before]
-    if live.buffer.role is not Role.TENSOR:  # the buffer is in use before and after the iteration
+    if live.buffer.role is not Role.TENSOR:  # in use before and after the iteration
         some = (live.top[before] > live.bottom[before]) & (live.top[waits] > live.bottom[waits])
         return np.zeros_like(waits), some * live.buffer.nbytes
     return np.maximum(bottom, 0), top
 
 
 def joined(one: Mapping[int, Range], other: Mapping[int, Range]) -> dict[int, Range]:
-    """Merge two sets of ranges; the ranges of one buffer become their hull."""
+    """Return the union of two sets of byte ranges. Two ranges of one buffer become the smallest range around both."""
     both = dict(one)
     for i, (bottom, top) in other.items():
         low, high = both.get(i, (bottom, top))

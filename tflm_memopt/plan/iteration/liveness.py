@@ -1,10 +1,10 @@
-"""Live ranges of a group's buffers at every iteration, and the minimum distances between buffers that follow from them.
+"""Finds which bytes of each buffer are live at every iteration of a group, and how far apart buffers must be.
 
-The live bytes of a buffer at an iteration are one range: a whole input shrinks from its bottom, a whole output grows at
-its top, and a rolling buffer or accumulator is either empty or live as a whole. These ranges give the bytes that are
-live at once (a lower bound of the head) and the distance between any two buffers. For one input and one output the
-distance is vMCU's min(b_In - b_Out) (section 4); here it applies to any group and any pair. The output bytes of an
-iteration become live before its input bytes are freed, unless the operator works in place.
+The live bytes of a buffer are one range: an input shrinks from its bottom, an output grows at its top, and any other
+buffer is empty or live as a whole. These ranges give the bytes that are live at once, which no layout can undercut, and
+the minimum distance of any two buffers. For one input and one output, this distance is vMCU's min(b_In - b_Out)
+(section 4). An iteration's output bytes become live before its input bytes are freed, unless the operator works in
+place.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from tflm_memopt.plan.plan import Buffer, Role
 
 COUNTER_BYTES = 2
 TILED_COUNTER_BYTES = 8
-"""Bytes of an operator's counters of stripe, channel group, tile and row."""
+"""Bytes of an operator's loop counters: stripe, channel group, tile and row."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRange:
-    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end, if top > bottom."""
+    """The live bytes [bottom, top) of a buffer at each iteration of a group and at its end."""
 
     buffer: Buffer
     bottom: Ints
     top: Ints
     before: Ints
-    """Value of `top` at the iteration's last read, when some or all of its writes may still be missing."""
+    """The value of `top` at the iteration's last read, when writes may still be missing."""
     replaces: frozenset[TensorId] = frozenset()
-    """Tensors whose rows may be overwritten in place by the operator that writes this buffer."""
+    """Tensors that the writer of this buffer may overwrite in place."""
     ends_on: frozenset[TensorId] = frozenset()
-    """Tensors that may share bytes with the last byte of an iteration's output, although the iteration reads them."""
+    """Tensors that an iteration reads, but that may share bytes with the last byte that it writes."""
     kept: Ints | None = None
-    """For a rolling buffer, value of `top` before the iteration's writes."""
+    """For a rolling buffer, the value of `top` before the iteration's writes."""
 
     def from_the_end(self) -> LiveRange:
-        """Return this live range with bytes counted from the buffer's end."""
+        """Return the live bytes counted from the buffer's end."""
         nbytes = self.buffer.nbytes
         return replace(self, bottom=nbytes - self.top, top=nbytes - self.bottom, before=nbytes - self.bottom)
 
     def in_full(self) -> LiveRange:
-        """Return a whole tensor's range with all bytes live throughout the group, so that nothing may overlap it."""
+        """Return a tensor as live with all its bytes, so that nothing may overlap it. Other buffers are unchanged."""
         if self.buffer.role is not Role.TENSOR:
             return self
         full = np.full_like(self.top, self.buffer.nbytes)
@@ -57,18 +57,18 @@ class LiveRange:
 
 @dataclass(frozen=True, slots=True)
 class GroupBorder:
-    """Whole tensors at the border of a group."""
+    """Whole tensors that exist before or after a group."""
 
     dying: tuple[TensorId, ...]
-    """Tensors that are last read in the group."""
+    """Tensors that no operator reads after the group."""
     born: tuple[TensorId, ...]
-    """Tensors that are written in the group and read later."""
+    """Tensors that the group writes and that are read later."""
     through: tuple[TensorId, ...]
     """Tensors that are live before and after the group."""
 
 
 def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
-    """Return the buffer that keeps an operator's output inside a group: rows or, in a tiled group, pixels."""
+    """Return the buffer for an output that is used only inside the group: rows or, in tiles, pixels."""
     tensor = member.op.output
     if not member.stripes:
         depth = rolling_buffer_depth(trace, member)
@@ -81,7 +81,7 @@ def rolling_buffer_of(trace: Trace, member: Member) -> Buffer:
 def live_ranges(
     trace: Trace, rolling_buffers: Mapping[TensorId, Buffer], border: GroupBorder, sizes: Mapping[TensorId, int]
 ) -> tuple[LiveRange, ...]:
-    """Return the live ranges of a group's buffers, except tensors that only live through the group."""
+    """Return the live bytes of each buffer of a group. Tensors that the group does not use are left out."""
     moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
@@ -92,7 +92,9 @@ def live_ranges(
         result.append(LiveRange(Buffer(Role.TENSOR, t, sizes[t]), dead_bytes(trace, t, sizes[t]), full, full))
     for t in (t for t in border.born if t in sizes):
         top, before = _growth(trace, writers[t])
-        replaces, ends_on = _replaces(trace, writers[t], inner), _ends_on(trace, writers[t], inner)
+        outside = inner | {trace.source.tensor} if trace.source else inner
+        ends_on = frozenset(writers[t].op.inputs).difference(outside) if ends_late(writers[t]) else frozenset()
+        replaces = _replaces(trace, writers[t], inner)
         result.append(LiveRange(Buffer(Role.TENSOR, t, sizes[t]), zero, top, before, replaces, ends_on))
     for t, rolling in rolling_buffers.items():
         writer = writers[t]
@@ -113,7 +115,7 @@ def live_ranges(
 
 
 def _scratch(trace: Trace, moments: Ints) -> Iterator[LiveRange]:
-    """Yield the scratch of kernels and conversions, which operators share since no two run at the same time."""
+    """Yield the scratch memory, which all operators share, since no two of them run at the same time."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
@@ -124,7 +126,7 @@ def _scratch(trace: Trace, moments: Ints) -> Iterator[LiveRange]:
 
 
 def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
-    """Yield the live ranges of a streamed input's buffers, if the group reads it."""
+    """Yield the live bytes of a streamed input's buffers, if the group reads such an input."""
     source, found, moments = trace.source, arrivals(trace), trace.end
     if source is None or found is None:
         return
@@ -134,14 +136,15 @@ def streamed_ranges(trace: Trace) -> Iterator[LiveRange]:
         full = ((moments >= first) & (moments <= last)) * nbytes
         return LiveRange(Buffer(role, tensor, nbytes, depth=depth), zero, full, full)
 
-    # rows without a reader are pushed after the group
+    # rows that nothing reads are pushed after the group
     yield alive(Role.TENSOR, source.pushed * source.row_bytes, 0, found.last if found.all_rows else len(trace))
     if found.depth:
         yield alive(Role.ROLLING_BUFFER, found.depth * source.row_bytes, int(found.pushed[0]), found.last, found.depth)
 
 
 def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Yield the bytes of each buffer that a row-wise operator begins to fill, at each iteration and just before it.
+    """Yield the live bytes of each new buffer when an operator is added to a group: at each iteration, and just before
+    it.
 
     rolling_buffer: buffer of the output, or None if the output is whole.
     """
@@ -165,11 +168,11 @@ def new_bytes(trace: Trace, member: Member, rolling_buffer: Buffer | None) -> It
 
 
 def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Return whether a rolling buffer is in use at each moment after its writes, and before its writes."""
+    """Return whether a rolling buffer is in use at each moment, after and before the writes of that moment."""
     if not writer.stripes:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
         before, top = written_bytes(trace, writer)
-        in_use = (top > dead) | (top > before)  # data that nothing reads is written, too
+        in_use = (top > dead) | (top > before)  # also if nothing reads the data
         return in_use.astype(np.int64), (before > dead).astype(np.int64)
     life, length = lives(trace, writer), len(trace) + 2
     counts = [
@@ -183,8 +186,7 @@ def _in_use(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
 def _below_pixels(trace: Trace, writer: Member, rolling_buffer: Buffer, moments: Ints) -> Ints:
     """Return the bytes of a rolling buffer below the pixel that an in-place operator writes at each moment.
 
-    If these bytes were free, the first pixel of an empty buffer might overlap the middle of the input pixel that is
-    being read.
+    Counting these bytes as live keeps the pixel away from the middle of the input pixel that is being read.
     """
     result = np.zeros(len(moments), dtype=np.int64)
     if writer.stripes and writer.op.in_place:
@@ -203,20 +205,13 @@ def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
 
 
 def ends_late(writer: Member) -> bool:
-    """Return whether an iteration writes the last byte of a whole output after all reads."""
+    """Return whether an iteration writes the last byte of a whole output only after all reads."""
     return writer.op.ends_late and not writer.iterative and writer.nest.channel_groups == 1
 
 
-def _ends_on(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return the value of LiveRange.ends_on. rolling_buffers: tensors in rolling buffers."""
-    if not ends_late(writer):
-        return frozenset()
-    return frozenset(writer.op.inputs).difference(rolling_buffers, (trace.source.tensor,) if trace.source else ())
-
-
 def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId]) -> frozenset[TensorId]:
-    """Return the tensors that an operator may overwrite in place; a streamed input is not one, because it moves. In a
-    column window, an iteration's pixels may wrap around, so that the first one is not below the last one read.
+    """Return the tensors that an operator may overwrite in place. A streamed input cannot be one, because it moves. In
+    a wider tile, pixels may wrap around in a rolling buffer, which rules this out.
     """
     if not writer.op.in_place:
         return frozenset()
@@ -227,13 +222,13 @@ def _replaces(trace: Trace, writer: Member, rolling_buffers: Collection[TensorId
 
 
 def most_alive(ranges: Iterable[LiveRange]) -> int:
-    """Return the maximum of the live bytes over all iterations, below which no layout can be."""
+    """Return the maximum number of live bytes over all iterations."""
     return int(sum((np.maximum(c.before - c.bottom, 0) for c in ranges), np.zeros(1, dtype=np.int64)).max(initial=0))
 
 
 def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
-    """Return the minimum distance from the start of `lower` to the start of `upper`, by (lower, upper), for both orders
-    of each pair that is live at once.
+    """Return the minimum distance from the start of `lower` to that of `upper`, by (lower, upper), if both are live
+    together.
     """
     result: dict[tuple[int, int], int] = {}
     live = [r.top > r.bottom for r in ranges]
@@ -247,9 +242,9 @@ def constraints(ranges: Sequence[LiveRange]) -> dict[tuple[int, int], int]:
 def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     """Return the minimum distance from the start of `lower` to the start of `upper`.
 
-    An in-place operator reads each byte before it overwrites it, so a place at or below the replaced row is safe. If an
-    operator that does not work in place writes the last byte of its output after all reads, only that byte may overlap
-    bytes that the iteration reads.
+    An operator that works in place reads each byte before it overwrites it, so its output may lie at or below its
+    input. Some other operators write the last byte of their output after all reads, so that this byte may overlap the
+    input.
     """
     is_tensor = upper.buffer.role in (Role.TENSOR, Role.ROLLING_BUFFER)
     replacing = is_tensor and upper.buffer.key in lower.replaces
@@ -258,7 +253,7 @@ def _constraint(lower: LiveRange, upper: LiveRange) -> int:
     distance = int((top - upper.bottom)[meet].max(initial=-lower.buffer.nbytes - upper.buffer.nbytes))
     if not replacing:
         return distance
-    # a row that nothing reads overwrites other rows, which may be read later
+    # a row without readers overwrites other rows, which may be read later
     kept = upper.top if upper.kept is None else upper.kept
     later = (lower.top > lower.before)[:-1] & (kept > upper.bottom)[1:]
     return int((lower.top[:-1] - upper.bottom[1:])[later].max(initial=max(distance, 0)))

@@ -1,5 +1,5 @@
-"""Live bytes of every buffer of a finished plan over time, for the memory map. The iterations of each group are merged
-into a few moments. For each moment, the widest range of each buffer and the maximum of the live bytes are kept.
+"""Finds the live bytes of every buffer over time, for the memory map. The iterations of each group are merged into a
+few moments, each with the widest range of a buffer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 MOST_MOMENTS = 64
-"""Maximum number of moments of one group; more moments would be finer than a screen can show."""
+"""Maximum number of moments of one group. A screen could not show more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Occupancy:
     """The live bytes of a plan over time."""
 
     moments: tuple[int, ...]
-    """Number of moments of each step."""
+    """Number of moments of each plan step."""
     stretches: tuple[tuple[Stretch, ...], ...]
-    """Live ranges of each buffer."""
+    """Live byte ranges of each buffer."""
     live: tuple[int, ...]
-    """Maximum of the live bytes in each moment."""
+    """Maximum number of live bytes in each moment."""
 
 
 def occupancy(planned: Planned) -> Occupancy:
@@ -63,20 +63,19 @@ def occupancy(planned: Planned) -> Occupancy:
 
 
 def _in_memory(group: PlannedGroup) -> Mapping[int, LiveRange]:
-    """Return the live ranges of a group's buffers, where the bytes of whole tensors are counted from their start."""
+    """Return the live bytes of a group's buffers, counted from the start of each buffer."""
     reverses = group.step.is_reversed
     ranges = group.live_ranges.items()
     return {i: r.from_the_end() if reverses and r.buffer.role is Role.TENSOR else r for i, r in ranges}
 
 
 def _groups(count: int) -> list[slice]:
-    """Divide `count` iterations into at most MOST_MOMENTS parts of similar size."""
     edges = np.linspace(0, count, min(count, MOST_MOMENTS) + 1).astype(int).tolist()
     return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 
 def _append(stretches: list[Stretch], new: Stretch) -> None:
-    """Append a moment, or merge it with the previous one if both are equal."""
+    """Append a moment, or extend the previous one if its bytes are the same."""
     old = stretches[-1] if stretches else None
     if old and (old.last, old.bottom, old.top) == (new.first, new.bottom, new.top):
         stretches[-1] = Stretch(old.first, new.last, new.bottom, new.top)

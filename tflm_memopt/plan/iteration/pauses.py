@@ -1,4 +1,4 @@
-"""Chooses the iterations between which a model pauses for others: at bounded distances, with few live bytes."""
+"""Chooses the iterations between which a model lets other models run: often enough, with few live bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tflm_memopt.plan.iteration.planned import Planned
 from tflm_memopt.plan.nest import Ints
 
 LEVELS = 3
-"""Number of values that are tried as the limit of live bytes at a pause."""
+"""Number of limits of live bytes to try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +21,24 @@ class Moments:
     """Possible pauses of a plan, each between two iterations of a group."""
 
     after: Ints
-    """Number of completed iterations of the whole plan."""
+    """Number of iterations of the whole plan before the pause."""
     step: Ints
     iteration: Ints
-    """Number of the next iteration within its step."""
+    """Number of the next iteration in its plan step."""
     time: NDArray[np.float64]
-    """Time until the pause, in the unit of the costs."""
+    """Time from the start of the model to the pause."""
     alive: Ints
-    """Number of live bytes that must stay during the pause."""
+    """Number of bytes that must stay during the pause."""
     total: float
-    """Time of the whole plan."""
+    """Time of the whole model."""
 
     @property
     def longest(self) -> float:
-        """The longest time without a possible pause."""
+        """The longest time between two neighbouring pauses."""
         return float(np.diff(self.time, prepend=0.0, append=self.total).max())
 
     def limits(self, apart: float) -> Sequence[int]:
-        """Return the limits of live bytes that allow pauses at distances of at most `apart`, smallest first."""
+        """Return limits of live bytes with which pauses can be at most `apart` time units apart, smallest first."""
         least, most = 0, len(levels := np.unique(self.alive)) - 1
         if not len(levels) or self._gap(int(levels[most])) > apart:
             return ()
@@ -52,7 +52,7 @@ class Moments:
         return float(np.diff(self.time[self.alive <= alive], prepend=0.0, append=self.total).max())
 
     def chosen(self, apart: float, alive: int) -> Ints:
-        """Return the indices of the fewest pauses at most `apart` apart, each with at most `alive` live bytes."""
+        """Return the fewest pauses that are at most `apart` apart, each with at most `alive` live bytes."""
         may = np.flatnonzero(self.alive <= alive)
         found: list[int] = []
         now = 0.0
@@ -64,7 +64,7 @@ class Moments:
 
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
-    """Return the possible pauses. cost: cost of all iterations of an operator together, by its key."""
+    """Return the possible pauses. cost: by operator number, the time of all its iterations together."""
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0
@@ -82,7 +82,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
 
 
 def live_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
-    """Return the bytes that must stay at these pauses, by buffer number."""
+    """By buffer number, return the bytes that must stay at the chosen pauses."""
     live: Mapping[int, Range] = {}
     for number in np.unique(found.step[chosen]).tolist():
         waits = found.iteration[chosen][found.step[chosen] == number]

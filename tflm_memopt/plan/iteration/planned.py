@@ -1,4 +1,4 @@
-"""A checked plan with its row graph. Each group's iterations are traced once for all analyses."""
+"""Combines a checked plan with its operators. The iterations of each group are simulated only once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def trace_of(group: Group, ops: Mapping[int, RowOp], source: InputSource | None 
 
 
 def looped(trace: Trace) -> Loops:
-    """Return all iterations of a traced group as the loops that the program stores (plan/loops.py)."""
+    """Return all iterations of a group as nested loops (plan/loops.py)."""
     number = {member.key: i for i, member in enumerate(trace.members)}
     stages = np.array([number[key] for key in trace.executed.tolist()], dtype=np.int64)
     skips = np.zeros(len(stages), dtype=np.int64)
@@ -38,11 +38,11 @@ def looped(trace: Trace) -> Loops:
 
 @dataclass(frozen=True)
 class PlannedGroup:
-    """A group of a plan, with the operators of its graph."""
+    """A group of a plan with its operators."""
 
     plan: Plan
     number: int
-    """Number of the group's step in the plan."""
+    """Number of the plan step."""
     step: Group
     graph: RowGraph
 
@@ -52,12 +52,12 @@ class PlannedGroup:
 
     @cached_property
     def trace(self) -> Trace:
-        """All iterations of the group, with rows in the group's order."""
+        """All iterations of the group. Rows are numbered in the order in which the group makes them."""
         return trace_of(self.step, self.graph.ops, self.graph.source)
 
     @cached_property
     def live_ranges(self) -> Mapping[int, LiveRange]:
-        """Live ranges by the buffer's number in the plan, except tensors that only live through the group."""
+        """By buffer number, the live bytes of the buffers that the group uses."""
         trace, plan, number, source = self.trace, self.plan, self.number, self.graph.source
         alive = [plan.buffers[i] for i in plan.alive[number]]
         whole = {b.key: b for b in alive if b.role is Role.TENSOR}
@@ -77,7 +77,7 @@ class PlannedGroup:
 
     @cached_property
     def placed(self) -> Mapping[int, LiveRange]:
-        """Live ranges as layouts use them. In a reversed group, whole rows or pixels are written and freed at once."""
+        """By buffer number, the live bytes for layouts. A reversed group frees whole rows or pixels at once."""
         if not self.step.is_reversed:
             return self.live_ranges
         sizes = unit_bytes((m.op for m in self.trace.members), pixels=self.step.stripes > 0)
@@ -86,13 +86,13 @@ class PlannedGroup:
 
 @dataclass(frozen=True)
 class Planned:
-    """A checked plan of a model."""
+    """A checked plan of a model, with the model's operators."""
 
     graph: RowGraph
     plan: Plan
 
     @cached_property
     def groups(self) -> Mapping[int, PlannedGroup]:
-        """The groups of the plan by the number of their step, in order."""
+        """The groups of the plan by the number of their plan step."""
         steps = enumerate(self.plan.steps)
         return {n: PlannedGroup(self.plan, n, step, self.graph) for n, step in steps if isinstance(step, Group)}

@@ -1,4 +1,4 @@
-"""Operators and live ranges with rows counted in reverse (plan/search/reverse.py)."""
+"""Turns operators into their form with reversed rows, for groups that run from the last row to the first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tflm_memopt.plan.plan import Buffer, Group, Role
 
 
 def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
-    """Return the operator with its rows and, if `pixels`, columns in reverse, or None if it has no such form."""
+    """Return the operator with reversed rows and, if `pixels`, columns. Return None if it cannot be reversed."""
     w, seen, made = op.window, op.reads[0], op.writes
     top = w.reach_h(made.h) - seen.h - w.pad_top
     left = w.reach_w(made.w) - seen.w - w.pad_left if pixels else w.pad_left
@@ -34,7 +34,7 @@ def reversed_op(op: RowOp, *, pixels: bool) -> RowOp | None:
 
 
 def as_counted(op: RowOp, group: Group) -> RowOp:
-    """Return an operator of a plan's group with its rows in the group's order."""
+    """Return an operator of a group with its rows in the order in which the group makes them."""
     other = reversed_op(op, pixels=group.stripes > 0) if group.is_reversed else op
     if other is None:
         raise PlanError(f"{op.name} cannot run from the last row to the first")
@@ -42,16 +42,15 @@ def as_counted(op: RowOp, group: Group) -> RowOp:
 
 
 def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
-    """Return the bytes of a row or pixel of each tensor that these operators read or write."""
+    """Return the bytes of a row or pixel of each tensor that these operators use."""
     return {t: rows.c if pixels else rows.row_bytes for op in ops for t, rows in op.seen()}
 
 
 def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) -> tuple[LiveRange, ...]:
-    """Return the live ranges of a reversed group, with whole tensors in whole rows or pixels.
+    """Return the live bytes of a group in reversed row order, rounded to whole rows or pixels.
 
-    A kernel processes a row or pixel forwards, so its output must not overwrite the bytes that it still reads. Scratch
-    counts as a whole while it is used, since smaller uses take its first bytes, and those become the last bytes in a
-    mirrored arena.
+    A kernel processes a row or pixel forwards, and its output must not overwrite the bytes that it still reads. Scratch
+    is live as a whole or not at all, since a mirrored arena turns its first bytes into its last ones.
     """
     whole = {r.buffer.key for r in ranges if r.buffer.role is Role.TENSOR}
 
@@ -70,7 +69,7 @@ def in_units(ranges: Sequence[LiveRange], unit_bytes: Mapping[TensorId, int]) ->
 
 
 def mirrored(buffers: Sequence[Buffer], distances: Mapping[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-    """Return the minimum distances of a reversed group's buffers, mirrored except between its own buffers."""
+    """Return the minimum distances for mirrored addresses. Only distances from or to tensors change."""
 
     def distance(u: int, v: int) -> int:
         if Role.TENSOR not in (buffers[u].role, buffers[v].role):

@@ -1,10 +1,9 @@
-"""The order of a group's iterations, and the lifetimes that follow from this order.
+"""Simulates the order of a group's iterations, and finds when rows and pixels are written and last read.
 
-A group runs on demand: its last operators request rows or pixels, and each of these requests the pixels that it reads,
-operand by operand. Demand-driven iteration makes the depths of rolling buffers exact for any graph (the CSDF view of
-Jung et al., joint memory of several CNNs). The trace is built from the group's end: adding a producer before its
-readers never changes the order of their iterations, so all groups [a, end) share one trace, which grows operator by
-operator.
+A group runs on demand: its last operators request rows or pixels, and each iteration first requests the pixels that it
+reads, input by input. With this order, the sizes of rolling buffers are exact for any graph (the CSDF view of Jung et
+al., joint memory of several CNNs). The order is built from the group's end, since adding an earlier operator never
+changes the order of the later ones. Longer groups therefore reuse the work for shorter ones.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ from tflm_memopt.plan.plan import Stage
 from tflm_memopt.rowgraph.graph import InputSource
 
 SCRATCH_ALIGN = 4
-"""Alignment of each core's scratch."""
+"""Alignment in bytes of each core's scratch."""
 OUTSIDE = -1
-"""Value of Trace.op for a demand from outside the group."""
+"""Value of Trace.op for a request from outside the group."""
 EXECUTE = -1
-"""Value of Trace.slot for an iteration, whereas operands and tensors are numbered from 0."""
+"""Value of Trace.slot for an iteration. Requests have the number of an input or a tensor there, from 0 on."""
 _SLOTS = 32
-"""Number of bits of Trace.entry below the operator's key."""
+"""Number of bits of Trace.entry below the operator's number."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A stage of a group with its operator."""
+    """An operator of a group with the order of its iterations."""
 
     stage: Stage
     op: RowOp
     stripes: int = 0
-    """Number of stripes of the group, or 0 if it runs row by row."""
+    """Number of stripes of the group, or 0 if the operator runs row by row."""
 
     @cached_property
     def key(self) -> int:
@@ -78,21 +77,21 @@ class Member:
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes of an output pixel as kept inside a group."""
+        """Bytes of an output pixel in a buffer of the group."""
         return -(-self.op.writes.c // self.nest.channel_groups) if self.nest.splits else self.op.writes.c
 
     def rows(self, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the rows of input k that these iterations read, possibly empty."""
+        """Return the half-open range of rows of input k that each of these iterations reads. It may be empty."""
         start, end = self._rows[k]
         return start[iteration], end[iteration]
 
     def columns(self, k: int, iteration: Ints) -> tuple[Ints, Ints]:
-        """Return half-open ranges of the columns of input k that these iterations read."""
+        """Return the half-open range of columns of input k that each of these iterations reads."""
         start, end = self._columns[k]
         return start[iteration], end[iteration]
 
     def pixels(self, iteration: Ints) -> int:
-        """Return the number of pixels that these iterations process, without the pass that only writes sums."""
+        """Return the number of pixels that these iterations compute. A pass that only writes sums does not count."""
         u = self.units
         if self.nest.by_rows:
             return len(iteration) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
@@ -102,7 +101,7 @@ class Member:
 
     @cached_property
     def batches(self) -> tuple[Ints, Ints]:
-        """For each iteration, the half-open range of iterations that a kernel runs in one call."""
+        """For each iteration, the half-open range of iterations that a kernel runs in the same call."""
         u, most = self.units, self.stage.at_once
         number = np.arange(len(u), dtype=np.int64)
         if most == 1:
@@ -119,7 +118,7 @@ class Member:
         )
         return first, end
 
-    # values for all iterations, cached because they are needed repeatedly while a group grows
+    # the following properties are cached because the search needs them repeatedly
 
     @cached_property
     def rows_wanted(self) -> Sequence[Ints]:
@@ -131,7 +130,7 @@ class Member:
         u, found = self.units, []
         for k in range(len(self.op.inputs)):
             start, end = (u.row, u.row + 1) if self.iterative else self.op.rows(k, u.row)
-            if self.nest.sums and not self.iterative:  # the last pass reads only sums
+            if self.nest.sums and not self.iterative:  # the last pass reads sums only
                 end = np.where(u.channel_group == self.nest.channel_groups - 1, start, end)
             found.append((start, end))
         return found
@@ -141,17 +140,16 @@ class Member:
         x0, x1, columns = self.units.x0, self.units.x1, self.op.window.columns
         if self.iterative:
             return [(x0, x1)] * len(self.op.inputs)
-        if not self.op.tileable:  # whole rows are always read
+        if not self.op.tileable:  # reads whole rows
             return [(0 * x0, 0 * x1 + rows.w) for rows in self.op.reads]
-        firsts = (
-            np.minimum(columns.first(x0), rows.w - 1) for rows in self.op.reads
-        )  # a broadcast operand has only column 0
+        # a broadcast operand has column 0 only
+        firsts = (np.minimum(columns.first(x0), rows.w - 1) for rows in self.op.reads)
         ends = (np.minimum(columns.end(x1 - 1), rows.w) for rows in self.op.reads)
         return [(np.maximum(0, first), end) for first, end in zip(firsts, ends, strict=True)]
 
     @cached_property
     def first_bytes(self) -> Sequence[Ints]:
-        """For each input, the first byte that each iteration reads, counted in the whole tensor."""
+        """For each input, the number of the first byte of the tensor that each iteration reads."""
         found = []
         for k, rows in enumerate(self.op.reads):
             pixel = self._rows[k][0] * rows.w
@@ -162,7 +160,7 @@ class Member:
         return found
 
     def _first_copied(self, k: int) -> Ints:
-        """Return the first byte of input k that each iteration of COPY reads, counted in the whole tensor."""
+        """Return the number of the first byte of input k that each iteration of COPY reads."""
         y, rows, access = self.units.row, self.op.reads[k], self.op.access[k]
         first = np.full(len(y), rows.nbytes, dtype=np.int64)
         for move in self.op.moves.moves if self.op.moves else ():
@@ -174,19 +172,19 @@ class Member:
 
     @cached_property
     def bytes_written(self) -> Ints:
-        """For each iteration, the end of its written bytes in the whole output, or 0 if it only adds to sums."""
+        """For each iteration, the end of the output bytes that it has written, or 0 if it only adds to sums."""
         u, out = self.units, self.op.writes
-        if self.iterative:  # only the last iteration writes the output, unless each scatters a row
+        if self.iterative:  # only the last iteration writes the output, unless each one scatters a row
             whole: Ints = ((np.arange(len(u)) == len(u) - 1) | self.op.scatters) * out.nbytes
             return whole
-        if self.nest.splits:  # the first channel group already reaches the end of its stripe
+        if self.nest.splits:  # the first channel group already reaches the stripe's end
             stripe: Ints = u.hi[u.stripe] * out.row_bytes
             return stripe
         end: Ints = (u.row * out.w + u.x1) * out.c
         return end if self.nest.channel_groups == 1 else end * (u.channel_group == self.nest.channel_groups - 1)
 
     def unit_making(self, reader: Member, iteration: Ints, row: Ints, column: Ints) -> Ints:
-        """Return, for each iteration of a reader, the iteration that makes the pixel at this row and column."""
+        """Return, for each iteration of a reader, the iteration that makes the pixel at the given row and column."""
         if self.iterative:
             return np.full(len(iteration), self.iterations - 1, dtype=np.int64)
         u = self.units
@@ -196,7 +194,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """When each iteration writes its pixels, when they are last read, and the number of stripes between the two."""
+    """When each iteration writes its pixels, when they are last read, and the number of stripes in between."""
 
     unit: Ints
     written: Ints
@@ -206,36 +204,36 @@ class Lives:
 
 @dataclass(frozen=True)
 class Trace:
-    """The events of a group in order, including demands whose producer is not yet in the group; these cost nothing."""
+    """The iterations of a group in order, with the requests that cause them."""
 
     members: tuple[Member, ...]
-    """Operators in schedule order."""
+    """The group's operators in order."""
     entry: Ints
-    """`op` and `slot` of each entry, combined in one number (_entry())."""
+    """What happens: `op` and `slot` in one number, as packed by _entry()."""
     iteration: Ints
-    """Number of the operator's iteration or, for a demand from outside, of the iteration of the tensor's producer."""
+    """Number of the operator's iteration, or of the requested iteration for a request from outside."""
     wanted: frozenset[TensorId]
-    """Tensors that are demanded from outside."""
+    """Tensors that are requested from outside the group."""
     readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
-    """For each tensor, the operators that read it, with the number of the operand."""
+    """For each tensor, the operators that read it, each with the number of the input."""
     source: InputSource | None = None
     """The model's input, if it is streamed or external."""
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
-    """Cache of dead_bytes()."""
+    """Cache of the function dead_bytes()."""
     lives: dict[int, Lives] = field(default_factory=dict, init=False)
-    """Cache of column_windows.lives() by the producer's key."""
+    """Cache of column_windows.lives() by the operator's number."""
     _iterations: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
     _order: dict[int, Ints] = field(default_factory=dict, init=False)
     _reads: dict[TensorId, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
 
     @property
     def op(self) -> Ints:
-        """Key of each entry's operator, or OUTSIDE."""
+        """Number of each entry's operator, or OUTSIDE."""
         return self.entry >> _SLOTS
 
     @property
     def slot(self) -> Ints:
-        """EXECUTE for an iteration, the number of the demanded operand, or the tensor for a demand from outside."""
+        """EXECUTE for an iteration, else the number of the requested input, or of a tensor requested from outside."""
         return (self.entry & ((1 << _SLOTS) - 1)) + EXECUTE
 
     def __len__(self) -> int:
@@ -243,7 +241,7 @@ class Trace:
 
     @cached_property
     def end(self) -> Ints:
-        """Positions of all iterations, followed by the end of the trace."""
+        """Positions of all iterations among the entries, followed by the number of entries."""
         (at,) = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()
         end = np.empty(len(at) + 1, dtype=np.int64)
         end[:-1], end[-1] = at, len(self.entry)
@@ -255,18 +253,18 @@ class Trace:
 
     @property
     def executed(self) -> Ints:
-        """Keys of the operators that run, in order of the iterations."""
+        """Number of the operator that runs, for each iteration."""
         return self.entry[self.moments] >> _SLOTS
 
     def iterations_of(self, key: int) -> tuple[Ints, Ints]:
-        """Return the positions at which an operator runs, with the number of each iteration."""
+        """Return the positions at which an operator runs, and the number of its iteration at each."""
         if key not in self._iterations:
             at = self.entries(key, EXECUTE)
             self._iterations[key] = at, self.iteration[at]
         return self._iterations[key]
 
     def order(self, key: int) -> Ints:
-        """Return the indices of an operator's iterations among all iterations."""
+        """Return the positions of an operator's iterations among all iterations."""
         if key not in self._order:
             self._order[key] = self.moments.searchsorted(self.iterations_of(key)[0])
         return self._order[key]
@@ -277,9 +275,9 @@ class Trace:
         return found
 
     def core_1_scratch(self, member: Member) -> int:
-        """Return the offset of the second core's scratch while this operator runs, or 0 with one core. The scratch of a
-        depthwise operator follows the largest one of the group, so that no core waits. Core 1 never runs operators of
-        ON_CORE_0.
+        """Return the offset of core 1's scratch while this operator runs, or 0 with one core. The scratch of a
+        depthwise operator follows the largest scratch of the group, so that no core waits. Core 1 never runs an
+        operator of ON_CORE_0.
         """
         if not member.op.second or not member.scratch_bytes or member.op.packing in ON_CORE_0:
             return 0
@@ -288,11 +286,11 @@ class Trace:
         return -(-most // SCRATCH_ALIGN) * SCRATCH_ALIGN
 
     def readers(self, tensor: TensorId) -> Sequence[tuple[Member, int]]:
-        """Return the operators that read a tensor, with the number of the operand."""
+        """Return the operators that read a tensor, each with the number of the input."""
         return self.readers_of.get(tensor, ())
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        """Return the iterations that read a whole tensor, in order, and the first byte that each reads."""
+        """Return the iterations that read a tensor, in order, and the number of the first byte that each reads."""
         if tensor not in self._reads:
             self._reads[tensor] = _merged(
                 [(self.order(m.key), m.first_bytes[k][self.iterations_of(m.key)[1]]) for m, k in self.readers(tensor)]
@@ -314,9 +312,9 @@ def _entry(op: int, slot: int) -> int:
 
 
 def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = None, *, in_turn: bool = False) -> Trace:
-    """Return the trace of an empty group that requests these tensors in order. sinks: tensors, each with the number of
-    its producer's iterations. in_turn: whether to request equal shares of the tensors in turn, so that rows that
-    several branches read are freed early.
+    """Return the state of the simulation for a group without operators that must make these tensors. sinks: tensors,
+    each with the number of its producer's iterations. in_turn: whether to request a part of each tensor in turn, so
+    that rows that several branches read are freed early.
     """
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
     entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
@@ -329,7 +327,7 @@ def start(sinks: Sequence[tuple[TensorId, int]], source: InputSource | None = No
 def traced(
     members: Sequence[Member], sinks: Sequence[int], source: InputSource | None = None, *, in_turn: bool = False
 ) -> Trace:
-    """Return the trace of a group. sinks: keys of operators whose whole output is requested. in_turn: see start()."""
+    """Return the iterations of a group. sinks: operators whose whole output is requested. in_turn: as for start()."""
     made = {m.key: m for m in members}
     wanted = (made[key] for key in sinks)
     counts = [(m.op.output, m.op.writes.h if m.iterative and not m.stripes else m.iterations) for m in wanted]
@@ -340,13 +338,13 @@ def traced(
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
-    """Add an operator at the front, which runs just before the demands for its results."""
+    """Return the iterations with an operator added at the front, which runs just before the requests for its output."""
     demands, need = _demands(trace, member)
-    rows_read = member.nest.by_rows and len(demands)  # readers may step over all rows of an output
+    rows_read = member.nest.by_rows and len(demands)  # readers may need no row at all
     first, end = _rows_at_once(member, demands, need) if rows_read else member.batches
     produced = np.append(0, end)[np.maximum.accumulate(need)]
     before = _shifted(produced)
-    if member.nest.recomputes:  # skip to the requested stripe
+    if member.nest.recomputes:  # skips to the requested stripe
         u = member.units
         before = np.where(produced > before, np.maximum(before, u.start[u.stripe[produced - 1]]), before)
     counts = produced - before
@@ -354,7 +352,7 @@ def prepend(trace: Trace, member: Member) -> Trace:
     if member.nest.recomputes:
         iteration = (produced - counts.cumsum()).repeat(counts) + number
 
-    # A demand that a batch of the producer satisfies is replaced by the batch's own demands and then its iterations.
+    # A request is replaced by the requests of the iterations that satisfy it, and by these iterations.
     pattern = [_entry(member.key, slot) for slot in (*member.stage.operands, EXECUTE)]
     where = _together(trace, member, demands.repeat(counts))
     inserted = np.bincount(where, minlength=len(trace)) * len(pattern)
@@ -376,8 +374,8 @@ def prepend(trace: Trace, member: Member) -> Trace:
 
 
 def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints]:
-    """Return the value of Member.batches for an operator that makes whole rows. A batch ends where most readers stop
-    reading, so that no row is computed early. A reader may demand several rows one after the other.
+    """Return Member.batches for an operator that makes whole rows. Each call of its kernel ends where most readers stop
+    reading, so that no row is computed early. A reader may request several rows one after the other.
     """
     most = member.stage.at_once
     last = np.append(np.diff(demands) > 1, True)
@@ -387,7 +385,7 @@ def _rows_at_once(member: Member, demands: Ints, need: Ints) -> tuple[Ints, Ints
 
 
 def _together(trace: Trace, member: Member, at: Ints) -> Ints:
-    """Return the positions at which a producer's iterations are inserted, given the positions of their demands.
+    """Return where the producer's iterations are inserted. at: positions of the requests that they satisfy.
 
     Operators that add up the same rows run together, so that the rows need not be kept.
     """
@@ -400,7 +398,7 @@ def _together(trace: Trace, member: Member, at: Ints) -> Ints:
 
 
 def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
-    """Return the positions of demands for a producer's output, and how many of its iterations each requires."""
+    """Return the positions of requests for a producer's output, and how many of its iterations each needs."""
     tensor, parts = producer.op.output, []
     if tensor in trace.wanted:
         at = trace.entries(OUTSIDE, tensor)
@@ -424,7 +422,7 @@ def _units_demanded(producer: Member, reader: Member, k: int, iteration: Ints) -
 
 
 def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
-    """Return the number of rows that a row-wise producer keeps at once, including the current one."""
+    """Return how many rows of its output an operator keeps at most, including the current row."""
     _, iteration = trace.iterations_of(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written[iteration] // row_bytes
@@ -434,7 +432,7 @@ def rolling_buffer_depth(trace: Trace, producer: Member) -> int:
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
-    """Return, for each iteration and the end, the bytes of the tensor that are not read from then on."""
+    """Return, at each iteration and at the end, how many bytes from the tensor's start are no longer read."""
     key = tensor, nbytes
     if key not in trace.dead:
         number, first = trace.reads(tensor)
@@ -446,7 +444,7 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
-    """Return the end of the written bytes of the output before and after each iteration, and at the end."""
+    """Return the end of the output's written bytes before and after each iteration, and at the end."""
     _, iteration = trace.iterations_of(member.key)
     written = np.zeros(len(iteration) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written[iteration], out=written[1:])

@@ -1,7 +1,7 @@
-"""Bytes of a whole tensor that the iterations of an operator read and write.
+"""Counts the bytes that the iterations of an operator read and write.
 
-An iteration reads each byte of the rows and columns under its window once; in a row-wise group it reads whole rows. The
-actual traffic differs if a kernel reads a byte several times, or if there is a cache.
+An iteration reads each byte of its input window once, or whole rows in a group that runs row by row. Actual traffic
+differs if a kernel reads a byte several times, or if there is a cache.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counts the work of a plan's operators from its iterations, with recomputation, without clipped taps."""
+"""Counts the work of a plan's operators from their iterations. Repeated work counts, and taps in the padding do not."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from tflm_memopt.plan.nest import Ints
 from tflm_memopt.plan.plan import Role
 
 _PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
-"""Packings whose kernels process all taps of a window. Other kernels skip taps in the padding."""
+"""Orders of weights whose kernels process all taps of a window. Other kernels skip taps in the padding."""
 
 
 def work(planned: Planned) -> Iterator[Work]:
-    """Yield the work of each operator in the plan's groups, in order. Builtin operators are not counted."""
+    """Yield the work of each operator of the plan's groups, in order. Builtin operators are left out."""
     for group in planned.groups.values():
         of_members = work_of(group.trace, is_reversed=group.step.is_reversed)
         for member, done in zip(group.trace.members, of_members, strict=True):
             found = planned.plan.find(Role.WEIGHTS, member.op.output)
             copied = found[0].nbytes if found else 0
-            yield replace(done, copied=copied, spared=copied * (_passes(member, done) - 1))
+            passes = max(1, done.iterations // max(1, member.nest.channel_groups))  # each reads all weights
+            yield replace(done, copied=copied, spared=copied * (passes - 1))
 
 
 def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
@@ -41,11 +42,6 @@ def work_of(trace: Trace, *, is_reversed: bool) -> Iterator[Work]:
         older = done.rows if member.op.older is not None else 0
         kept = done.iterations if member.op.state_write is not None else 0
         yield replace(done, calls=_runs(trace, member), older=older, kept=kept)
-
-
-def _passes(member: Member, done: Work) -> float:
-    """Return how often an operator's iterations read all of its weights."""
-    return max(1, done.iterations // max(1, member.nest.channel_groups))
 
 
 def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
@@ -63,7 +59,7 @@ def _of(trace: Trace, m: Member, *, border: bool, is_reversed: bool) -> Work:
 
 
 def _runs(trace: Trace, m: Member) -> int:
-    """Return the number of runs of iterations that follow each other, along one row of tiles or from row to row."""
+    """Return the number of runs of consecutive iterations, which end where the row changes or another operator runs."""
     _, executed = trace.iterations_of(m.key)
     starts = np.diff(trace.order(m.key)) != 1
     if m.stripes:
@@ -72,7 +68,7 @@ def _runs(trace: Trace, m: Member) -> int:
 
 
 def _calls(trace: Trace, m: Member) -> int:
-    """Return the number of calls of a kernel that computes several iterations at once, or 0 if none does."""
+    """Return the number of calls of a kernel that computes several iterations at once, or 0 for any other kernel."""
     number = trace.order(m.key)
     if m.stage.at_once == 1 or not len(number):
         return 0
@@ -96,7 +92,7 @@ def _there(op: RowOp, move: Move, row: Ints) -> int:
 
 
 def _in_words(op: RowOp, move: Move) -> bool:
-    """Return whether a move copies its runs in words, since each of them starts at a multiple of 4 in both rows."""
+    """Return whether a move copies words of 4 bytes, which requires that all positions are multiples of 4."""
     rows = op.operands[move.operand].row_bytes, op.writes.row_bytes
     places = move.source, move.target, move.source_step, move.target_step, move.phase_step
     return not any(n % 4 for n in (*rows, *places))
@@ -126,7 +122,7 @@ def _by_access(m: Member, executed: Ints) -> Work:
         singles, runs, at_once = (op.moves.fill is not None) * n * op.writes.row_bytes, n * len(moved), 0
     elif op.traits.runs_along:
         loops = n * op.rows_at_once * op.writes.row_bytes
-    elif op.is_product:  # four output columns at once
+    elif op.is_product:  # computes four output columns at once
         fours, alone = n * (op.writes.c // 4), n * (op.writes.c % 4)
         loops, quads, singles = fours + alone, fours * op.reads[0].c, alone * op.reads[0].c
     elif op.updates:  # LSTM
@@ -149,11 +145,11 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
     op, w, channel_groups = m.op, m.op.window, m.nest.channel_groups - m.nest.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
     above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
-    # a state holds the earlier rows
+    # a state holds the rows above the input
     high = _clipped(m.units.row[executed], w.stride_h, above, w.kernel_h, w.dilation_h, size)
     if m.nest.sums:
-        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the last pass only writes
-    # each channel group has only some of the channels
+        high = np.where(m.units.channel_group[executed] == channel_groups, 0, high)  # the last pass writes only
+    # each channel group has some of the channels only
     read_groups = 1 if m.nest.splits and op.traits.channels is Channels.SUMMED else channel_groups
     written_groups = channel_groups if m.nest.splits else 1
     windows = Windows(
@@ -178,7 +174,7 @@ def _windowed(m: Member, executed: Ints, *, in_one_piece: bool, backwards: bool,
 
 
 def _by_kernel(w: Windows, done: Work, packed: Packing) -> Work:
-    """Return the work of an operator including its kernel's specific work."""
+    """Return the work with the figures that are specific to the operator's kernel."""
     kernel = PACKED.get(packed) if packed is not Packing.NONE else plain(w.op)
     done = named(done, *_words(w, packed))
     if w.op.activation != FULL_RANGE and (packed is not Packing.NONE or w.makes_fours):
@@ -187,7 +183,7 @@ def _by_kernel(w: Windows, done: Work, packed: Packing) -> Work:
 
 
 def _words(w: Windows, packed: Packing) -> Iterator[str]:
-    """Yield the words added to the kernel's name that tell how the executor runs the iterations."""
+    """Yield words for the kernel's name that tell how the executor runs the iterations."""
     if w.rows and w.makes_single_pixels(packed):
         yield "narrow"
     elif w.columns == 1 and not w.rows and w.backwards and packed is not Packing.NONE:
@@ -195,7 +191,7 @@ def _words(w: Windows, packed: Packing) -> Iterator[str]:
 
 
 def _summed(m: Member, executed: Ints) -> Work:
-    """Return the work of adding one input row, or one tile of it, at a time to the sums of all affected pixels."""
+    """Return the work of adding an input row, or a tile of it, to the sums of all pixels that it affects."""
     op, u = m.op, m.units
     pixels = int((u.x1 - u.x0)[executed].sum())
     share = pixels / (op.reads[0].h * op.reads[0].w)
@@ -209,7 +205,7 @@ def _summed(m: Member, executed: Ints) -> Work:
 
 
 def _clipped(at: Ints, stride: int, pad: int, kernel: int, dilation: int, size: int) -> Ints:
-    """Return the number of window taps inside the input along one axis."""
+    """Return the number of taps of each window that lie inside the input along one axis."""
     first = at * stride - pad
     skipped = np.maximum(0, (dilation - 1 - first) // dilation)
     end = np.minimum(kernel, (dilation - 1 + size - first) // dilation)

@@ -1,4 +1,4 @@
-"""Models of the loops in which packed kernels process the windows of an iteration.
+"""Counts the loops in which kernels with packed weights process the windows of an iteration.
 
 Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
 """
@@ -19,7 +19,7 @@ from tflm_memopt.plan.iteration.work_windows import FULL_RANGE, Kernel, Windows,
 from tflm_memopt.plan.nest import Ints
 
 _NINE = 3, 3, 1
-"""Kernel and dilation of the window for which Helium's depthwise kernel is unrolled."""
+"""Kernel size and dilation for which Helium's depthwise kernel is unrolled."""
 RUNS_AT_ONCE = 4
 """Maximum number of runs of pixels in one call of tmo_dsp_nine()."""
 BLOCK_RUNS = 3
@@ -34,7 +34,7 @@ def _dsp_conv(w: Windows, done: Work) -> Work:
     """Model tmo_conv_dsp.c, which computes pairs of channels for up to four pixels."""
     values, kernel = _values(w, Packing.DSP_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     batches = w.calls or _batches(w, Packing.DSP_CONV, values)[0]
-    if w.calls and w.rows:  # two rows of five pixels take three passes, one row takes two
+    if w.calls and w.rows:  # two rows of five pixels take three passes, and one row takes two
         batches = (len(w.x0) + w.calls + 1) // 2
     pairs = -(-w.out_channels // 2)
     done = replace(
@@ -61,7 +61,7 @@ def _is_short(w: Windows) -> bool:
 
 
 def _from_pixels(w: Windows, done: Work) -> Work:
-    """Return the work of tmo_conv_dsp_gather() if the pixels are listed."""
+    """Return the work of tmo_conv_dsp_gather(), which gets a list of pixels."""
     c, window = w.in_channels, w.op.window
     each = np.array([_gathered_row(w, x, [c] * int(n)) for x, n in enumerate(w.wide)], dtype=np.int64)
     missing = int(((window.kernel_h - w.high) * (w.x1 - w.x0)).sum())
@@ -112,7 +112,7 @@ def _from_rows(w: Windows, done: Work, values: int) -> Work:
 
 
 def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
-    """Return how many quads and single values are gathered for a window row at column x, with padding on both sides."""
+    """Return how many quads and single values are gathered for a window row at column x, with its padding."""
     window = w.op.window
     row = window.kernel_w * w.in_channels
     if not runs or runs == [0]:
@@ -130,7 +130,7 @@ def _gathered_row(w: Windows, x: int, runs: Sequence[int]) -> tuple[int, int]:
 
 
 def _dsp_dense(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_dsp_dense(): three pairs of channels at once, and the remaining ones as in tmo_conv_dsp.c."""
+    """Model tmo_conv_dsp_dense(), which computes three pairs of channels at once, and the rest as in tmo_conv_dsp.c."""
     pairs = w.out_channels // 2
     triples = pairs // 3 - (pairs % 3 == 1)
     left = pairs - 3 * triples
@@ -166,8 +166,7 @@ def _mve_conv(w: Windows, done: Work) -> Work:
 def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
     """Return the number of passes over the weights, each of which computes a few pixels of an iteration.
 
-    The second result has, for each column, 1 if a pass with the kernel's most pixels computes it without reading
-    padding, else 0.
+    Also return, for each column, whether a pass with the most possible pixels computes it without padding.
     """
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
@@ -185,8 +184,8 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
 
 
 def _rvv_conv(w: Windows, done: Work) -> Work:
-    """Model tmo_vectors.c: vectors of output channels for two pixels at once, or for four if there are few channels.
-    Vectors of int32 have at least 16 bytes.
+    """Model tmo_vectors.c, which computes vectors of output channels for two pixels at once, or four for few channels.
+    int32 vectors have at least 16 bytes.
     """
     values, kernel = _values(w, Packing.RVV_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
     few = w.out_channels <= VECTOR
@@ -217,12 +216,12 @@ def _rvv_depthwise(w: Windows, done: Work) -> Work:
 
 
 def _esp(w: Windows, done: Work) -> Work:
-    """Model tmo_esp.c, which computes all multiply-accumulates of a window, as `done` already counts them."""
+    """Model tmo_esp.c, which computes all multiply-accumulates of a window. They are counted already."""
     return done
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_dsp_depthwise.S: four channels and three taps at once. _3x3.S, _four.S and _nine.S: nine taps."""
+    """Model tmo_dsp_depthwise.S for four channels and three taps at once, and the files _3x3.S, _four.S and _nine.S."""
     window = w.op.window
     taps = window.kernel_h * window.kernel_w
     if w.calls and not w.rows:
@@ -239,15 +238,15 @@ def _dsp_depthwise(w: Windows, done: Work) -> Work:
         return named(_dsp_nine(w, done), "four" if four else "nine")
     done = _packed_depthwise(w, done, 4, -(-taps // 3))
     lists = w.pixels - w.unclipped + len(w.x0) * w.rows
-    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # the kernel copies constants for several pixels only
+    if w.rows and int((w.wide == window.kernel_w).sum()) > 1:  # constants are copied for several pixels only
         copies = int((w.high == window.kernel_h).sum()) * -(-w.out_channels // 4)
         done = replace(done, quads=copies, batches=copies * (-(-taps // 3) + 2))
     return replace(done, runs=lists, swept=lists * taps)
 
 
 def _dsp_nine(w: Windows, done: Work) -> Work:
-    """Model dsp_nine_row() and convolve_nine(): runs of pixels share constants, and a call computes RUNS_AT_ONCE runs.
-    In a tile of the nine-tap kernel, each pixel is a run, and convolve_four() computes up to four pixels in a call.
+    """Model dsp_nine_row() and convolve_nine(): a call computes RUNS_AT_ONCE runs of pixels that share constants. In a
+    tile each pixel is a run, and convolve_four() computes up to four pixels in a call.
     """
     fours = -(-w.out_channels // 4)
     inside = int((w.wide == w.op.window.kernel_w).sum()) if w.rows else 1
@@ -260,9 +259,7 @@ def _dsp_nine(w: Windows, done: Work) -> Work:
 
 
 def _dsp_3x3(w: Windows, done: Work) -> Work:
-    """Model dsp_3x3_row(): runs consist of blocks of six outputs whose columns are inside the input, and a call
-    computes BLOCK_RUNS runs.
-    """
+    """Model dsp_3x3_row(): a call computes BLOCK_RUNS runs of blocks of six outputs inside the input."""
     fours, width, inside = -(-w.out_channels // 4), len(w.wide), w.op.reads[0].w
     blocks = -(-width // BLOCK_PIXELS)
     whole, x = 0, 0
@@ -281,7 +278,7 @@ def _dsp_3x3(w: Windows, done: Work) -> Work:
 
 
 def _mve_depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_mve_depthwise.S, 16 channels and two or all nine taps at once, or several pixels of few channels."""
+    """Model tmo_mve_depthwise.S: 16 channels and two or nine taps at once, or several pixels of few channels."""
     window, c = w.op.window, w.out_channels
     relu = (w.op.output_zero_point, *w.op.activation) == (-128, *FULL_RANGE)
     if not relu or (window.kernel_h, window.kernel_w, window.dilation_w) != _NINE:

@@ -1,4 +1,4 @@
-"""Models of how the kernels of operators that are not packed process the windows of an iteration.
+"""Counts the loops in which kernels without packed weights process the windows of an iteration.
 
 Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
 """
@@ -17,12 +17,12 @@ from tflm_memopt.plan.iteration.work_windows import Kernel, Windows, named, stri
 from tflm_memopt.plan.nest import Ints
 
 SUMS_AT_ONCE = 32
-"""Number of channels whose sums tmo_conv_sums() computes from one read of the bytes."""
+"""Number of channels whose sums tmo_conv_sums() computes while it reads the bytes once."""
 
 
 def _conv(w: Windows, done: Work) -> Work:
-    """Model tmo_conv_ref.c, which processes runs of contiguous bytes for each channel, eight or four bytes at once, and
-    gathers the bytes of small windows before. The DSP extension computes four output channels from each input byte.
+    """Model tmo_conv_ref.c, which processes runs of contiguous bytes for each channel, eight or four bytes at once.
+    Bytes of small windows are gathered first. The DSP extension computes four output channels from each input byte.
     """
     if not w.makes_fours:
         return in_fours(_runs(w, done), w.out_channels)
@@ -44,8 +44,8 @@ def _conv(w: Windows, done: Work) -> Work:
 
 
 def in_fours(done: Work, channels: int) -> Work:
-    """Add the work of tmo_dsp_sums(), which multiplies runs of bytes by four channels at once, and by each remaining
-    channel separately. `loops` and `quads` are summed over all channels.
+    """Add the work of tmo_dsp_sums(), which multiplies runs of bytes by four channels at once, and then by single
+    channels. `loops` and `quads` are sums over all channels.
     """
     runs, words = done.loops / channels, done.quads / channels
     alone = channels % 4
@@ -55,9 +55,7 @@ def in_fours(done: Work, channels: int) -> Work:
 
 
 def _runs(w: Windows, done: Work, *, gathered: bool = False) -> Work:
-    """Return the work of channels from runs of contiguous bytes. gathered: whether a window's bytes are gathered to one
-    run.
-    """
+    """Return the work of runs of contiguous bytes. gathered: whether a window's bytes are gathered into one run."""
     c, window = w.in_channels, w.op.window
     if gathered or (c > 1 and (not w.in_one_piece or window.dilation_w > 1)):
         runs, size = (w.pixels, window.kernel_h * window.kernel_w * c) if gathered else (w.taps, c)
@@ -86,9 +84,9 @@ def _pieces(values: Ints) -> Ints:
 
 
 def _depthwise(w: Windows, done: Work) -> Work:
-    """Model tmo_depthwise_ref.c, which computes four channels at once and the rest singly, or two outputs of an input
-    channel at once. With the DSP extension, the last four channels are computed together and may overlap the four
-    before them.
+    """Model tmo_depthwise_ref.c, which computes four channels at once and the rest singly. With several outputs per
+    channel, it computes two of them at once. The DSP extension computes the last four channels together, which may
+    overlap the four before.
     """
     c = w.out_channels
     if w.in_channels != c:
@@ -117,8 +115,7 @@ def _filter16(w: Windows, done: Work) -> Work:
 
 def _pool(w: Windows, done: Work) -> Work:
     """Model tmo_generated_pool.c, which computes four channels at once, tap by tap or row by row. With the DSP
-    extension, MAX_POOL compares words of four channels (max_pool_words() of tmo_pool_ref.c). In max_pool_words(), the
-    last word of a row may overlap the one before it.
+    extension, MAX_POOL compares words of four channels, of which the last may overlap the one before.
     """
     c, rows = w.out_channels, w.row_windows if w.rows else w.taps
     done = replace(
@@ -132,14 +129,14 @@ def _pool(w: Windows, done: Work) -> Work:
 
 
 def _softmax(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_softmax.c. In a SOFTMAX, neither the maximum nor values far below it need an exponential.
-    int8 values are assumed to be uniformly distributed.
+    """Model tmo_generated_softmax.c. The maximum and values far below it need no exponential. All int8 values are
+    assumed to be equally likely.
     """
     return replace(done, pieces=(done.written - w.pixels) * min(1.0, -w.op.param / 256))
 
 
 def _two_operands(w: Windows, done: Work) -> Work:
-    """Model tmo_generated_binary.c, which reads two operands, constant or not, pixel by pixel."""
+    """Model tmo_generated_binary.c, which reads two operands pixel by pixel."""
     share = 2 / len(w.op.inputs)
     at_once = w.op.writes.c * (w.columns if w.rows else 1)
     vectors = len(w.x0) * stripes(at_once) if w.rows else w.pixels * stripes(at_once)

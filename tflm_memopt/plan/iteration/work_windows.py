@@ -1,4 +1,4 @@
-"""The windows of an operator's iterations, from which its work is counted."""
+"""Describes the windows that an operator's iterations read, from which its work is counted."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Windows:
     """Maximum number of columns per iteration."""
     in_channels: int
     out_channels: int
-    """Number of output channels in one channel group."""
+    """Number of output channels that pass through the operator together."""
     x0: Ints
     x1: Ints
     """Columns [x0, x1) that each iteration makes."""
     high: Ints
-    """Number of window rows inside the input for each iteration."""
+    """Number of window rows inside the input, for each iteration."""
     wide: Ints
-    """Number of window columns inside the input for each output column."""
+    """Number of window columns inside the input, for each output column."""
     in_one_piece: bool
     """Whether the pixels of an input row are contiguous."""
     whole: bool
@@ -41,15 +41,15 @@ class Windows:
     complete: bool
     """Whether each iteration makes outputs instead of int32 sums."""
     in_arena: bool
-    """Whether no operand is in a state or outside the arena."""
+    """Whether all operands are in the arena."""
     calls: int
     """Number of calls of a kernel that computes several iterations at once, or 0."""
     backwards: bool
-    """Whether the input comes from outside a reversed group, which reads it from its last pixel on."""
+    """Whether the input is a whole tensor that is read from its last pixel on."""
 
     @property
     def reads_rows(self) -> bool:
-        """Whether an unpacked operator uses its kernel for whole rows, if it has one."""
+        """Whether an operator without packed weights uses its kernel for whole rows, if it has one."""
         return self.rows or (self.in_one_piece and self.makes_single_pixels(Packing.NONE))
 
     def makes_single_pixels(self, packed: Packing) -> bool:
@@ -64,7 +64,7 @@ class Windows:
 
     @property
     def makes_fours(self) -> bool:
-        """Whether the DSP extension completes four channels at once without packed weights."""
+        """Whether the DSP extension computes four channels at once without packed weights."""
         return kernel_choice.makes_fours(self.out_channels, complete=self.complete, biased=self.op.bias is not None)
 
     @property
@@ -73,21 +73,21 @@ class Windows:
 
     @property
     def taps(self) -> int:
-        """The number of taps inside the input."""
+        """Number of taps inside the input, over all windows."""
         return self.over(self.wide)
 
     @property
     def row_windows(self) -> int:
-        """The number of rows of all windows."""
+        """Number of rows of all windows."""
         return int((self.high * (self.x1 - self.x0)).sum())
 
     @property
     def unclipped(self) -> int:
-        """The number of windows that are not clipped."""
+        """Number of windows that lie inside the input."""
         return int(self._at_height(self.wide == self.op.window.kernel_w).sum())
 
     def over(self, each: Ints) -> int:
-        """Return the sum of a per-column figure over the rows of all windows."""
+        """Return the sum of a figure per column over the rows of all windows."""
         return int((self.high * _between(each, self.x0, self.x1)).sum())
 
     def _at_height(self, columns: Ints) -> Ints:
@@ -96,28 +96,28 @@ class Windows:
 
     def gathered_alone(self, at_once: Ints) -> int:
         """Return the number of windows that are gathered one at a time. at_once: for each column, whether its window is
-        gathered together with others unless a row of it is clipped.
+        gathered with others if no row is clipped.
         """
         return self.pixels - int(self._at_height(at_once).sum())
 
 
 Kernel = Callable[[Windows, Work], Work]
-"""Function that adds a kernel's specific work."""
+"""Function that adds the work that is specific to a kernel."""
 
 
 def named(done: Work, *words: str) -> Work:
-    """Return the work with these words added to the name of its kernel."""
+    """Return the work with these words in the name of its kernel."""
     *name, way = done.kernel.split()
     return replace(done, kernel=" ".join((*name, *words, way)))
 
 
 def stripes(channels: int) -> int:
-    """Return the number of passes over the channels, 32 at a time, in eight registers of 128-bit vectors."""
+    """Return the number of passes over the channels, 32 at a time, in eight vector registers of 128 bits."""
     return -(-channels // 32)
 
 
 def iterations(w: Windows) -> Iterator[tuple[tuple[int, int, int], int]]:
-    """Yield columns and window rows inside the input of each distinct iteration, and how often it occurs."""
+    """Yield the columns and the number of window rows of each distinct iteration, and how often it occurs."""
     found, counts = np.unique(np.stack((w.x0, w.x1, w.high), axis=1), axis=0, return_counts=True)
     yield from zip(map(tuple, found.tolist()), counts.tolist(), strict=True)
 

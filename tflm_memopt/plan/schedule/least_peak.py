@@ -1,10 +1,10 @@
-"""Finds the order with the lowest peak by dynamic programming over sets of completed tasks.
+"""Finds the operator order with the lowest peak by dynamic programming over sets of completed operators.
 
-The live bytes depend only on the set of completed tasks, not on their order (Ahn et al., Ordering Chaos: Memory-Aware
-Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). So an order is a path through such
-sets, and the peak of an order is the maximum along its path. Sets of completed tasks are visited by ascending peak, and
-among equal peaks the largest set first. This visiting order corresponds to Serenity's budget, raised only as far as
-needed. Two rules limit the number of sets:
+The live bytes depend only on the set of completed operators, not on their order (Ahn et al., Ordering Chaos:
+Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). An order is therefore
+a path through such sets, and its peak is the maximum along the path. Sets are visited by ascending peak, and among
+equal peaks the largest set comes first. Serenity's budget rises in the same way, only as far as needed. Two rules limit
+the number of sets:
 
 - A task that fits into the budget and leaves no more live bytes than before runs at once. Running the task at once
 never raises the peak, since a task frees at least as much when more tasks are completed.
@@ -22,29 +22,29 @@ from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.schedule.problem import OrderProblem, bits, lower_bound, peak
 
 STEP_SECONDS = 2e-6
-"""Work (effort.py) for considering a task as the next one."""
+"""Estimated seconds to consider an operator as the next one (plan/effort.py)."""
 WIDTHS = (1, 16, 256)
 """Numbers of sets of equal size that successive beam searches keep."""
 BEAM = 0.25
 """Fraction of the time for the beam searches."""
 
 State = tuple[int, int, int]
-"""Completed tasks and tasks that can run next, both as bit sets, and the live bytes at that point."""
+"""Bit sets of the completed operators and of those that can run next, and the number of live bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """An order of a problem's tasks by index, with its peak."""
+    """An operator order with its peak."""
 
     order: tuple[int, ...]
     peak: int
-    """Maximum of the live bytes."""
+    """Maximum number of live bytes."""
     lower_bound: int
     """A lower bound of the peak of any order."""
 
 
 def schedule(problem: OrderProblem, *, seconds: float, budget: Budget = UNBOUNDED) -> Schedule:
-    """Return the best order found, at least as good as the problem's own. seconds: limit of the work (effort.py)."""
+    """Return the best order found, at least as good as the given one. seconds: limit of the work (plan/effort.py)."""
     best: tuple[int, ...] = tuple(range(len(problem.tasks)))
     least, bound = peak(problem, best), lower_bound(problem)
     if least <= bound or seconds <= 0 or not budget.allows(SearchPart.ORDERS):
@@ -66,9 +66,9 @@ class _Space:
         readers = {t: sum(1 << i for i in tasks) for t, tasks in problem.readers.items()}
         self.made = [sum(nbytes[t] for t in task.outputs) for task in problem.tasks]
         self.dying = [[(readers.get(t, 0), nbytes[t]) for t in problem.freed_by(task)] for task in problem.tasks]
-        """For each task, the tensors that may be freed after it: the set of readers in bits, and the bytes."""
+        """For each operator, the tensors that may be freed after it: a bit set of readers, and the bytes."""
         self.waiting: list[list[tuple[int, int]]] = [[] for _ in problem.tasks]
-        """For each task, its possible successors, each with all tasks that must precede it."""
+        """For each operator, its possible successors, each with a bit set of all operators that must run before."""
         for j, tasks in enumerate(before):
             for i in bits(tasks & ~reduce(or_, (before[i] for i in bits(tasks)), 0)):
                 self.waiting[i].append((j, tasks))
@@ -76,10 +76,10 @@ class _Space:
         self.start: State = (0, ready, problem.across + sum(nbytes[t] for t in problem.given))
         self.steps = 0
         self.last: dict[int, int] = {}
-        """For each set of completed tasks, the last task on the best path to it."""
+        """For each set of completed operators, the last operator on the best path to the set."""
 
     def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
-        """Return the tasks that can run next, or only the best one if known, with the states and bytes after each."""
+        """Return the operators that can run next, or one that is surely best, with the state and bytes after each."""
         done, ready, alive = state
         found = []
         for i in bits(ready):
@@ -98,7 +98,7 @@ class _Space:
         return found
 
     def order(self, done: int) -> tuple[int, ...]:
-        """Return the tasks of a set in the order of completion."""
+        """Return the operators of a set in the order of their completion."""
         found = []
         while done:
             found.append(self.last[done])
@@ -125,7 +125,7 @@ def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple
 
 
 def _by_rising_peak(space: _Space, bound: int, least: int, most: int) -> tuple[tuple[int, ...] | None, int]:
-    """Return the order of lowest peak with its peak, or None and a lower bound if no order has a peak below `least`."""
+    """Return the order of lowest peak with its peak, or None and a lower bound if no peak is below `least`."""
     space.last = {}
     waiting = [(bound, 0, space.start)]
     seen, visited = {0: bound}, set[int]()

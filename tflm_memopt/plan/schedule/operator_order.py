@@ -1,10 +1,9 @@
-"""Orders of a model's operators that are worth planning.
+"""Selects up to three orders of a model's operators that are worth planning.
 
-Groups consist of consecutive operators, so the order also decides what can be fused, and the order with the fewest
-bytes of whole tensors is not always the best. So up to three orders are planned: the model's own, which has the fewest
-regions; the order with the fewest live bytes of whole tensors (least_peak.py); and an order that finishes each branch
-before the next. In the two orders that differ from the model's, a region consists of the operators between two builtin
-operators.
+A group consists of consecutive operators, so the order decides what can be computed together. The first order is the
+model's own, which has the fewest regions. The second has the fewest live bytes of whole tensors (least_peak.py), and
+the third finishes each branch before the next. In the second and third order, a region consists of the operators
+between two builtin operators.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from tflm_memopt.rowgraph.graph import BuiltinNode, Node, RowGraph, Space
 from tflm_memopt.rowgraph.regions import regions_of, state_order, tensor_use
 
 SECONDS = 0.4
-"""Limit of the work (effort.py) for finding the order with the fewest live bytes."""
+"""Limit in estimated seconds of finding the order with the fewest live bytes (plan/effort.py)."""
 
 
 def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBOUNDED) -> tuple[RowGraph, ...]:
-    """Return the graph in each distinct order, beginning with the model's own. Readers of a streamed input stay first,
-    as in the model. Devices that exchange rows keep the model's order, which is free of deadlock.
+    """Return the graph in each distinct order, beginning with the model's own. A model with a streamed input keeps its
+    order. Devices that exchange rows keep their order, too, which is free of deadlock.
     """
     if Space.STREAM in graph.spaces.values() or any(op.message for op in graph.ops.values()):
         return (graph,)
@@ -50,12 +49,12 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], budget: Budget = UNBO
 
 
 def _with_states(graph: RowGraph) -> set[frozenset[int]]:
-    """Return the operators of each region that use states, which stay together because the states share one buffer."""
+    """Return the operators of each region that use states. They stay together, since their states share one buffer."""
     return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 
 def _folded(graph: RowGraph) -> set[TensorId]:
-    """Return the tensors outside regions that lack channels, because TFLM would place them with all channels."""
+    """Return tensors outside regions that lack dead channels, since TFLM would allocate them with all channels."""
     whole = {t: tensor.nbytes for t, tensor in graph.model.tensors.items()}
     folded = {op.output for op in graph.ops.values() if op.writes.nbytes < whole.get(op.output, 0)}
     return folded.intersection(t for node in graph.nodes for t in node.inputs)
@@ -66,7 +65,6 @@ def _runs(graph: RowGraph) -> list[tuple[int, ...]]:
 
 
 def _task(graph: RowGraph, node: BuiltinNode | int) -> Task:
-    """Return the scheduling task of a builtin operator, or of the row operator with this key."""
     if isinstance(node, BuiltinNode):
         return Task(node.inputs, node.outputs)
     op = graph.ops[node]
@@ -86,7 +84,7 @@ def _nodes(graph: RowGraph, order: Sequence[BuiltinNode | int]) -> Iterator[Node
 
 
 def _bound(graph: Graph, nodes: Sequence[BuiltinNode | int]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of builtin operators that depend on each other through a variable or resource, not a tensor."""
+    """Yield pairs of builtin operators that share no tensor but whose order matters, as they use one variable."""
     ops = {op.index: op for op in graph.ops}
     place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, BuiltinNode)}
     yield from ((place[a], place[b]) for a, b in state_order(graph, place))

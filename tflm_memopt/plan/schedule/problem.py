@@ -1,4 +1,4 @@
-"""Scheduling problems, and the cost of an order."""
+"""Describes which orders of operators are possible, and what an order costs."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from tflm_memopt.model.graph import TensorId
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operator. All tensors of a task are live while it runs."""
+    """An operator as a task. All its tensors are live while it runs."""
 
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
     resident: frozenset[TensorId] = frozenset()
-    """The task's inputs whose rows several iterations read, such as the right matrix of a product."""
+    """Inputs whose rows are read by several iterations, such as the right matrix of a product."""
 
 
 @dataclass(frozen=True)
 class OrderProblem:
-    """Tasks in a possible order. A tensor that no task makes is live from the start."""
+    """Operators in a possible order. A tensor that no operator makes is live from the start."""
 
     nbytes: Mapping[TensorId, int]
     tasks: tuple[Task, ...]
     outputs: frozenset[TensorId] = frozenset()
     """Tensors that must stay live to the end."""
     after: tuple[tuple[int, int], ...] = ()
-    """Pairs of tasks without common tensors, of which the first must run before the second."""
+    """Pairs of operators without common tensors of which the first must run before the second."""
     across: int = 0
-    """Number of bytes that are live throughout."""
+    """Number of bytes that are live all the time."""
 
     @cached_property
     def readers(self) -> Mapping[TensorId, tuple[int, ...]]:
-        """Tasks that read each tensor, without duplicates, in order."""
+        """The operators that read each tensor, in order."""
         found: dict[TensorId, dict[int, None]] = {}
         for i, task in enumerate(self.tasks):
             for t in task.inputs:
@@ -47,7 +47,7 @@ class OrderProblem:
 
     @cached_property
     def direct(self) -> Sequence[Sequence[int]]:
-        """Direct predecessors of each task: the tasks that make its inputs, and those that `after` requires."""
+        """For each operator, the operators that must run just before it."""
         direct: list[list[int]] = [[self.made[t] for t in task.inputs if t in self.made] for task in self.tasks]
         for first, second in self.after:
             direct[second].append(first)
@@ -55,7 +55,7 @@ class OrderProblem:
 
     @cached_property
     def before(self) -> tuple[int, ...]:
-        """All predecessors of each task, as a bit set."""
+        """For each operator, a bit set of all operators that must run before it."""
         closure: list[int] = []
         for tasks in self.direct:
             known = 0
@@ -66,17 +66,17 @@ class OrderProblem:
 
     @cached_property
     def given(self) -> tuple[TensorId, ...]:
-        """Tensors that are live from the start and that some task reads."""
+        """Tensors that exist from the start and that some operator reads."""
         return tuple(t for t in self.readers if t not in self.made)
 
     def freed_by(self, task: Task) -> Iterable[TensorId]:
-        """Return the tensors that may be freed after a task."""
+        """Return the tensors that may be freed after an operator."""
         unread = (t for t in task.outputs if t not in self.readers)
         return (t for t in dict.fromkeys((*task.inputs, *unread)) if t not in self.outputs)
 
 
 def peak(problem: OrderProblem, order: Iterable[int]) -> int:
-    """Return the maximum of the live bytes of an order."""
+    """Return the maximum number of live bytes of an order."""
     waiting = {t: len(readers) for t, readers in problem.readers.items()}
     alive = problem.across + sum(problem.nbytes[t] for t in problem.given)
     worst = 0
@@ -91,17 +91,17 @@ def peak(problem: OrderProblem, order: Iterable[int]) -> int:
 
 
 def lower_bound(problem: OrderProblem) -> int:
-    """Return a lower bound of any order's peak: the bytes of the largest task or of all initial tensors."""
+    """Return a lower bound of any order's peak: the bytes of the largest operator, or of all inputs."""
     start = sum(problem.nbytes[t] for t in problem.given)
     own = (sum(problem.nbytes[t] for t in {*task.inputs, *task.outputs}) for task in problem.tasks)
     return problem.across + max(start, *own, 0)
 
 
 def contiguous(problem: OrderProblem) -> tuple[int, ...]:
-    """Return an order that finishes each branch before the next, so that operators that can be fused stay adjacent.
+    """Return an order that finishes each branch before the next, which keeps operators together that can be fused.
 
-    Branches come in descending order of peak minus result size (Sethi and Ullman, 1970). Branches that read resident
-    inputs come first, so that rows of streamed inputs can be read as soon as they are made.
+    Branches with the largest difference between peak and result come first (Sethi and Ullman, 1970). A branch that
+    makes an input which later rows read again comes before the others.
     """
     most, rank = list[int](), list[int]()
     for task, needed in zip(problem.tasks, problem.direct, strict=True):
@@ -122,7 +122,7 @@ def contiguous(problem: OrderProblem) -> tuple[int, ...]:
 
 
 def bits(tasks: int) -> Iterator[int]:
-    """Yield the tasks of a set, lowest first."""
+    """Yield the numbers of the bits that are set, lowest first."""
     while tasks:
         lowest = tasks & -tasks
         yield lowest.bit_length() - 1
