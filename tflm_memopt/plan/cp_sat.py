@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
-import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from functools import cache
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -16,12 +19,29 @@ WORKERS = 1
 """Number of threads of a search. With one thread, deterministic time and a fixed seed, CP-SAT gives the same plans on
 every machine.
 """
+NAME = "ortools.sat.python.cp_model"
 
 
-def load() -> None:
-    """Load CP-SAT, which must happen before `from ortools.sat.python import cp_model`."""
+@cache
+def load() -> ModuleType:
+    """Return CP-SAT's module `cp_model` without the methods that take or return objects of pandas.
+
+    The import of pandas takes as long as planning a small model. So the package loads its own copy of the module, in
+    which an object with two classes stands for pandas. Other importers of CP-SAT get the complete module.
+    """
+    pandas = SimpleNamespace(Index=type("Index", (), {}), Series=type("Series", (), {}))
+
+    def imported(name: str, *args: Any) -> Any:
+        return pandas if name == "pandas" else builtins.__import__(name, *args)
+
     with _bound_to_itself():
-        importlib.import_module("ortools.sat.python.cp_model")
+        spec = importlib.util.find_spec(NAME)
+        if spec is None or spec.loader is None:
+            raise ModuleNotFoundError(NAME, name=NAME)
+        module = importlib.util.module_from_spec(spec)
+        vars(module)["__builtins__"] = {**vars(builtins), "__import__": imported}
+        spec.loader.exec_module(module)
+    return module
 
 
 @contextlib.contextmanager
@@ -40,10 +60,7 @@ def _bound_to_itself() -> Iterator[None]:
 
 def solver(seconds: float, seed: int) -> cp_model.CpSolver:
     """Return a solver that stops after `seconds` of CP-SAT's deterministic time."""
-    load()
-    from ortools.sat.python import cp_model  # noqa: PLC0415 (see load)
-
-    made = cp_model.CpSolver()
+    made: cp_model.CpSolver = load().CpSolver()
     made.parameters.max_deterministic_time = seconds
     made.parameters.num_workers = WORKERS  # several threads would give other plans on other machines
     made.parameters.random_seed = seed

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import itertools
 import random
+import subprocess
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ortools.sat.python import cp_model
 
+from tflm_memopt.plan import cp_sat
 from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
 from tflm_memopt.plan.layout.drafts import Draft, Placer
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, climb, exact, place
 from tflm_memopt.plan.plan import Builtin
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 5.0
@@ -120,16 +126,27 @@ def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
 
 
 def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = cp_model.CpSolver.solve
+    solver = cp_sat.load().CpSolver
+    solve = solver.solve
 
     def stopped(self: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
         solve(self, model)
-        return cp_model.FEASIBLE
+        status: cp_model.CpSolverStatus = cp_sat.load().FEASIBLE
+        return status
 
-    monkeypatch.setattr(cp_model.CpSolver, "solve", stopped)
+    monkeypatch.setattr(solver, "solve", stopped)
     layout, _ = exact(hard_problem(), climb(hard_problem()), seconds=SECONDS)
     assert is_valid(hard_problem(), layout)
     assert not layout.proven
+
+
+def test_a_layout_does_not_import_pandas_and_others_may() -> None:
+    ours = "from tflm_memopt.plan import cp_sat; from tflm_memopt.plan.layout.bound import clique_bound"
+    bound = "clique_bound([1, 2], [1, 1], {(0, 1): 1, (1, 0): 2}, 0)"
+    solved = "model = cp_sat.load().CpModel(); cp_sat.solver(1, 0).solve(model)"
+    none = "import sys; assert not {'networkx', 'pandas'} & set(sys.modules)"
+    theirs = "from ortools.sat.python.cp_model import CpModel, pd; assert pd.Series and CpModel is not type(model)"
+    subprocess.run([sys.executable, "-c", "; ".join((ours, bound, solved, none, theirs))], check=True)
 
 
 def test_inputs_live_from_the_start_and_outputs_to_the_end() -> None:

@@ -42,8 +42,7 @@ class Cores:
 
     def spread(self, busy: Sequence[int]) -> tuple[int, ...]:
         """Return the core of each model with the least load of the busiest core. busy: each model's share of time."""
-        cp_sat.load()
-        from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
+        cp_model = cp_sat.load()
 
         model = cp_model.CpModel()
         worst = model.new_int_var(0, sum(busy), "worst")
@@ -121,8 +120,7 @@ class Choices:
             ram = found.ram - 1
 
     def _solved(self, ram: int | None, load: int | None, *, least_ram: bool) -> Selection | None:
-        cp_sat.load()
-        from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
+        cp_model = cp_sat.load()
 
         model = cp_model.CpModel()
         takes = [[model.new_bool_var(f"{i}_{p}") for p in range(len(each))] for i, each in enumerate(self.models)]

@@ -15,10 +15,15 @@ import random
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tflm_memopt.plan import cp_sat
 from tflm_memopt.plan.effort import UNBOUNDED, Budget, SearchPart
 from tflm_memopt.plan.layout import bound
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import BoolVarT as BoolVar
+    from ortools.sat.python.cp_model import LinearExpr
 
 CLIMB_STEPS = 200
 SEED = 20261120
@@ -245,21 +250,19 @@ def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequ
 
 def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
     """Find the best layout and row orders with CP-SAT. Return the layout and the deterministic seconds."""
-    cp_sat.load()
-    from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
-
+    cp_model = cp_sat.load()
     model = cp_model.CpModel()
     top = model.new_int_var(problem.lower_bound, hint.top, "top")
-    offsets: list[cp_model.LinearExpr] = []
+    offsets: list[LinearExpr] = []
     for i, (nbytes, align) in enumerate(zip(problem.nbytes, problem.align, strict=True)):
         units = model.new_int_var(0, max(0, (hint.top - nbytes) // align), f"offset_{i}")
         model.add_hint(units, hint.offsets[i] // align)
         offsets.append(units * align)
         model.add(offsets[i] + nbytes <= top)
-    below: dict[tuple[int, int], cp_model.IntVar] = {}
+    below: dict[tuple[int, int], BoolVar] = {}
     known = problem.decided(hint.backward).constraints
 
-    def hold(constraints: Constraints, *when: cp_model.BoolVarT) -> None:
+    def hold(constraints: Constraints, *when: BoolVar) -> None:
         for (lower, upper), distance in constraints.items():
             pair = min(lower, upper), max(lower, upper)
             if pair not in below:
