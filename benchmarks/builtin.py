@@ -1,19 +1,17 @@
 """Measure the RAM of models with `--ops builtin`: with order and offsets only, with state, and in parts.
 
-    python benchmarks/builtin.py --models ../shared/models [--only TABLE ...] [--update docs/builtin.md]
-
-Bytes, ilp32, input in the arena, kernels as each table says. `parts` also has a network with random weights: the two
-convolutions on 32 x 32 pixels with which fused tiling's CIFAR-10 classifier begins.
+All sizes are bytes for 32-bit pointers, with the input in the arena. The table `builtin-parts` also has a network with
+random weights: the two convolutions on 32 x 32 pixels with which fused tiling's CIFAR-10 classifier begins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from int8_models import Builder
-from tables import markdown, page_parser, publish
+from tables import markdown
 
 import tflm_memopt
 from tflm_memopt.answers.optimized import Optimized
@@ -46,7 +44,7 @@ def converted(models: Path, model: str, **options: Any) -> Optimized:
 
 
 def offsets(models: Path) -> str:
-    """Return a table with a line for each model and a column for each library of kernels."""
+    """Return a table with a row for each model and a column for each library of kernels."""
     lines = []
     for model in LEVEL_1:
         reference, either = (converted(models, model, kernels=kernels).report for kernels in ("reference", None))
@@ -89,19 +87,3 @@ def _sizes(done: Optimized) -> list[str]:
 
 def _saved(before: int, after: int) -> str:
     return f"{100 * (1 - after / before):.0f} %"
-
-
-TABLES: Mapping[str, Callable[[Path], str]] = {"offsets": offsets, "states": states, "parts": parts}
-
-
-def main() -> None:
-    parser = page_parser(__doc__)
-    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="the .tflite files of README's table")
-    parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES), help="these tables")
-    args = parser.parse_args()
-    for name in args.only:
-        publish(args.update, f"builtin-{name}", TABLES[name](args.models))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,15 +1,14 @@
 """Fit the costs of kernels on a core to counted instructions and write tflm_memopt/analysis/costs.json.
 
-    python benchmarks/costs.py [--cores m4 m55] [--update docs/frontier.md]
-    python benchmarks/costs.py --keep
-    python benchmarks/costs.py --missing
+    python benchmarks/costs.py [--cores m4 m55]      fit the costs of all kernels again
+    python benchmarks/costs.py --keep                keep all costs and measure only their errors again
+    python benchmarks/costs.py --missing             measure only kernels that the file lacks
 
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
 random tiling. For each kernel, non-negative least squares fit the instructions per unit of each amount of its work
-(analysis/costs.py). The networks of tests/unseen.py are held out: the errors of the estimates for their plans are
-stored with the fit, together with a digest of the library's code. Tables of other cores do not change. --missing
-measures only kernels that a table lacks, in networks of rare operators. --keep changes no costs and only counts the
-errors again, which is enough after a change to the library that costs few instructions.
+(analysis/costs.py). No fit uses the networks of tests/unseen.py, so the errors of the estimates are measured on plans
+of these networks. The file stores these errors and a digest of the library's code. Costs of other cores do not change.
+The option --keep is enough after a change of the library that costs few instructions.
 """
 
 from __future__ import annotations
@@ -64,18 +63,15 @@ KEPT = ROOT / "build/costs"
 DIGITS = 4
 """Number of digits of a coefficient of the fit."""
 CARE = 0.75
-"""Weighting of the fit, which divides each error by count**CARE: 0 minimizes absolute errors, 1 relative errors.
-"""
+"""The fit divides each error by count**CARE. The value 0 minimizes absolute errors, and 1 minimizes relative errors."""
 MORE = 4
-"""For every MORE networks, one more is drawn from the families of fit_networks.py that have rare kernels."""
+"""For every MORE networks, the fit uses one more network from the families with rare kernels (fit_networks.py)."""
 EFFORT = 0.01
-"""Effort of the search for a plan to be counted, on whose quality the cost of an operator does not depend."""
+"""Effort of the search for the plans that are counted. The cost of an operator does not depend on a plan's quality."""
 SEEDS_AT_ONCE = 5
 """Number of networks that a process plans and counts at a time."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
-"""Ways to draw plans: groups of whole rows, any settings, single pixels, tiles as wide as the map, and single pixels in
-groups of channels.
-"""
+"""Kinds of drawn plans: whole rows, any settings, single pixels, tiles as wide as the map, and groups of channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +85,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Total instructions of a sample and, for each operator, its instructions and its number of clock readings."""
+    """Instructions of a plan and of each of its operators, and how often the clock was read for each operator."""
 
     sample: Sample
     total: int
     operators: Sequence[int]
     steps: Sequence[int]
-
-
-# ---- Plans ----
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
@@ -112,7 +105,7 @@ def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[
 
 
 def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, bytes, Planned]]:
-    """Plans that the checker refuses are left out."""
+    """Yield the seed, the model and the plan of each network. Plans that the checker refuses are left out."""
     for seed in seeds:
         rng = random.Random(seed)
         data, drawn, new = fit_networks.network(seed), rng.choice(WAYS), fit_networks.steps(seed)
@@ -156,9 +149,9 @@ def _settings(way: str, rng: random.Random) -> Settings:
     return drawn
 
 
-def held_out(target: str, names: Iterable[str]) -> Iterator[Sample]:
-    """Return the plans of optimize() for networks of tests/unseen.py. Networks without a rewrite are left out."""
-    for name in names:
+def held_out(target: str) -> Iterator[Sample]:
+    """Yield the plans of optimize() for the networks of tests/unseen.py. Networks without a rewrite are left out."""
+    for name in unseen.NETWORKS:
         result = tflm_memopt.optimize(unseen.network(name), name=name, target=target)
         if result.plan:
             yield Sample(f"{name} {target}", model_cases(result.model, by_operator=True), result.work)
@@ -170,11 +163,11 @@ def seeds_of(networks: int) -> list[int]:
     return [*range(networks), *range(more, more + networks // MORE), *range(known, known + len(NETWORKS))]
 
 
-# ---- Counts ----
-
-
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Run the plans. Raises RuntimeError for a wrong byte. Plans that are too large or need libm are left out."""
+    """Count the instructions of plans. Plans that are too large or need libm are left out.
+
+    Raises RuntimeError if an output byte is wrong.
+    """
     fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
     outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
     for sample in fitting:
@@ -198,9 +191,6 @@ def _waits(outcome: Outcome) -> bool:
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 
 
-# ---- Fit ----
-
-
 def in_loops(counted: Sequence[Counted]) -> list[Counted]:
     """Return the counts of operators without the instructions that read the clock, which a whole run does not have."""
     whole = [c for c in counted if not _keeps(c.sample)]
@@ -216,7 +206,7 @@ def in_loops(counted: Sequence[Counted]) -> list[Counted]:
 
 
 def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
-    """Return the costs of each kernel that are above 0 and lead to the smallest errors of the estimates."""
+    """Return the costs of each kernel that give the smallest errors of the estimates, without costs of 0."""
     rows: dict[str, list[tuple[tuple[float, ...], int]]] = defaultdict(list)
     for c in counted:
         for done, instructions in zip(c.sample.work, c.operators, strict=True):
@@ -242,9 +232,6 @@ def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:
     return [sum(estimate(kernels, done) for done in c.sample.work) / c.total - 1 for c in counted]
 
 
-# ---- Files ----
-
-
 def written(whole: Mapping[str, Any]) -> str:
     """Return costs.json with a line for each kind of kernel."""
     cores = {}
@@ -259,33 +246,29 @@ def stored(path: Path) -> dict[str, Any]:
     return {core: {**found, "kernels": by_kernel(found["kernels"])} for core, found in cores.items()}
 
 
-def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the table of costs for the documents."""
+def error_table() -> str:
+    """Return a table of the stored errors of the estimates, with a row for each core."""
     titles = ("core", "kernels", "plans", "median error", "most too high", "most too low")
     return tables.markdown(titles, ([
         name, str(len(found["kernels"])), str(found["plans"]), f"{found['median']:.1%}", f"{found['high']:.1%}",
         f"{found['low']:.1%}",
-    ] for name, found in tables_of.items()))  # fmt: skip
+    ] for name, found in stored(TABLE).items()))  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", nargs="+", choices=tuple(MEASURED), default=tuple(MEASURED))
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--missing", action="store_true", help="measure what the table lacks, and nothing else")
-    what.add_argument("--keep", action="store_true", help="fit nothing, count the errors anew")
-    parser.add_argument("--held-out", nargs="+", choices=tuple(unseen.NETWORKS), default=tuple(unseen.NETWORKS))
-    parser.add_argument("--networks", type=int, default=420, metavar="N", help="to fit to, for each target")
+    what.add_argument("--missing", action="store_true", help="measure only kernels that the file lacks")
+    what.add_argument("--keep", action="store_true", help="keep all costs and measure only their errors")
+    parser.add_argument("--networks", type=int, default=420, metavar="N", help="fit to N networks for each target")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes (default: all cores)")
-    parser.add_argument("--output", type=Path, default=TABLE, metavar="FILE", help="instead of the package's")
-    parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table of errors in this document")
+    parser.add_argument("--output", type=Path, default=TABLE, metavar="FILE", help="write this file, not the package's")
     args = parser.parse_args(arguments)
     chosen = {core.known_as: core for core in (MEASURED[name] for name in args.cores)}
     if reason := next(filter(None, map(missing_tools, chosen.values())), ""):
         parser.error(reason)
     try:
-        if args.update:
-            tables.require(args.update, "costs")
         old = stored(args.output)
         if args.missing:
             seeds = [seed for seed in range(args.networks) if fit_networks.is_rare(seed)]
@@ -294,14 +277,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             fits = old if args.keep else _fits(chosen, seeds_of(args.networks), args.jobs)
             for name, fit in fits.items():
                 fit["kernels"] = _with_undrawn(fit["kernels"], old.get(name, fit)["kernels"])
-            found = old | _with_errors(chosen, fits, args.held_out)
+            found = old | _with_errors(chosen, fits)
         ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
         args.output.write_text(written(ordered))
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    print(table(ordered))
-    if args.update:
-        tables.update(args.update, "costs", table(ordered))
     return 0
 
 
@@ -314,7 +294,7 @@ def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
 def _fits(
     chosen: Mapping[str, Core], seeds: Sequence[int], jobs: int, tables_of: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return the cost tables by core. tables_of: tables to which only missing kernels are added."""
+    """Return new cost tables by core. With `tables_of`, only kernels that these tables lack are counted."""
     known = {name: frozenset(tables_of[name]["kernels"] if tables_of else ()) for name in chosen}
     parts = [tuple(seeds[n :: -(-len(seeds) // SEEDS_AT_ONCE)]) for n in range(-(-len(seeds) // SEEDS_AT_ONCE))]
     converter = converter_digest()
@@ -363,7 +343,7 @@ def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
 
 
 NOT_COUNTED = frozenset(("camera", "check", "cores", "frame", "library", "link", "own", "status", "worker"))
-"""Words in the names of those files whose code the counted inferences do not run."""
+"""Words in the names of files whose code does not run in the counted inferences."""
 
 
 def _code(elf: bytes) -> Iterator[bytes]:
@@ -389,13 +369,9 @@ def _with_missing(
     }
 
 
-def _with_errors(
-    chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]], names: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Add to each core's table the errors of the estimates for these networks, over programs for all targets that the
-    core runs.
-    """
-    plans = {target: list(held_out(target, names)) for target in _programs(chosen.values())}
+def _with_errors(chosen: Mapping[str, Core], found: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Add the errors of the estimates to each core's table, over programs for all targets that the core runs."""
+    plans = {target: list(held_out(target)) for target in _programs(chosen.values())}
     done = {}
     for name, core in chosen.items():
         counted = in_loops(list(count(core, [sample for target in _programs([core]) for sample in plans[target]])))

@@ -1,46 +1,27 @@
 """Compare drivers with generated accessors and plain ones: by accesses, code, instructions, memory map and effort.
 
-python benchmarks/driver_registers.py [--only NAME ...] [--update docs/registers.md]
-
-Accesses are counted on the simulated bus of tests/registers, instructions on RV32 in QEMU (scripts/test installs both).
+Accesses are counted on the simulated bus of tests/registers, instructions on RV32 in QEMU.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-
-import tables  # noqa: E402
-from halstead import effort  # noqa: E402
-from registers.drivers import FIXED, LAYOUT, Variant, generated, plain  # noqa: E402
-from registers.on_core import cost  # noqa: E402
-from registers.plain import DRIVERS, PLAIN  # noqa: E402
+from halstead import effort
+from registers.drivers import FIXED, LAYOUT, Variant, generated, plain
+from registers.on_core import cost
+from registers.plain import DRIVERS, PLAIN
+from tables import markdown
 
 MODES = {"fixed": FIXED, "placed": LAYOUT}
 
 
-Rows = list[list[str]]
-
-
-def accesses() -> tuple[list[str], Rows]:
-    """Return bus accesses, bytes of the memory map, and Halstead's effort."""
-    titles = [
-        "driver",
-        "accesses, plain",
-        "fixed",
-        "",
-        "placed",
-        "",
-        "memory map, B",
-        "placed",
-        "effort, plain",
-        "described",
-    ]
+def access_table() -> str:
+    """Return a table of bus accesses, bytes of the memory map, and Halstead's effort."""
+    titles = (
+        "driver", "accesses, plain", "fixed", "", "placed", "", "memory map, B", "placed", "effort, plain", "described",
+    )  # fmt: skip
     rows = []
     for name in DRIVERS:
         with tempfile.TemporaryDirectory() as folder:
@@ -51,7 +32,7 @@ def accesses() -> tuple[list[str], Rows]:
         texts = [PLAIN / f"{name}.c", PLAIN / f"{name}_hal.h"]
         efforts = [effort("".join(path.read_text() for path in texts)), _described(LAYOUT[name])]
         rows.append([name, str(before), *ratios, *maps, *(f"{each:,.0f}" for each in efforts)])
-    return titles, rows
+    return markdown(titles, rows)
 
 
 def _described(variant: Variant) -> float:
@@ -62,8 +43,12 @@ def _described(variant: Variant) -> float:
     return effort("".join(texts))
 
 
-def costs() -> tuple[list[str], Rows]:
-    """Return bytes of code at -Os and instructions of the programs, on RV32 in QEMU."""
+def cost_table() -> str:
+    return markdown(*costs())
+
+
+def costs() -> tuple[list[str], list[list[str]]]:
+    """Return titles and rows: bytes of code at -Os and instructions of each driver, on RV32 in QEMU."""
     titles = ["driver", "code, plain, B", "fixed", "placed", "instructions, plain", "fixed", "placed"]
     rows = []
     for name in DRIVERS:
@@ -78,22 +63,3 @@ def costs() -> tuple[list[str], Rows]:
 
 def _fall(after: int, before: int) -> str:
     return f"{after} ({100 * (after / before - 1):+.0f} %)"
-
-
-TABLES = {"register-accesses": accesses, "register-costs": costs}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES), help="these tables")
-    parser.add_argument("--update", type=Path, metavar="PAGE", help="write the tables into a page")
-    args = parser.parse_args()
-    for name in args.only:
-        table = tables.markdown(*TABLES[name]())
-        print(f"{table}\n")
-        if args.update:
-            tables.update(args.update, name, table)
-
-
-if __name__ == "__main__":
-    main()

@@ -24,11 +24,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tables
-from size import image
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import tables
 from cores.core import LIBRARY, MEASURED, Core, missing_tools
+from size import LEVEL, image
 
 from tflm_memopt.emit.kernels import Needs
 from tflm_memopt.emit.methods import BUILTIN
@@ -36,7 +35,6 @@ from tflm_memopt.format.codes import Part
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packings import PACKINGS
 
-LEVEL = "-Os"
 CORES = ("m0", "m3", "m4", "m55", "rv32", "rv32v")
 TFLM_CORE = "m4"
 ADAPTER = sorted((LIBRARY / "tflm").glob("*.cpp"))
@@ -80,7 +78,7 @@ def of_library(core: Core) -> dict[str, Any]:
 
 def _library(core: Core, needs: Needs) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        return _text(image(core, LEVEL, needs, Path(folder)))
+        return _text(image(core, needs, Path(folder)))
 
 
 def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any]:

@@ -8,15 +8,11 @@ SAME, a PAD precedes the convolution.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from models import Net
 
 SCALE = 0.05

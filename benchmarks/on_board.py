@@ -1,9 +1,7 @@
 """Make the README's table: RAM and time of a few public models on one board, before and after a rewrite.
 
-    python benchmarks/on_board.py --models DIR [--board nano33ble] [--update README.md]
-
-A row is one conversion, `optimize --board BOARD --int8-io`. Each time is an estimate (docs/targets.md), a range in
-milliseconds, for the original with CMSIS-NN's kernels.
+Each row is a conversion with `optimize --board nano33ble --int8-io`. Times are estimated ranges in milliseconds
+(docs/targets.md); the original model runs with CMSIS-NN's kernels.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tables import markdown, page_parser, publish
+from tables import markdown
 
 import tflm_memopt
 
@@ -26,9 +24,13 @@ MODELS: Mapping[str, str] = {
 TITLES = ("model (MLPerf Tiny)", "RAM before", "**after**", "ms before", "**after**")
 
 
-def row(path: Path, board: str) -> list[str]:
+def table(models: Path) -> str:
+    return markdown(TITLES, (row(models / f"{name}.tflite") for name in MODELS))
+
+
+def row(path: Path) -> list[str]:
     """Return the cells of a conversion in the table: bytes of the whole arena, and milliseconds of one inference."""
-    report = tflm_memopt.optimize(path.read_bytes(), name=path.name, board=board, int8_io=True).report
+    report = tflm_memopt.optimize(path.read_bytes(), name=path.name, board="nano33ble", int8_io=True).report
     times = (report.time.original, report.time.rewritten) if report.time else (None, None)
     before, after = (text(one.milliseconds if one else None) for one in times)
     sizes = f"{report.original_arena.total:,}", f"**{report.arena.total:,}**"
@@ -36,21 +38,9 @@ def row(path: Path, board: str) -> list[str]:
 
 
 def text(milliseconds: tuple[float, float] | None) -> str:
-    """A range as a cell of the table.
+    """Return a range of milliseconds as a cell of the table.
 
     >>> text((6.01, 14.1)), text(None)
     ('6 to 14', 'unknown')
     """
     return " to ".join(f"{value:,.0f}" for value in milliseconds) if milliseconds else "unknown"
-
-
-def main() -> None:
-    parser = page_parser(__doc__)
-    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="folder with the public models")
-    parser.add_argument("--board", default="nano33ble", help="as of tflm-memopt (default: nano33ble)")
-    args = parser.parse_args()
-    publish(args.update, "board", markdown(TITLES, (row(args.models / f"{n}.tflite", args.board) for n in MODELS)))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,17 +1,11 @@
-"""Make a table of the RAM of every .tflite file of a folder, before and after.
-
-    python benchmarks/ram.py ../shared/models
-    python benchmarks/ram.py ../shared/models --update docs/benchmarks.md
-
-`--update` rewrites what stands between `<!-- ram:begin -->` and `<!-- ram:end -->`.
-"""
+"""Make a table of the RAM that every model of a folder takes, before and after a rewrite."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-import tables
+from tables import markdown, models
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
@@ -32,9 +26,10 @@ TITLES = (
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """Yield a row for an input in the arena and a row for a streamed input. If --int8-io changes the model's interface,
-    yield both rows again with int8 inputs and outputs. The last row is for models with gates, whose tensors may be
-    computed twice (docs/frontier.md).
+    """Yield a row for an input in the arena and a row for a streamed input.
+
+    If --int8-io changes the model's interface, yield both rows again with int8 inputs and outputs. Models with
+    rematerialised tensors have one more row.
     """
     data = path.read_bytes()
     narrow = bool(int8_io(read(data).graph).replaced)
@@ -62,25 +57,14 @@ def _row(path: Path, flags: str, report: Report) -> Row:
     ], report.convention  # fmt: skip
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """Return the table and a note on how the figures are counted."""
+def table(folder: Path) -> str:
+    """Return the table and a note that explains its figures."""
+    rows = [row for path in models(folder) for row in measure(path)]
     conventions = " / ".join(dict.fromkeys(convention for _, convention in rows))
     return "\n".join([
-        tables.markdown(TITLES, (cells for cells, _ in rows)),
+        markdown(TITLES, (cells for cells, _ in rows)),
         "",
         f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}.",
         "*Smallest arena*: with which AllocateTensors succeeds. *Lower bound*: no layout of the chosen groups has a",
         "lower head. F: multiply-accumulates done / of the original.",
     ])  # fmt: skip
-
-
-def main() -> None:
-    parser = tables.page_parser(__doc__)
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the .tflite files are")
-    args = parser.parse_args()
-    rows = [row for path in tables.tflite_files(parser, args.folder) for row in measure(path)]
-    tables.publish(args.update, "ram", markdown(rows))
-
-
-if __name__ == "__main__":
-    main()

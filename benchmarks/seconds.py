@@ -1,8 +1,6 @@
-"""Measure the time of `optimize` without recompute and of a full `explore` for every model of a folder.
+"""Measure the processor time of `optimize` without recompute and of `explore` for every model of a folder.
 
-    python benchmarks/seconds.py DIR [--update FILE.md]
-
-Seconds of processor time, one process; float borders are made int8 (`--int8-io`).
+Both commands convert float32 inputs and outputs to int8 (`--int8-io`).
 """
 
 from __future__ import annotations
@@ -12,12 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tables import markdown, page_parser, publish, tflite_files
+from tables import markdown, models
 
 import tflm_memopt
 
 TITLES = ("model", "operators", "`optimize`, s", "`explore`, s", "points")
 T = TypeVar("T")
+
+
+def table(folder: Path) -> str:
+    return markdown(TITLES, map(row, models(folder)))
 
 
 def row(path: Path) -> list[str]:
@@ -33,14 +35,3 @@ def _timed(work: Callable[[], T]) -> tuple[T, float]:
     began = time.process_time()
     result = work()
     return result, time.process_time() - began
-
-
-def main() -> None:
-    parser = page_parser(__doc__)
-    parser.add_argument("models", type=Path, metavar="DIR", help="the folder of .tflite files")
-    args = parser.parse_args()
-    publish(args.update, "seconds", markdown(TITLES, map(row, tflite_files(parser, args.models))))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,5 @@
 """Compare RAM, slow memory, work and time with the published figures of TiGrIS, which also plans two memories.
 
-    python benchmarks/tigris.py
-    python benchmarks/tigris.py --update docs/benchmarks.md
-
 The four networks are built from the layers that the repository of TiGrIS states, with random weights.
 """
 
@@ -11,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import tables
 from int8_models import Builder
 from papers.joint_memory import classifiers
+from tables import markdown
 
 import tflm_memopt
 
@@ -49,14 +46,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def main() -> None:
-    args = tables.page_parser(__doc__).parse_args()
-    table = tables.markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
+def table() -> str:
+    return markdown(COLUMNS, map(_row, PUBLISHED, networks())) + (
         f"\n\nPublished: {SOURCE}; median of 30 runs. Ours: whole arena under TFLM, ilp32, "
         "input in the arena unless streamed, `--target cortex-m4`; cycles modelled for a Cortex-M4 with any known "
         "flash."
     )
-    tables.publish(args.update, "tigris", table)
 
 
 def _row(published: Published, model: bytes) -> list[str]:
@@ -101,7 +96,3 @@ def mobilenet_v2() -> bytes:
     for stage in stages:
         x = stage(net, x)
     return net.model(net.dense(net.mean(x), 10))
-
-
-if __name__ == "__main__":
-    main()

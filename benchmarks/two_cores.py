@@ -1,6 +1,4 @@
-"""Counts the instructions of each of two cores, and of one core alone, on an emulated Cortex-M33.
-
-    python benchmarks/two_cores.py --models ../shared/models [--update FILE.md]
+"""Count the instructions of each of two cores, and of one core alone, on an emulated Cortex-M33.
 
 A core's share is counted alone, without barriers. Barriers are counted separately, with the counters of tmo/spin.h:
 their number, and the instructions of a barrier for a core that need not wait. A second run computes both shares on two
@@ -9,19 +7,16 @@ emulated Cortex-M33 with shared memory, and compares the output bytes.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import tables
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.cases import Case, RunAs, model_cases, run
-from cores.core import MEASURED, PAIR, Core, missing_tools
+from cores.cases import Case, RunAs, model_cases
+from cores.core import MEASURED, PAIR, Core
+from counting import ran
+from tables import markdown, models
 
 import tflm_memopt
-from tflm_memopt.errors import MemoptError
 from tflm_memopt.lower.serialise import pack, unpack
 
 TITLES = "model", "one core", "core 0", "core 1", "barriers", "each", "stack", "arena", "of one core's"
@@ -30,9 +25,7 @@ NAMED = ("mcunet_vww", "kws_dscnn", "ic_resnet8", "vww_96")
 
 def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]:
     """Return the instructions of all programs of a model, and their stack."""
-    outcomes = run(core, [replace(case, run_as=run_as) for case in cases])
-    if not all(o.right for o in outcomes):
-        raise RuntimeError(f"{run_as.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
+    outcomes = ran(run_as.name, core, [replace(case, run_as=run_as) for case in cases])
     return sum(o.instructions for o in outcomes), max(o.stack for o in outcomes)
 
 
@@ -56,12 +49,17 @@ def shares(core: Core, cases: Sequence[Case], barriers: int) -> tuple[list[tuple
     return each, barrier
 
 
+def table(folder: Path) -> str:
+    paths = (path for path in models(folder) if any(name in path.stem for name in NAMED))
+    return markdown(TITLES, (measure(path, MEASURED["m33"]) for path in paths))
+
+
 def measure(path: Path, core: Core) -> list[str]:
     """Return the cells of a model in the table: instructions on one core, and the share of each of two."""
     one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target)
     two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=core.target, cores=2)
     if two.plan is None:
-        raise RuntimeError(f"{path.stem} stays as it is")
+        raise RuntimeError(f"{path.stem} stays unchanged")
     cases = model_cases(two.model)
     alone, _ = counted(core, model_cases(one.model), RunAs.ALL)
     for where, run_as in ((core, RunAs.ALL), (PAIR, RunAs.BOTH)):
@@ -73,22 +71,3 @@ def measure(path: Path, core: Core) -> list[str]:
         path.stem, f"{alone:,}", *(f"{share / alone:.3f}" for share, _ in each), f"{barriers:,}", f"{barrier:,}",
         f"{each[1][1]:,}", f"{before:,} → {after:,}", f"{after / before:.3f}",
     ]  # fmt: skip
-
-
-def main() -> None:
-    core = MEASURED["m33"]
-    parser = tables.page_parser(__doc__)
-    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
-    args = parser.parse_args()
-    if reason := missing_tools(core):
-        parser.error(reason)
-    try:
-        paths = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in NAMED)]
-        rows = [measure(path, core) for path in paths]
-    except (MemoptError, OSError, RuntimeError, ValueError) as error:
-        parser.error(str(error))
-    tables.publish(args.update, "cores", tables.markdown(TITLES, rows))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,4 @@
-"""Converts a zoo of networks and lists RAM before and after, and which operators stay builtin and why.
-
-    python benchmarks/zoo.py DIR --update docs/zoo.md
-
-The name of a model in a folder of DIR includes the folder.
-"""
+"""Convert a zoo of networks, and list their RAM before and after, and which operators stay builtin and why."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tables
+from tables import markdown
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
@@ -49,11 +44,13 @@ def _proved(data: bytes, name: str, **settings: Any) -> Report:
     return done.report
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """Return the table and a note on how its figures are counted."""
+def table(folder: Path) -> str:
+    """Return the table and a note that explains its figures. Names of models include their subfolders."""
+    paths = sorted(folder.rglob("*.tflite"))
+    rows = [measure(path, path.relative_to(folder).with_suffix("").as_posix()) for path in paths]
     conventions = " / ".join(dict.fromkeys(convention for _, convention in rows))
     return "\n".join([
-        tables.markdown(TITLES, (cells for cells, _ in rows), left=2),
+        markdown(TITLES, (cells for cells, _ in rows), left=2),
         "",
         f"Whole arenas, predicted, {conventions}; {RUNS} random and 3 extreme inputs gave the same bytes.",
     ])  # fmt: skip
@@ -62,16 +59,3 @@ def markdown(rows: Sequence[Row]) -> str:
 def _reasons(kept: Sequence[KeptBuiltin]) -> str:
     counted = Counter(f"{k.operator} (`{k.code}`)" for k in kept)
     return ", ".join(f"{n} {what}" if n > 1 else what for what, n in counted.most_common())
-
-
-def main() -> None:
-    parser = tables.page_parser(__doc__)
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where .tflite files are, or folders of them")
-    args = parser.parse_args()
-    paths = sorted(args.folder.rglob("*.tflite"))
-    rows = [measure(path, path.relative_to(args.folder).with_suffix("").as_posix()) for path in paths]
-    tables.publish(args.update, "others", markdown(rows))
-
-
-if __name__ == "__main__":
-    main()

@@ -37,7 +37,7 @@ def main() -> int:
     if unknown := [name for name in args.items if not any(named(item, name) for item in ITEMS)]:
         parser.error(f"unknown item '{unknown[0]}'; known: {', '.join(dict.fromkeys(item.paper for item in ITEMS))}")
     text = PAGE.read_text(encoding="utf-8")
-    stated = {item: row for row in between(text, TABLE)[0].splitlines() for item in ITEMS if starts(row, item)}
+    stated = {item: row for row in between(text, TABLE).splitlines() for item in ITEMS if starts(row, item)}
     folders = {name: folder for name in ("models", "nets") if (folder := getattr(args, name))}
     failed, started = 0, spent()
     for item in chosen:

@@ -26,7 +26,7 @@ MADE = [item for item in ITEMS if not item.what.startswith(LONG)]
 @pytest.mark.parametrize("item", MADE, ids=[item.what for item in MADE])
 def test_a_figure_is_as_the_page_says(item: Item, outside: Callable[[str], Path]) -> None:
     folders = {"nets": outside("paper_nets")} if item.needs else {}
-    stated = between((ROOT / "docs/papers.md").read_text(encoding="utf-8"), "papers")[0].splitlines()
+    stated = between((ROOT / "docs/papers.md").read_text(encoding="utf-8"), "papers").splitlines()
     assert row(item, item.figure(folders)) in stated
 
 

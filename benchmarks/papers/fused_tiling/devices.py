@@ -9,13 +9,10 @@ layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of la
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.fused_tiling.splits import LayerSplit, SplitLayer, plans, sent
 
 from tflm_memopt.devices.switch import footprint, least_memory

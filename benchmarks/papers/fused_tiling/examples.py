@@ -1,22 +1,18 @@
-"""Fused tiling's examples as int8 models, rewritten and executed under TFLM, byte for byte.
-
-    python benchmarks/papers/fused_tiling/examples.py [--update docs/benchmarks.md]
+"""Rewrite two examples of fused tiling as int8 models, and compare their output bytes under TFLM.
 
 The running example of chapter 4 of the thesis is a convolution 6x2 with stride 2, a depthwise convolution 3x3, a
-convolution 1x1 to 64 channels, average pooling and a dense layer. In float32 the running example needs 24,576 B, and
-16,384 B if tiled by depth; and in int8 a quarter of these bytes. The text model is like TXT of the thesis, and takes
-the mean of an embedding for each word. No tiling of feature maps can shrink the text model.
+convolution 1x1 to 64 channels, average pooling and a dense layer. In float32 the running example needs 24,576 B, or
+16,384 B if it is tiled by depth. In int8 the running example needs a quarter of these bytes. The text model is like the
+network TXT of the thesis: it takes the mean of the embeddings of all words. No tiling of feature maps can shrink the
+text model.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import Builder
-from tables import markdown, page_parser, publish
+from tables import markdown
 
 import tflm_memopt
 from tflm_memopt.results import Report
@@ -24,7 +20,6 @@ from tflm_memopt.results import Report
 WORDS, VOCABULARY, WIDTH, CLASSES = 256, 1000, 16, 2
 """Sizes of the text model: its indices, rows and columns of the embedding's table, and its outputs."""
 RUNS = 5
-
 
 COLUMNS = (
     "model", "thesis, untiled", "thesis, tiled", "TFLM, head", "**head**", "saved", "TFLM, whole arena", "whole arena",
@@ -68,11 +63,6 @@ def row(name: str, data: bytes, thesis: Sequence[int] = ()) -> list[str]:
     return [name, *([f"{n:,}" for n in thesis] or ["", ""]), *figures, f"yes, {runs} runs"]
 
 
-def main() -> None:
-    args = page_parser(__doc__).parse_args()
+def table() -> str:
     rows = row("running example", running_example(), THESIS), row("embedding and mean", text_model())
-    publish(args.update, "fused-tiling", markdown(COLUMNS, rows))
-
-
-if __name__ == "__main__":
-    main()
+    return markdown(COLUMNS, rows)

@@ -8,12 +8,8 @@ dense layers.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from int8_models import Builder
 from papers.fused_tiling import devices

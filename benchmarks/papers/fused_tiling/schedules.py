@@ -1,39 +1,30 @@
-"""Orders of least peak on irregular graphs.
+"""Search the order of least peak memory for the operators of irregular graphs.
 
-    python benchmarks/papers/fused_tiling/schedules.py [--update docs/order-and-layout.md]
-
-The graphs are RandWire's (Watts-Strogatz, tensors of 4 units), and networks like SwiftNet: 62 operators in cells of 21,
-19 and 22, with edges drawn from seeds: the network itself is not at hand. "one cell" has as many operators without a
-place to cut. The seconds in the table are processor time.
+The graphs are RandWire's (Watts-Strogatz, tensors of 4 units), and networks like SwiftNet, which is not public: 62
+operators in cells of 21, 19 and 22, with edges drawn from seeds. The graphs "one cell" have as many operators in a
+single cell. The seconds in the table are processor time.
 """
 
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import networkx as nx
+from tables import markdown
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from tables import markdown, page_parser, publish
-
-from tflm_memopt.plan.schedule.least_peak import Schedule, schedule
+from tflm_memopt.plan.schedule.least_peak import schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task, peak
 
 LIMIT = 20.0
-"""Effort of the search for an order (effort.py)."""
+"""Effort of the search for an order, in the unit of tflm_memopt/plan/effort.py."""
 UNIT = 4
 CELLS = (21, 19, 22)
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
 """Times for SwiftNet in section 4.4.1 of the thesis: of the thesis' program on a Ryzen 9 3900X, and of Serenity."""
 
-
-COLUMNS = (
-    "graph", "operators", "own order", "peak", "proven", "s", "published",
-)  # fmt: skip
+COLUMNS = ("graph", "operators", "own order", "peak", "proven", "s", "published")
 
 
 def random_wired(count: int, neighbours: int, probability: float, seed: int) -> OrderProblem:
@@ -46,8 +37,9 @@ def random_wired(count: int, neighbours: int, probability: float, seed: int) -> 
 
 
 def cells(sizes: Sequence[int], seed: int) -> OrderProblem:
-    """Return cells in series. In each of these cells, operators read one to three of the tensors before them, and the
-    last operator reads all unread tensors.
+    """Return a graph of cells in series.
+
+    Each operator reads one to three earlier tensors of its cell. The last operator of a cell reads all unread tensors.
     """
     rng = random.Random(seed)
     nbytes, tasks = {0: 64}, list[Task]()
@@ -93,7 +85,7 @@ def graphs() -> Iterator[tuple[str, OrderProblem]]:
 
 
 def row(graph: str, problem: OrderProblem) -> list[str]:
-    """Return the cells of a graph: operators, peak of its own order, least peak, whether it is proved, and seconds."""
+    """Return a row of the table: operators, peak of the own order, least peak, whether it is proved, and seconds."""
     before = time.process_time()
     found = schedule(problem, seconds=LIMIT)
     seconds = time.process_time() - before
@@ -103,15 +95,5 @@ def row(graph: str, problem: OrderProblem) -> list[str]:
     return [graph, *(f"{n:,}" for n in (len(problem.tasks), own, found.peak)), proved, f"{seconds:.2f}", published]
 
 
-def orders() -> Iterator[Schedule]:
-    """Return the contents of the table without seconds."""
-    yield from (schedule(problem, seconds=LIMIT) for _, problem in graphs())
-
-
-def main() -> None:
-    args = page_parser(__doc__).parse_args()
-    publish(args.update, "schedules", markdown(COLUMNS, (row(*one) for one in graphs())))
-
-
-if __name__ == "__main__":
-    main()
+def table() -> str:
+    return markdown(COLUMNS, (row(*one) for one in graphs()))

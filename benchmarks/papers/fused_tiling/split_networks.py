@@ -15,12 +15,9 @@ loopback, under TFLM, and all bytes of the output are compared.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import int8_models
 from papers.msf_cnn.keras_nets import STAGES, rounded

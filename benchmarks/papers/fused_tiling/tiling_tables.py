@@ -1,26 +1,22 @@
-"""Fused tiling's Table 4.1 on networks of the same kinds, with builtin operators or ours.
+"""Make fused tiling's Table 4.1 for networks of the same kinds, with builtin operators and with our operator.
 
-    python benchmarks/papers/fused_tiling/tiling_tables.py --models DIR [--update FILE.md]
-
-The thesis' networks are float32 in code that TVM generates; two are its author's own. In this script, all are int8
-under TFLM: the keyword spotter is MLPerf Tiny's; the others have random weights, and the published geometry or a
-similar one. Figures are bytes for ilp32, with the input in the arena and reference kernels. FFMT uses stripes of rows
-and FDT groups of channels (fan-out), with PAD, SLICE and CONCATENATION allowed and F up to 1.5. All output bytes of
-each model are compared in the official wheel.
+The thesis uses float32 networks in code that TVM generates; its author made two of these networks. In this script, all
+networks are int8 models under TFLM. The keyword spotter is MLPerf Tiny's. All other networks have random weights, and
+the published geometry or a similar one. Figures are bytes for ilp32, with the input in the arena and TFLM's reference
+kernels. FFMT uses stripes of rows, and FDT uses groups of channels (fan-out). Both may use PAD, SLICE and
+CONCATENATION, and F may be up to 1.5. All output bytes of each model are compared in TFLM's official wheel.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import Builder
 from papers.fused_tiling import examples
 from papers.joint_memory.classifiers import inverted, mobilenet_v1
-from tables import markdown, page_parser, publish
+from tables import markdown
 
 import tflm_memopt
 from tflm_memopt.model.reader import read
@@ -39,8 +35,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "operator, no groups": {"without": ("channel-groups",)},
     "operator": {},
 }
-"""Ways in which each network is converted. Conversions with our operator compute nothing twice."""
-
+"""Options of the conversions, by column of the table. Conversions with our operator compute nothing twice."""
 
 PUBLISHED: Mapping[str, tuple[float, float]] = {
     "AWW": (0.0, 18.1), "TXT": (0.0, 76.2), "MW": (61.3, 35.5), "POS": (45.3, 4.4), "SSD": (39.4, 14.6),
@@ -49,9 +44,6 @@ PUBLISHED: Mapping[str, tuple[float, float]] = {
 """Memory that the thesis saves on a model with FFMT and with FDT, in percent (Table 4.1)."""
 SUBSTITUTES = {"TXT", "CIF", "RAD"}
 """Networks of this project that stand for those of the thesis that are not public."""
-
-
-# ---- the networks ----
 
 
 def magic_wand() -> bytes:
@@ -116,8 +108,9 @@ NETWORKS: Mapping[str, Callable[[], bytes]] = {
 
 
 def arenas(name: str, data: bytes) -> list[int]:
-    """Return the bytes of the arena of the original, and of each way to convert the model. Raises RuntimeError if an
-    output byte differs under TFLM.
+    """Return the bytes of the original's arena, and of the arena of each conversion in WAYS.
+
+    Raises RuntimeError if an output byte differs under TFLM.
     """
     case = _case(data)
     expected, totals = _outputs(data, case), list[int]()
@@ -144,11 +137,8 @@ def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
     return [tflm.get_output(k).tobytes() for k in range(len(read(model).graph.outputs))]
 
 
-# ---- the tables ----
-
-
 def row(name: str, data: bytes) -> list[str]:
-    """Return a row of Table 4.1: whole arenas, and the reduction compared with today's."""
+    """Return a row of Table 4.1: bytes of whole arenas, and how much smaller they are than TFLM's arena today."""
     today, *totals = arenas(name, data)
     ways = (f"{total:,}, {100 * (1 - total / today):.1f} %" for total in totals)
     return [titled(name), *(f"{saved:.1f} %" for saved in PUBLISHED[name]), f"{today:,}", *ways]
@@ -159,14 +149,7 @@ def titled(name: str) -> str:
     return f"{name} (substitute)" if name in SUBSTITUTES else name
 
 
-def main() -> None:
-    parser = page_parser(__doc__)
-    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where MLPerf Tiny's models are")
-    args = parser.parse_args()
-    models = {name: keywords(args.models) if name == "AWW" else NETWORKS[name]() for name in PUBLISHED}
+def table(folder: Path) -> str:
+    models = {name: keywords(folder) if name == "AWW" else NETWORKS[name]() for name in PUBLISHED}
     titles = ["model", "thesis, FFMT", "thesis, FDT", "TFLM today", *WAYS]
-    publish(args.update, "tiling-totals", markdown(titles, (row(name, data) for name, data in models.items())))
-
-
-if __name__ == "__main__":
-    main()
+    return markdown(titles, (row(name, data) for name, data in models.items()))

@@ -10,7 +10,6 @@ products needs fewer bytes.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-sys.path.insert(0, str(Path(__file__).parents[3] / "tests"))
 from models import Net
 from papers.fused_tiling.split_networks import optimized
 from papers.fused_tiling.splits import LayerSplit, SplitLayer, sent

@@ -6,11 +6,8 @@ in int8 models. Each network is a list of stages, so that it can be cut into par
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import SCALE, Builder
 from papers.msf_cnn.keras_nets import LAST, STAGES, rounded
 

@@ -13,14 +13,12 @@ flash, so the activations are also given alone.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, permutations, product
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.joint_memory import classifiers
 
 import tflm_memopt

@@ -1,25 +1,20 @@
-"""Executes the plans of the frontier: int8 models of the layer lists are rewritten and run under TFLM, and bytes are
-compared.
+"""Rewrite msf-CNN's networks as int8 models within compute budgets, run them under TFLM, and compare output bytes.
 
-python benchmarks/papers/msf_cnn/executed.py --nets DIR [--update docs/benchmarks.md]
-
-"counted" is msf-CNN's convention: the bytes from the lowest to the highest that anything but the network's input and
-final output uses. "searched" is what nets.py says for the same budget from the geometry alone. The rest of the arena is
-as in TFLM, with 32-bit pointers.
+The column "counted" follows msf-CNN's convention: it has the bytes from the lowest to the highest address of all
+buffers except the network's input and final output. The column "searched" has the bytes that the search predicts for
+the same budget from the geometry alone (nets.py). All other figures count TFLM's arena for 32-bit pointers.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import from_layers
 from papers.msf_cnn.nets import Layers, at, chain, settings
 from papers.msf_cnn.nets import read as read_nets
 from papers.msf_cnn.tiled_front import tiled_front
-from tables import markdown, page_parser, publish
+from tables import markdown
 
 import tflm_memopt
 from tflm_memopt.model.reader import read
@@ -28,7 +23,6 @@ from tflm_memopt.plan.plan import Plan, Role
 BUDGETS = (1.0, 1.1, 4.0)
 RUNS = 3
 """Number of random inputs, in addition to three extreme inputs."""
-
 
 COLUMNS = (
     "net", "F ≤", "F", "searched", "**counted**", "head", "tail", "total", "TFLM today", "same bytes",
@@ -61,14 +55,6 @@ def counted(plan: Plan, free: set[int]) -> int:
     return max(end for _, end in spans) - min(start for start, _ in spans)
 
 
-def main() -> None:
-    parser = page_parser(__doc__)
-    parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
-    args = parser.parse_args()
-    nets = {name: layers for name, layers in read_nets(args.nets).items() if "chain" not in name}
-    found = [row for name, layers in nets.items() for row in rows(name, layers)]
-    publish(args.update, "executed", markdown(COLUMNS, found))
-
-
-if __name__ == "__main__":
-    main()
+def table(folder: Path) -> str:
+    nets = {name: layers for name, layers in read_nets(folder).items() if "chain" not in name}
+    return markdown(COLUMNS, (row for name, layers in nets.items() for row in rows(name, layers)))

@@ -1,15 +1,12 @@
-"""Compares msf-CNN's formulas on its networks and its Table 1 with our frontier in the same convention.
+"""Compare msf-CNN's formulas and its Table 1 with the frontier of tflm-memopt in the same convention.
 
-    python benchmarks/papers/msf_cnn/frontier.py --nets DIR [--plot docs/frontier.svg]
-                                 [--update docs/frontier.md]
+    python benchmarks/papers/msf_cnn/frontier.py DIR docs/frontier.svg    draw MobileNetV2-0.35
 
-executed.py runs such plans.
-
-msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion group = input + output + sum(t*k*c_in),
-with t the rows of a layer's tile that one output element of the group needs; the network's input and final output are
-not counted; kB = 1000. Equation 12 of the paper leaves out padding behind a layer in its count of tiles, so that the
-paper's F is too low; the F of tflm-memopt is exact. The paper's formulas give its table to 1.4 % in bytes, and F to the
-printed digits.
+DIR is the folder of layer lists. The formulas are Equations 5 to 15 of msf-CNN (Huang and Baccelli) and section 6.3.
+The RAM of a fusion group is input + output + sum(t * k * c_in), where t is the number of rows of a layer's tile that
+one output element of the group needs. The network's input and final output are not counted, and 1 kB is 1000 B.
+Equation 12 of the paper omits the padding at a layer's end when it counts tiles, so the paper's F is too low; the F of
+tflm-memopt is exact. The paper's formulas give the bytes of its table to 1.4 %, and F to the printed digits.
 """
 
 from __future__ import annotations
@@ -22,7 +19,9 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.msf_cnn.nets import BUDGETS, Layers, chain, read, settings
 from papers.msf_cnn.tiled_front import tiled_front
-from tables import markdown, page_parser, publish
+from tables import markdown
+
+from tflm_memopt.report import figures, svg
 
 Layer = Mapping[str, Any]
 P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))
@@ -47,18 +46,20 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
         "256 kB": (247.808, 1),
     },
 }  # fmt: skip
-"""The cells of Table 1, as (kB, F); None stands for the cell "no solution". The table's two swapped "Heuristic" cells
-are exchanged, and its "SAA" cells are left out.
-"""
+"""The cells of Table 1, as kB and F. None stands for the cell "no solution".
 
+The paper has swapped two "Heuristic" cells, which are exchanged in this table. The cells "SAA" are left out.
+"""
 
 MEASURED: Mapping[str, Mapping[float, float]] = {
     "mbv2-w035": {1.1: 67.996, float("inf"): 8.56},
     "mn2-vww5": {1.1: 45.283, float("inf"): 15.368},
     "mn2-320k": {1.1: 217.891, float("inf"): 51.164},
 }
-"""Peaks of RAM in kB, measured on boards, by the limit of F: peak_mem_usage in the files result.json of the repository
-TinyPART/msf-CNN (commit fd74a7c). Table 2 of the paper has these peaks without a limit.
+"""Peaks of RAM in kB that msf-CNN's authors measured on boards, by the limit of F.
+
+The peaks are peak_mem_usage in the files result.json of the repository TinyPART/msf-CNN (commit fd74a7c). Table 2 of
+the paper has the peaks without a limit.
 """
 
 
@@ -154,40 +155,27 @@ def published(name: str) -> list[tuple[int, float]]:
     return sorted({(round(1000 * kb), f) for kb, f in rows})
 
 
-def table(points: Mapping[str, Sequence[tuple[int, float]]]) -> str:
+def table(nets: Path) -> str:
     """Return the kilobytes at a few compute budgets, of msf-CNN's published points (if any) and of tflm-memopt."""
     rows = []
-    for name, front in points.items():
-        for who, found in (("msf-CNN", published(name)), ("here", front)):
+    for name, layers in read(nets).items():
+        for who, found in (("msf-CNN", published(name)), ("here", ours(name, layers))):
             if found:
                 rows.append([f"{name}, {who}", *(least(found, f) for f in BUDGETS)])
     budgets = ("any" if f == float("inf") else f"{f:g}" for f in BUDGETS)
     return markdown(["kB at F ≤", *budgets], rows)
 
 
-def plot(path: Path, points: Sequence[tuple[int, float]], name: str = "mbv2-w035_chain") -> None:
+def plot(nets: Path, path: Path, name: str = "mbv2-w035_chain") -> None:
     """Plot the points of tflm-memopt and msf-CNN's published points of one network."""
-    from tflm_memopt.report import figures, svg  # noqa: PLC0415 (needed with --plot only)
-
-    lines = [figures.Series("tflm-memopt, F exact", points), figures.Series("msf-CNN, Table 1", published(name))]
+    lines = [
+        figures.Series("tflm-memopt, F exact", ours(name, read(nets)[name])),
+        figures.Series("msf-CNN, Table 1", published(name)),
+    ]
     ram = "RAM, msf-CNN's convention: input and final output not counted"
     drawing = figures.plot(lines, 480, title=name.removesuffix("_chain"), ram=ram)
     path.write_text(svg.document(drawing), encoding="utf-8")
 
 
-def main() -> None:
-    parser = page_parser(__doc__)
-    parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
-    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw MobileNetV2-0.35")
-    args = parser.parse_args()
-    if not any(args.nets.glob("*.json")):
-        parser.error(f"no .json files in {args.nets}")
-    nets = read(args.nets)
-    points = {name: ours(name, layers) for name, layers in nets.items()}
-    publish(args.update, "msf-cnn", table(points))
-    if args.plot:
-        plot(args.plot, points["mbv2-w035_chain"])
-
-
 if __name__ == "__main__":
-    main()
+    plot(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -9,12 +9,10 @@ adds.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from papers.msf_cnn.keras_nets import mobilenet_v2
 
 from tflm_memopt.ops.kinds import Kind

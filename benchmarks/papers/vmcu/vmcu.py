@@ -1,25 +1,20 @@
-"""vMCU's evaluation as int8 models that the package rewrites: layers, bottlenecks, and how much larger they may grow.
-
-    python benchmarks/papers/vmcu/vmcu.py [--update docs/benchmarks.md]
+"""Repeat vMCU's evaluation with int8 models that the package rewrites.
 
 The bytes of tflm-memopt are those of the arena's head: input, output, rolling buffers, sums and loop counters of the
-whole model. Bytes of vMCU and TinyEngine follow from formulas, and kB = 1000. "Formula" is the paper's closed form
-(section 4), "paper" a figure that its text gives. For bottlenecks, the tables have the least bytes without recompute,
-and with as much recompute as in vMCU, whose kernel recomputes each pixel of the depthwise layer's window (section 5.2).
+whole model. The bytes of vMCU and TinyEngine follow from formulas of the paper (section 4), and 1 kB is 1000 B. For
+bottlenecks, the tables have the least bytes without recompute and with recompute. vMCU's kernel recomputes each pixel
+of the depthwise layer's window (section 5.2).
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from int8_models import Builder
 from papers.vmcu.access import accesses, footprint, segments
 from papers.vmcu.dense import dense
-from tables import markdown, page_parser, publish
+from tables import markdown
 
 import tflm_memopt
 from tflm_memopt.answers.optimized import Optimized
@@ -78,9 +73,6 @@ TABLE_2 = tuple(
 )  # fmt: skip
 
 
-# ---- models ----
-
-
 def model(m: Module) -> bytes:
     """Return a model of a module."""
     net, (first, middle, last) = Builder(), m.strides
@@ -99,9 +91,6 @@ def rewritten(data: bytes, most: float) -> Optimized:
     return result
 
 
-# ---- single layers ----
-
-
 def formula(rows: int, k: int, n: int) -> int:
     """vMCU, section 4: segments of In[M, K] and Out[M, N] together."""
     return max(rows * n, rows * k) + min(n, k) - 1
@@ -113,9 +102,6 @@ def figure_1c() -> dict[str, int]:
     values = {"rows": m, "depth": k, "units": n, "zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
     ours = footprint(list(accesses(dense, values)), "x", "y", segments(dense, values))
     return {"separate": m * (k + n), "formula": formula(m, k, n), "ours": ours}
-
-
-# ---- bottlenecks ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +174,6 @@ def bottlenecks() -> list[Bottleneck]:
     return found
 
 
-# ---- section 7.4 ----
-
 GROWING = ("size", "channels")
 PUBLISHED_GROWTH = {"size": (1.29, 2.58), "channels": (1.26, 3.17)}
 """Figures 11 and 12, for the smallest and the largest growth."""
@@ -246,9 +230,6 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-# ---- the tables ----
-
-
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
 """Suffix of the field for a column of growth, by the end of the column's title."""
 
@@ -275,13 +256,3 @@ def headroom_table() -> str:
     ]
     titles = ["module", *(f"{what}{how}" for what in ("height and width", "channels") for how in TITLES)]
     return markdown(titles, [*rows, ["vMCU, published", *published]])
-
-
-def main() -> None:
-    args = page_parser(__doc__).parse_args()
-    publish(args.update, "vmcu-bottlenecks", bottleneck_table())
-    publish(args.update, "vmcu-headroom", headroom_table())
-
-
-if __name__ == "__main__":
-    main()

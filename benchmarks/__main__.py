@@ -1,0 +1,147 @@
+"""Make the generated tables of the pages, each of which is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
+
+    python -m benchmarks ram --models DIR                   print a table about the models in a folder
+    python -m benchmarks --check --models DIR --nets DIR    list outdated tables; exit with 1 if there are any
+    python -m benchmarks --write --models DIR --nets DIR    write the outdated tables into their pages
+
+Without names, the command makes all tables whose folder is given, which takes about an hour of processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parent))
+import builtin
+import costs
+import cycles
+import driver_registers
+import on_board
+import ram
+import seconds
+import size
+import speed
+import tigris
+import two_cores
+import zoo
+from cores.core import MEASURED
+from papers.fused_tiling import examples, schedules, tiling_tables
+from papers.msf_cnn import executed, frontier
+from papers.vmcu import vmcu
+from tables import between, updated
+
+from tflm_memopt.errors import MemoptError
+
+ROOT = Path(__file__).parents[1]
+FOLDERS: Mapping[str, str] = {
+    "models": "folder of .tflite files, with the models of the README's table",
+    "nets": "folder of the layer lists of msf-CNN's networks",
+    "public": "folder of the models of docs/zoo.md, with a subfolder for each project",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in a page, or a table that is only printed if `page` is empty."""
+
+    page: str
+    name: str
+    make: Callable[..., str]
+    """Function that returns the table. Its argument is the path of the folder, if the table needs one."""
+    folder: str = ""
+    timed: bool = False
+    """Whether the table contains seconds of this machine, so that --check cannot compare the table."""
+
+
+BENCHMARKS, CYCLES, FRONTIER, REGISTERS = (
+    f"docs/{page}.md" for page in ("benchmarks", "cycles", "frontier", "registers")
+)
+IN_PAGES = ("m4", "m55", "rv32")
+"""Cores whose counted instructions are in a page. The tables of all other cores are only printed."""
+TABLES = (
+    Table("README.md", "board", on_board.table, "models"),
+    Table(BENCHMARKS, "ram", ram.table, "models"),
+    Table(BENCHMARKS, "tigris", tigris.table),
+    Table(BENCHMARKS, "executed", executed.table, "nets"),
+    Table(BENCHMARKS, "vmcu-bottlenecks", vmcu.bottleneck_table),
+    Table(BENCHMARKS, "vmcu-headroom", vmcu.headroom_table),
+    Table(BENCHMARKS, "fused-tiling", examples.table),
+    *(
+        Table(
+            BENCHMARKS if core in ("m4", "m55", "rv32") else "", f"speed-{core}", partial(speed.table, core), "models"
+        )
+        for core in MEASURED
+    ),
+    Table(BENCHMARKS, "size", size.table, "models"),
+    Table(BENCHMARKS, "seconds", seconds.table, "models", timed=True),
+    Table("docs/two-cores.md", "cores", two_cores.table, "models"),
+    Table("docs/zoo.md", "others", zoo.table, "public"),
+    Table(FRONTIER, "msf-cnn", frontier.table, "nets"),
+    Table(FRONTIER, "costs", costs.error_table),
+    Table(CYCLES, "cycles-m4", cycles.model_table, "models"),
+    Table(CYCLES, "cycles-error", cycles.error_table),
+    Table(CYCLES, "cycles-engines", cycles.engine_table, "models"),
+    Table(REGISTERS, "register-accesses", driver_registers.access_table),
+    Table(REGISTERS, "register-costs", driver_registers.cost_table),
+    Table("docs/builtin.md", "builtin-offsets", builtin.offsets, "models"),
+    Table("docs/builtin.md", "builtin-states", builtin.states, "models"),
+    Table("docs/builtin.md", "builtin-parts", builtin.parts, "models"),
+    Table("docs/tiling.md", "tiling-totals", tiling_tables.table, "models"),
+    Table("docs/order-and-layout.md", "schedules", schedules.table, timed=True),
+)
+
+
+def printed(table: Table, folder: Path | None) -> str:
+    """Return a table that a separate process makes, so that caches of other tables do not change the seconds."""
+    options = [f"--{table.folder}", str(folder)] if table.folder else []
+    command = [sys.executable, __file__, table.name, *options]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip("\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="name of a table (default: all)")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a page has an outdated table")
+    parser.add_argument("--write", action="store_true", help="write outdated tables into their pages")
+    for name, content in FOLDERS.items():
+        parser.add_argument(f"--{name}", type=Path, metavar="DIR", help=content)
+    args = parser.parse_args()
+    if unknown := set(args.names) - {table.name for table in TABLES}:
+        parser.error(f"unknown table '{min(unknown)}'; known: {', '.join(table.name for table in TABLES)}")
+    folders: Mapping[str, Path | None] = {"": None} | {name: getattr(args, name) for name in FOLDERS}
+    chosen = [table for table in TABLES if table.name in args.names or (table.page and not args.names)]
+    try:
+        return max((made(table, folders[table.folder], args) for table in chosen), default=0)
+    except (MemoptError, OSError, RuntimeError, ValueError, subprocess.CalledProcessError) as error:
+        parser.error(str(error))
+
+
+def made(table: Table, folder: Path | None, args: argparse.Namespace) -> int:
+    """Make a table, and return 1 if --check finds that its page has another table."""
+    if table.folder and folder is None:
+        print(f"{table.name}: left out, needs --{table.folder} DIR", file=sys.stderr)
+        return 0
+    if not (args.check or args.write):
+        print(table.make(*filter(None, [folder])), end="\n\n")
+        return 0
+    if not table.page or (table.timed and not args.write):
+        return 0
+    page = ROOT / table.page
+    text, new = page.read_text(encoding="utf-8"), printed(table, folder)
+    if new == between(text, table.name):
+        return 0
+    print(f"{table.page}:{table.name} is outdated", flush=True)
+    if args.write:
+        page.write_text(updated(text, table.name, new), encoding="utf-8")
+    return int(args.check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
