@@ -54,7 +54,7 @@ class Table:
     page: str
     name: str
     make: Callable[..., str]
-    """Function that returns the table. Its argument is the path of the folder, if the table needs one."""
+    """Function that returns the table's text. A table that needs a folder gets the folder's path as its argument."""
     folder: str = ""
     timed: bool = False
     """Whether the table contains seconds of this machine, so that --check cannot compare the table."""
@@ -124,7 +124,7 @@ def main() -> int:
 
 
 def made(table: Table, folder: Path | None, args: argparse.Namespace) -> int:
-    """Make a table, and return 1 if --check finds that its page has another table."""
+    """Print, check or write a table. Return 1 if the table is outdated and --check is given."""
     if table.folder and folder is None:
         print(f"{table.name}: left out, needs --{table.folder} DIR", file=sys.stderr)
         return 0

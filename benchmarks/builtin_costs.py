@@ -1,11 +1,11 @@
-"""Fit the costs of TFLM's kernels to counted operators and write tflm_memopt/analysis/builtin_costs.json.
+"""Fit the costs of TFLM's kernels to counted instructions and write tflm_memopt/analysis/builtin_costs.json.
 
     python benchmarks/builtin_costs.py
 
 builtin_counted.json has the instructions of each operator and of one Invoke(), for each core and each model of
-operator_models.py. Non-negative least squares fit the instructions per unit of each amount of a kernel's work
-(analysis/builtin_work.py). The estimates are then compared with the counts of the networks of tests/unseen.py, which no
-fit has seen.
+operator_models.py. A kernel's work consists of amounts such as multiplications and loop passes
+(analysis/builtin_work.py). Non-negative least squares fit the instructions that one unit of each amount takes. The
+script then compares the estimates with counts for the networks of tests/unseen.py, which no fit uses.
 """
 
 from __future__ import annotations
@@ -39,11 +39,13 @@ TABLE = HERE.parent / "tflm_memopt/analysis/builtin_costs.json"
 
 Samples = Mapping[str, Sequence[tuple[KernelWork, int]]]
 Families = Mapping[str, Sequence[Sequence[int]]]
-"""For each family of operators, a row for each model: the instructions of Invoke(), then of each operator."""
+"""Counted instructions by family of operators. The row of a model has the instructions of Invoke(), then of each
+operator.
+"""
 
 
 def samples(families: Families, *, dsp: bool) -> Samples:
-    """Return the work and the instructions of each operator, by kernel."""
+    """Return the work and the counted instructions of each operator, grouped by kernel."""
     found: dict[str, list[tuple[KernelWork, int]]] = defaultdict(list)
     for family, models in families.items():
         for number, (_, *operators) in enumerate(models):
@@ -60,14 +62,14 @@ def _graph(family: str, number: int) -> Graph:
 
 
 def fitted(each: Sequence[tuple[KernelWork, int]]) -> dict[str, float]:
-    """Return the instructions per unit of each amount of a kernel."""
+    """Return how many instructions a kernel takes for one unit of each amount of its work."""
     names = list(dict.fromkeys(name for work, _ in each for name in work.amounts))
     amounts = [[work.amounts.get(name, 0) for name in names] for work, _ in each]
     return per_unit(names, amounts, [count for _, count in each])
 
 
 def around(families: Families) -> tuple[float, float]:
-    """Return the instructions outside the kernels: of Invoke() itself, and of the calls of each operator."""
+    """Return the instructions outside of kernels: those of Invoke() itself, and those for the call of an operator."""
     rows = [row for models in families.values() for row in models]
     amounts = np.array([[1, len(operators)] for _, *operators in rows], float)
     rest = np.array([whole - sum(operators) for whole, *operators in rows], float)
@@ -76,7 +78,7 @@ def around(families: Families) -> tuple[float, float]:
 
 
 def errors(core: str) -> dict[str, float]:
-    """For each network that was counted but not used in the fit, return the error of the estimate for its original."""
+    """Return the relative errors of the estimates for the networks that no fit uses, by name."""
     rows = json.loads(NETWORKS.read_text(encoding="utf-8"))["networks"]
     found = {}
     for name, row in rows.items():
@@ -101,7 +103,6 @@ def main() -> int:
 
 
 def fit(core: str, families: Families) -> dict[str, Any]:
-    """Return the costs on a core without their errors."""
     each = samples(families, dsp=core not in builtin_cost.WITHOUT_DSP)
     kernels = {kernel: fitted(of) for kernel, of in sorted(each.items())}
     invoke, operator = around(families)

@@ -5,10 +5,11 @@
     python benchmarks/costs.py --missing             measure only kernels that the file lacks
 
 Plans of random networks (fit_networks.py) run under QEMU, operator by operator: each network in whole rows, and with a
-random tiling. For each kernel, non-negative least squares fit the instructions per unit of each amount of its work
-(analysis/costs.py). No fit uses the networks of tests/unseen.py, so the errors of the estimates are measured on plans
-of these networks. The file stores these errors and a digest of the library's code. Costs of other cores do not change.
-The option --keep is enough after a change of the library that costs few instructions.
+random tiling. A kernel's work consists of amounts such as multiplications and stored values (analysis/costs.py).
+Non-negative least squares fit the instructions that one unit of each amount takes. No fit uses the networks of
+tests/unseen.py, so the errors of the estimates are measured on plans of these networks. The file stores these errors
+and a digest of the library's code. Costs of other cores do not change. The option --keep is enough after a change of
+the library that costs few instructions.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
 """Targets for which plans are made. A core runs the plans of its own family of cores and of the families below it."""
 KEPT = ROOT / "build/costs"
 DIGITS = 4
-"""Number of digits of a coefficient of the fit."""
+"""Number of significant digits of a fitted cost."""
 CARE = 0.75
 """The fit divides each error by count**CARE. The value 0 minimizes absolute errors, and 1 minimizes relative errors."""
 MORE = 4
@@ -69,14 +70,14 @@ MORE = 4
 EFFORT = 0.01
 """Effort of the search for the plans that are counted. The cost of an operator does not depend on a plan's quality."""
 SEEDS_AT_ONCE = 5
-"""Number of networks that a process plans and counts at a time."""
+"""Number of networks that a worker process plans and counts before it starts with others."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide", "groups")
 """Kinds of drawn plans: whole rows, any settings, single pixels, tiles as wide as the map, and groups of channels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A plan with its program and the work of each of its operators."""
+    """A plan's programs, and the work of each operator of the plan."""
 
     name: str
     cases: Sequence[Case]
@@ -94,7 +95,7 @@ class Counted:
 
 
 def random_plans(target: str, seeds: Sequence[int], converter: str) -> Iterator[Sample]:
-    """Yield plans of the networks of these seeds. The plans are kept for later fits with the same converter."""
+    """Yield plans of the random networks of these seeds. Files keep plans for later fits with the same converter."""
     file = KEPT / converter / f"{target}-{seeds[0]}-{len(seeds)}.pickle"
     if not file.exists():
         found = list(_random_plans(target, seeds))
@@ -128,7 +129,7 @@ def _random_plans(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, byte
 
 
 def converter_digest() -> str:
-    """Return the digest of the code on which the plans depend, without the code of kernels."""
+    """Return a digest of the Python code on which plans depend."""
     tests = ROOT / "tests"
     files = [*(ROOT / "tflm_memopt").rglob("*.py"), *tests.glob("*.py"), *(tests / "property").rglob("*.py")]
     digest = hashlib.sha256()
@@ -182,17 +183,19 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
 
 
 def _keeps(sample: Sample) -> bool:
-    """Return whether the plan has a state, whose rolling buffers only the first inference fills."""
+    """Return whether the plan keeps rows for the next inference."""
     return any(done.kept for done in sample.work)
 
 
 def _waits(outcome: Outcome) -> bool:
-    """Return whether the only error of a run is that the window is not full yet."""
+    """Return whether a run only ended early because a sliding window was not full."""
     return (outcome.status, outcome.wrong, outcome.canaries) == (WAIT, 0, True)
 
 
 def in_loops(counted: Sequence[Counted]) -> list[Counted]:
-    """Return the counts of operators without the instructions that read the clock, which a whole run does not have."""
+    """Subtract the instructions that read the clock from the counts of operators. A run of the whole plan reads no
+    clock.
+    """
     whole = [c for c in counted if not _keeps(c.sample)]
     readings = np.array([[sum(c.steps), 1] for c in whole], float).reshape(-1, 2)
     more = np.array([sum(c.operators) - c.total for c in whole], float)
@@ -206,7 +209,7 @@ def in_loops(counted: Sequence[Counted]) -> list[Counted]:
 
 
 def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
-    """Return the costs of each kernel that give the smallest errors of the estimates, without costs of 0."""
+    """Fit the costs of each kernel to its counted instructions."""
     rows: dict[str, list[tuple[tuple[float, ...], int]]] = defaultdict(list)
     for c in counted:
         for done, instructions in zip(c.sample.work, c.operators, strict=True):
@@ -218,7 +221,9 @@ def fitted(counted: Sequence[Counted]) -> dict[str, dict[str, float]]:
 
 
 def per_unit(names: Sequence[str], amounts: Sequence[Sequence[float]], counts: Sequence[int]) -> dict[str, float]:
-    """Return the instructions per unit of each amount of a kernel's work, from its amounts and instructions."""
+    """Fit the instructions that a kernel takes for one unit of each amount of its work. Amounts with the cost 0 are
+    left out.
+    """
     from scipy.optimize import nnls  # noqa: PLC0415 (slow to import, and everything else here does without)
 
     x, y = np.array(amounts, float), np.array(counts, float)
@@ -233,7 +238,7 @@ def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:
 
 
 def written(whole: Mapping[str, Any]) -> str:
-    """Return costs.json with a line for each kind of kernel."""
+    """Return the text of costs.json, with a line for each kind of kernel."""
     cores = {}
     for core, found in whole.items():
         cores[core] = {**found, "kernels": tables.by_kind(found["kernels"])}
@@ -241,7 +246,7 @@ def written(whole: Mapping[str, Any]) -> str:
 
 
 def stored(path: Path) -> dict[str, Any]:
-    """Return the cost tables by core of a file that written() made, or {} for a missing file."""
+    """Read cost tables from a file that written() made. Return {} if the file is missing."""
     cores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cores"] if path.exists() else {}
     return {core: {**found, "kernels": by_kernel(found["kernels"])} for core, found in cores.items()}
 
@@ -286,7 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_undrawn(found: costs.Costs, old: costs.Costs) -> costs.Costs:
-    """Return the new costs, and the old costs of kernels that no drawn plan contains."""
+    """Add the old costs of kernels that no drawn plan contains to the new costs."""
     drawn = {kernel.split()[0] for kernel in found}
     return dict(sorted(({**found} | {k: each for k, each in old.items() if k.split()[0] not in drawn}).items()))
 
@@ -323,7 +328,7 @@ def _fits(
 def _counted(
     seeds: Sequence[int], target: str, converter: str, chosen: Mapping[str, Core], known: Mapping[str, frozenset[str]]
 ) -> dict[str, list[Counted]]:
-    """Return the counts of plans for a target on each core that runs them. known: kernels that need not be counted."""
+    """Count plans for a target on each core that can run them. The kernels in `known` need not be counted."""
     plans = list(random_plans(target, seeds, converter))
     found = {}
     for name, core in chosen.items():
@@ -334,7 +339,7 @@ def _counted(
 
 
 def kernel_digest(core: Core, library: Path = LIBRARY) -> str:
-    """Return the digest of the machine code on which a core's counts depend: kernels and executor, without names."""
+    """Return a digest of the library's machine code for a core, without the names of functions."""
     files = [path for path in sources(library) if not set(path.stem.split("_")) & NOT_COUNTED]
     command = [f"{core.prefix}gcc", *compile_flags(core, library)]
     with tempfile.TemporaryDirectory() as folder:
@@ -362,7 +367,7 @@ PROGBITS, EXECUTABLE = 1, 4
 def _with_missing(
     tables_of: Mapping[str, dict[str, Any]], found: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Return the tables of these cores, extended by kernels that they lacked."""
+    """Add the costs of kernels that the old tables lack."""
     return {
         name: tables_of[name] | {"kernels": dict(sorted((new["kernels"] | tables_of[name]["kernels"]).items()))}
         for name, new in found.items()

@@ -53,7 +53,7 @@ MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """An operator that runs alone, with cycles by the rules of its core or, on M33 and M7, by the rules of M4."""
+    """The cycles of one operator. On M33 and M7, the cycles follow the rules of M4."""
 
     kernel: str
     macs: int
@@ -157,7 +157,7 @@ def emulated(core: str) -> Core:
 
 
 def flash_of(on: Board | None) -> FlashTiming:
-    """Raise RuntimeError for a board whose flash is not described."""
+    """Return the timing of a board's flash. Raises RuntimeError if the timing is unknown."""
     if on is not None and on.flash_timing is None:
         raise RuntimeError(f"{on.id}: the timing of its flash is unknown")
     return on.flash_timing if on and on.flash_timing else NO_WAIT
@@ -173,7 +173,7 @@ def error_table() -> str:
 
 
 def model_table(models: Path) -> str:
-    """Return the table of docs/cycles.md: one inference of each model on the board BOARD."""
+    """Return a table with the cycles of one inference of each model on the board BOARD."""
     return table([measure(models / f"{name}.tflite", "m4", named_board(BOARD)) for name in tables.SMALL])
 
 

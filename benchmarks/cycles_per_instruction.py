@@ -2,9 +2,9 @@
 
     python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
 
-Plans of the models in the folder and of random networks (fit_networks.py) run under QEMU, operator by operator, once
-for the flashes of the package's boards. Kernels on an M0 have the cycles of M0+ as lower bound, and the cycles of M0 as
-upper bound. The cycles of TFLM with CMSIS-NN are those modelled for the programs in cycles_published.json.
+Plans of the models in the folder and of random networks (fit_networks.py) run under QEMU, operator by operator. One run
+models the flashes of all known boards. For a Cortex-M0, the cycles of M0+ are the lower bound, and the cycles of M0 are
+the upper bound. The cycles of TFLM with CMSIS-NN are those modelled for the programs in cycles_published.json.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def flashes(core: Core) -> list[FlashTiming]:
 
 @functools.cache
 def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
-    """Return the programs of optimize() for the models, and random programs."""
+    """Return plans of all models in a folder, and of random networks."""
     found = []
     for path in sorted(models.glob("*.tflite")):
         result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target)
@@ -64,7 +64,7 @@ def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
 
 
 def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """The key "" is for all kernels together."""
+    """Return the cycles per instruction of each kernel. The key "" stands for all kernels together."""
     sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
     batches = list(_batches(core, samples))
     runner(core), cycles_trace.plugin()  # the runner and the plugin are built before several threads need them
@@ -80,7 +80,7 @@ def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTimi
 
 
 def _runs(core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]) -> list[Rates]:
-    """Return the figures of each operator of each program. Raises RuntimeError if a byte is wrong."""
+    """Run programs and return the figures of all their operators. Raises RuntimeError if an output byte is wrong."""
     cases = [case for sample in batch for case in sample.cases]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
@@ -116,9 +116,8 @@ DENSE = "ad_autoencoder"
 
 
 def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
-    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have an entry of their own, because
-    they read each weight once, so that a cache does not help. The key "" is for operators of all types without an
-    entry.
+    """Return the cycles of TFLM with CMSIS-NN by type of operator. Dense layers have an entry of their own: they read
+    each weight only once, so a cache does not help. The key "" stands for all other operators.
     """
     rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
     dense = [row for row in rows if row["model"] == DENSE]
@@ -126,8 +125,8 @@ def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> dict[str, Rates]:
 
 
 def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> Rates:
-    """Return the mean cycles per instruction over all programs. The upper bound comes from the core's slowest pipeline;
-    which differs from the lower bound only on M0.
+    """Return the mean cycles per instruction over all programs. The upper bound comes from the core's slowest pipeline.
+    Only M0 has two pipelines.
     """
     total = sum(row["instructions"] for row in rows)
     least, most = sum(row["pipeline"] for row in rows), sum(row.get("slowest", row["pipeline"]) for row in rows)
@@ -136,7 +135,6 @@ def _rates(rows: Sequence[Mapping[str, Any]], waits: Sequence[FlashTiming]) -> R
 
 
 def written(whole: Mapping[str, Any]) -> str:
-    """Return the JSON with a line for each kind of kernel."""
     return tables.json_lines(whole, 4) + "\n"
 
 

@@ -1,10 +1,9 @@
 /* A QEMU plugin that records pairs of consecutive code blocks, the latency of their loads, and the wait states of several flash models.
  *
- * The plugin uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins); the declarations below cover the parts used.
- * benchmarks/cycles_trace.py builds it and reads its output. The plugin knows only addresses and lengths of instructions.
+ * The plugin uses version 1 of QEMU's plugin interface (docs/devel/tcg-plugins).
+ * The script benchmarks/cycles_trace.py builds this plugin and reads its output. The plugin knows only addresses and lengths of instructions.
  *
- * A segment is the code that runs between the functions at `start` and `stop`. The load from the table of 8-byte counters at `marks` that follows
- * a segment identifies its operator (tests/cores/runner.c adds its ticks there). */
+ * A segment is the code that runs between the functions at `start` and `stop`. After a segment, the program adds ticks to one of the 8-byte counters */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +37,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 #define OPERATORS 256u
 #define RUNS 64u
 #define TABLE (1u << 20)
-#define TAKEN 2u /* cycles of a taken branch, besides those of the instruction itself; only the order of events depends on them */
+#define TAKEN 2u /* additional cycles of a taken branch, which affect only the order of events */
 
 typedef struct {
   uint64_t start, start_bytes, stop, marks, marks_bytes, rom, rom_bytes;
@@ -51,21 +50,21 @@ typedef struct {
 } block;
 
 typedef struct {
-  uint64_t key; /* operator << 40 | from << 20 | to, plus one; 0 stands for an empty entry */
+  uint64_t key; /* operator << 40 | from << 20 | to, plus one; 0 marks an empty entry */
   uint64_t count;
 } edge;
 
 typedef struct {
-  uint64_t instructions, unaligned, constants, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES]; /* number of bytes of constants that are loaded from ROM */
+  uint64_t instructions, unaligned, constants, fetch_stalls[MOST_FLASHES], data_stalls[MOST_FLASHES]; /* `constants`: bytes that are loaded from ROM */
 } sums;
 
 typedef struct {
   uint64_t line[MOST_LINES], used[MOST_LINES];
-  uint64_t lines, ways, clock, last; /* ways is the number of lines that can hold an address */
+  uint64_t lines, ways, clock, last; /* `ways`: number of lines that can hold the same address */
 } cache;
 
 typedef struct {
-  uint64_t wait, line, prefetch; /* wait cycles, bytes of a line, and whether lines are prefetched */
+  uint64_t wait, line, prefetch; /* `wait`: cycles; `line`: bytes; `prefetch`: 0 or 1 */
   cache code, data;
   bool unified;                 /* whether constants share the cache of the code */
   uint64_t now, free;           /* the current cycle, and the cycle in which the memory can be read again */
@@ -99,7 +98,7 @@ static edge *find(edge *table, uint64_t key) {
   return &table[at];
 }
 
-/* Assigns the counts since the start of a segment to an operator, or to the whole run if the argument is 0. */
+/* Adds the counts of a segment to those of an operator, or to those of the whole run if the argument is 0. */
 static void assign(uint32_t operator_plus_one) {
   if (state != STOPPED) return;
   state = OFF;
@@ -163,7 +162,7 @@ static bool holds(const cache *c, uint64_t line) {
   return false;
 }
 
-/* Returns the number of cycles until a line that is read now is available. */
+/* Returns the number of cycles that a read of the memory takes if it starts now. */
 static uint64_t from_memory(flash *f) {
   if (f->wait == 0) return 0;
   const uint64_t begin = f->now > f->free ? f->now : f->free, stall = begin + f->wait - f->now;
@@ -171,7 +170,7 @@ static uint64_t from_memory(flash *f) {
   return stall;
 }
 
-/* Returns the wait states of a line of code. The line after a line of code is prefetched. */
+/* Returns the wait cycles for a line of code, and prefetches the next line. */
 static uint64_t fetch(flash *f, uint64_t line) {
   if (line == f->current) return 0;
   f->current = line;
@@ -298,7 +297,7 @@ static void finished(plugin_id id, void *unused) {
   fclose(out);
 }
 
-/* "flash=WAIT:LINE:INSTRUCTION_LINES:DATA_LINES:PREFETCH:UNIFIED_WAYS". With UNIFIED_WAYS, code and constants share a set-associative cache. */
+/* "flash=WAIT:LINE:INSTRUCTION_LINES:DATA_LINES:PREFETCH:UNIFIED_WAYS". If UNIFIED_WAYS is not 0, code and constants share a set-associative cache. */
 static bool set_flash(const char *argument) {
   unsigned wait, line, instruction_lines, data_lines, prefetch, ways;
   const int found =

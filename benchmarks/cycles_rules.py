@@ -4,8 +4,8 @@ M0: DDI 0432, table 3-1; M0+: DDI 0484, table 3-1; M3: DDI 0337, sections 3.3.1 
 0439, the same sections. If a manual gives a range or no figure, a constant in this file documents the assumed value.
 Two rules of M3 and M4 that the manuals lack were measured by jnk0le (github.com/jnk0le/random, commit 3dfc2ab,
 "pipeline cycle test"): a load waits for a preceding store, and a 32-bit load instruction that straddles two words is
-not pipelined. The cost of an instruction depends only on the instruction before it. So counts of pairs of consecutive
-blocks are sufficient input (cycles_trace.py).
+not pipelined. The cycles of an instruction depend only on the instruction before it, so it is enough to count pairs of
+consecutive blocks of code (cycles_trace.py).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TABLE_BRANCHES = frozenset(("tbb", "tbh"))
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Properties of an instruction, with registers as numbers, that determine its timing and the next one's."""
+    """Properties of an instruction that determine its cycles and the next instruction's. Registers are numbers."""
 
     name: str
     """Name of the instruction, without condition and width."""
@@ -66,7 +66,7 @@ class Instruction:
 
     @property
     def straddles(self) -> bool:
-        """Whether the instruction has 32 bits that straddle two words of code."""
+        """Whether the instruction has 32 bits and lies in two words of code."""
         return self.size == 4 and self.at % 4 != 0
 
 
@@ -120,7 +120,7 @@ def _branch(name: str, registers: Sequence[int], written: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The cycles of instructions on a core."""
+    """Timing rules for the instructions of a core."""
 
     name: str
     refill: Mapping[str, int]
@@ -132,13 +132,13 @@ class Pipeline:
     multiple: int = 1
     """Additional cycles of a load or store of several words, besides one cycle for each word."""
     paired: bool = True
-    """Whether a load or store after a load takes one cycle less, unless its address was just loaded or its 32-bit load
-    instruction straddles two words of code.
+    """Whether a load or store after a load takes one cycle less. The cycle is not saved if the address was just loaded,
+    or if a 32-bit load instruction lies in two words of code.
     """
     address: int = 1
     """Wait cycles of a load or store whose address the preceding instruction has computed."""
     behind_store: int = 1
-    """Wait cycles of a load that directly follows a store, since the two are not pipelined."""
+    """Wait cycles of a load that directly follows a store."""
     straddling: int = 1
     """Wait cycles of a branch to an instruction of 32 bits whose address is not a multiple of 4."""
     folds: bool = True
@@ -147,7 +147,7 @@ class Pipeline:
     """Cycles of instructions that take more than one cycle, by name."""
 
     def cycles(self, one: Instruction, before: Instruction | None) -> int:
-        """Return the cycles of an instruction after another instruction, without those of a taken branch."""
+        """Return the cycles of an instruction after another instruction. Cycles of a taken branch are not included."""
         taken = self._alone(one)
         if one.name == "it" and self.folds and before is not None and before.size == 2:
             return 0
@@ -170,7 +170,7 @@ class Pipeline:
         return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
 
     def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
-        """Return the cycles of a block's first instruction if the block before it falls through or branches to it."""
+        """Return the cycles of a block's first instruction after the instructions of the previous block."""
         if not before:
             return self._alone(block[0])
         last, first = before[-1], block[0]

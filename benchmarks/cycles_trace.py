@@ -1,7 +1,7 @@
-"""Runs programs under QEMU with a plugin (cycles_plugin.c) that records the executed blocks, and computes their cycles.
+"""Run programs under QEMU with a plugin (cycles_plugin.c) that records executed blocks of code, and compute their
+cycles.
 
-The plugin is compiled on this machine if its source has changed. QEMU must be built with support for plugins, as
-Debian's QEMU is.
+QEMU must be built with support for plugins, as Debian's QEMU is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tflm_memopt.analysis.timing import FlashTiming
 SOURCE = Path(__file__).parent / "cycles_plugin.c"
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fvisibility=hidden", "-shared", "-fPIC")
 WHOLE = -1
-"""Number that stands for the whole run instead of an operator."""
+"""Number of the entry that counts the whole run, not one operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Stalls:
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
-    """The cycles between a start and a stop of the clock."""
+    """Cycles between a start and a stop of the program's clock."""
 
     instructions: int = 0
     pipeline: int = 0
@@ -52,7 +52,7 @@ class Cycles:
     """Bytes of constants that are loaded. A byte that is loaded several times counts each time."""
 
     def total(self, flash: int = 0) -> int:
-        """Return the cycles of the code with one of the flashes."""
+        """Return all cycles with the flash of this number."""
         return self.pipeline + self.stalls[flash].fetch + self.stalls[flash].data
 
     def __add__(self, other: Cycles) -> Cycles:
@@ -67,13 +67,15 @@ class Run:
 
     whole: Cycles
     operators: Mapping[int, Cycles]
-    """Cycles of operators by their numbers in the program, if the operators also ran separately."""
+    """Cycles of single operators by their numbers in the program. Empty if the operators did not run one by one."""
 
 
 def trace(
     core: Core, image: Path, pipeline: Pipeline, flashes: Sequence[FlashTiming], blob: Path | None = None
 ) -> tuple[str, list[Run]]:
-    """Return an image's output, and its inferences in order. The image must use the clock of tests/cores/core.h."""
+    """Run a program. Return its printed text and the cycles of each inference. The program must use the clock of
+    tests/cores/core.h.
+    """
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "trace"
         options = ("-plugin", ",".join([str(plugin()), *_arguments(core, image, flashes), f"out={told}"]))
@@ -82,7 +84,6 @@ def trace(
 
 
 def _arguments(core: Core, image: Path, flashes: Sequence[FlashTiming]) -> Iterator[str]:
-    """Return the arguments of the plugin."""
     places = symbols(core, image)
     start, stop, marks = (places[name] for name in ("core_clock_start", "core_clock_stop", "op_ticks"))
     end = max(core.rom + IMAGE_BYTES, core.blob + core.blob_bytes)
@@ -117,7 +118,7 @@ def plugin() -> Path:
 
 
 def runs(lines: Iterable[str], pipeline: Pipeline) -> Iterator[Run]:
-    """Read the plugin's output."""
+    """Yield the cycles of each inference, from the lines that the plugin has written."""
     blocks: dict[int, Sequence[Instruction]] = {0: ()}
     inside: dict[int, int] = {}
     pipelined: Counter[tuple[int, int]] = Counter()

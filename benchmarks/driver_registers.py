@@ -36,7 +36,7 @@ def access_table() -> str:
 
 
 def _described(variant: Variant) -> float:
-    """Return the effort of the driver with the header of its fields; an SVD file does not count as code."""
+    """Return Halstead's effort of a driver with the header that describes its fields. SVD files are not counted."""
     texts = [variant.driver.read_text()]
     if variant.description.suffix == ".h":
         texts.append(variant.description.read_text())

@@ -1,9 +1,8 @@
 """Draw the networks for the fit of instruction estimates (costs.py) from seeds.
 
-Each seed draws one of several families: image classifiers, networks over time, dense layers, the random networks of the
-tests, and operators that are rare in all of these. The last seeds stand for the networks of tests/known.py. The
-networks' sizes cover the range that microcontrollers run, with numbers of channels that fill vectors and numbers that
-do not.
+A seed draws a network of one family: image classifiers, networks over time, dense layers, the tests' random networks,
+or rare operators. The last seeds stand for the networks of tests/known.py. The networks have sizes that
+microcontrollers run. Some numbers of channels fill vector registers, and others do not.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ MOST_MACS, MOST_BYTES = 3_000_000, 60_000
 
 
 class Drawn:
-    """A network that is being drawn. Each layer reads the output of the previous layer."""
+    """A network to which layers are added. Each layer reads the output of the previous layer."""
 
     def __init__(self, seed: int, shape: Sequence[int]) -> None:
         self.rng, self.net = random.Random(seed), Net(seed)
@@ -58,7 +57,7 @@ class Drawn:
         return {"kernel": kernel, "stride": stride, "padding": self.rng.choice(("SAME", "SAME", "SAME", "VALID"))}
 
     def activated(self, y: int, activation: str) -> None:
-        """Return the tensor with a range, which mostly ends at the limit of int8, like a ReLU of a trained model."""
+        """Set the output's quantization. Most ranges end at the limit of int8, as after a ReLU in a trained model."""
         if activation != "NONE" and self.rng.random() < 0.8:
             q = self.net.graph.tensors[y].quantization
             q.zeroPoint = np.array([-128], np.int64)
@@ -202,7 +201,7 @@ def dense(seed: int) -> bytes:
 
 
 def small(seed: int, *, wide: bool = False) -> bytes:
-    """Draw any operators, as the tests do. wide: whether activations are int16."""
+    """Draw any operators, as the tests do. With `wide`, activations are int16."""
     rng = random.Random(seed)
     channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
     shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)
@@ -316,7 +315,7 @@ def _size(shape: Sequence[int]) -> Pair:
 
 
 def over_windows(seed: int) -> bytes:
-    """Draw means over time for sliding windows, whose sums are updated step by step."""
+    """Draw means over time for sliding windows. Each step updates the sums of these means."""
     rng = random.Random(seed)
     net = Net(seed)
     x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))
@@ -335,7 +334,7 @@ def in_sums(seed: int) -> bytes:
 
 
 def with_state(seed: int) -> bytes:
-    """Draw a wake word network, whose layers keep the rows of their windows in variables and get few new rows."""
+    """Draw a wake word network with few new rows per inference. Variables keep the older rows."""
     rng = random.Random(seed)
     c = rng.choice((8, 16, 24, 30, 32, 40, 48, 64))
     drawn = Drawn(seed, (1, rng.choice((1, 1, 2, 3)), 1, rng.choice((8, 16, 40, c))))
@@ -442,7 +441,7 @@ def enlarged(seed: int) -> bytes:
 
 
 RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows, in_sums, with_state)
-"""Families of operators that a cost table may lack."""
+"""Families with operators that a cost table may lack."""
 FAMILIES: Sequence[Callable[[int], bytes]] = (
     image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
     converting, resized, over_windows, in_sums, with_state, in_sums, few, multiplied,
@@ -451,7 +450,7 @@ FAMILIES: Sequence[Callable[[int], bytes]] = (
 
 MORE: Sequence[Callable[[int], bytes]] = (pooled, over_frames, enlarged, few, dense, over_time, multiplied)
 MORE_FROM = 10_000
-"""Smallest seed that draws a network of these families."""
+"""Smallest seed that draws a network of the families in MORE."""
 KNOWN_FROM = 20_000
 """Smallest seed that stands for a network in tests/known.py."""
 

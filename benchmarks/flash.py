@@ -3,14 +3,14 @@
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json [--cores m4 rv32]
     python benchmarks/flash.py --write tflm_memopt/analysis/flash.json --tflm LIBRARY.a --include DIR ... --source TEXT
 
-For the library, it measures the .text and .rodata of a program with only validator and executor (`base`), and its
-growth with each single kernel, and with each part of the executor in addition to all packed kernels. The sum of a
-model's parts is an upper estimate, since code that two kernels share counts twice.
+For the library, the script measures .text and .rodata of a program that has only the validator and the executor
+(`base`). Each kernel is added to this program alone. Each optional part of the executor is added to a program with all
+packed kernels. The sum of a model's parts is an upper estimate, because code that two kernels share counts twice.
 
-For TFLM, `--tflm` is an archive of a build of TFLM at -Os for Cortex-M4, with sections for functions and data. Results
-are the size of a program with an interpreter and one custom operator (`interpreter`), its growth with each single TFLM
-kernel, the average size that a kernel shares with others, from a program with all kernels (`shared`), and the library's
-whole adapter (`adapter`).
+For TFLM, `--tflm` is an archive of a build of TFLM at -Os for Cortex-M4, with sections for functions and data. The
+results are the size of a program with an interpreter and one custom operator (`interpreter`), the size that each TFLM
+kernel adds to it, and the size of the library's adapter (`adapter`). A program with all kernels shows how many bytes a
+kernel shares with others on average (`shared`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ RESOLVER = "tensorflow/lite/micro/micro_mutable_op_resolver.h"
 
 
 def of_library(core: Core) -> dict[str, Any]:
-    """Return the flash of a program without kernels, and its growth by each kernel, packing and part."""
+    """Return the flash of a program without kernels, and the flash that each kernel, packing and part adds."""
     base = _library(core, Needs())
     packings = sorted({packing for family in core.families for packing in PACKINGS.get(family, ())})
     packed = sum(1 << packing for packing in packings)
@@ -82,7 +82,7 @@ def _library(core: Core, needs: Needs) -> int:
 
 
 def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any]:
-    """Return the size of adapter and interpreter, and the growth by each kernel in the archive."""
+    """Return the flash of adapter and interpreter, and the flash that each kernel in the archive adds."""
     header = next(path / RESOLVER for path in include if (path / RESOLVER).is_file()).read_text(encoding="utf-8")
     methods = {name: method for name, method in BUILTIN.items() if f"{method}(" in header}
     adds = (
@@ -109,7 +109,7 @@ def of_tflm(core: Core, archive: Path, include: Sequence[Path]) -> dict[str, Any
 
 
 def _tflm(core: Core, archive: Path, program: Path, entry: str) -> int | None:
-    """Return the bytes of a program with this entry point, or None if the archive lacks a part of it."""
+    """Return the bytes of a program with this entry point, or None if the archive lacks some of its code."""
     image = program.with_suffix(".elf")
     places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in ("model", "arena", "custom")]
     linker = ("--specs=nano.specs", "--specs=nosys.specs", "-nostartfiles", "-Wl,--gc-sections", f"-Wl,-e,{entry}")

@@ -1,4 +1,4 @@
-"""Halstead's effort of C code, a measure of reading and writing effort (section 6.6 applies it to drivers)."""
+"""Compute Halstead's effort of C code, which measures how hard the code is to read and write."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _CLOSING = frozenset(")]}")
 def effort(text: str) -> float:
     """Return difficulty times volume: (n1 / 2) (N2 / n2) * (N1 + N2) log2(n1 + n2).
 
-    In this measure, operators are keywords and signs, and a pair of brackets counts once. Operands are names and
-    constants.
+    Keywords and signs are operators, and a pair of brackets counts as one. Names and constants are operands. Section
+    6.6 of the dissertation about register interfaces applies this measure to drivers.
     """
     operators, operands = Counter[str](), Counter[str]()
     for token in _TOKEN.findall(text):

@@ -1,8 +1,8 @@
-"""Make int8 .tflite models of a given geometry, with random weights whose scales keep the spread of the activations.
+"""Make int8 .tflite models of a given geometry with random weights.
 
-No activation is clamped to a constant, so that no channel is dead and a model computes exactly what its layer list
-says. A layer has the form of those in benchmarks/papers/msf_cnn/nets.py; where a convolution's padding is not TFLite's
-SAME, a PAD precedes the convolution.
+The scales keep the spread of the activations, so that no activation is always clamped and no channel is dead. Layers
+are described as in benchmarks/papers/msf_cnn/nets.py. If the padding of a convolution is not TFLite's SAME, a PAD
+precedes the convolution.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Pair = Sequence[int]
 
 
 class Builder:
-    """A model in the making. Tensors are numbers. Every method adds an operator and returns its output."""
+    """A model to which operators are added. Methods take and return numbers of tensors."""
 
     def __init__(self, seed: int = 0) -> None:
         self.net = Net(seed)
@@ -48,9 +48,10 @@ class Builder:
         depthwise: bool,
         same: bool = False,
     ) -> int:
-        """Add CONV_2D or DEPTHWISE_CONV_2D. pad: padding at the top and left.
+        """Add CONV_2D or DEPTHWISE_CONV_2D.
 
-        out: height and width of the output. same: whether the padding is TFLite's SAME; otherwise a PAD comes first.
+        pad: padding at the top and left. out: height and width of the output. same: whether the padding is TFLite's
+        SAME.
         """
         _, h, w, deep = self.shape(x)
         after = [
@@ -116,12 +117,12 @@ class Builder:
         return self._op(kind, [x], y, schema.Pool2DOptionsT(padding=padding, **sides))
 
     def mul(self, a: int, b: int) -> int:
-        """Each operand of the binary operator may be broadcast along a dimension."""
+        """Add MUL, whose operands may be broadcast along a dimension."""
         shape = np.broadcast_shapes(self.shape(a), self.shape(b))
         return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
 
     def mean(self, x: int, *, keep: bool = False) -> int:
-        """Add MEAN over all dimensions except the channels. keep: whether the output keeps height and width, as 1."""
+        """Add MEAN over all dimensions except the channels. With `keep`, the output has a height and width of 1."""
         *spatial, channels = self.shape(x)
         axes = self.net.tensor((len(spatial) - 1,), "INT32", None, data=np.arange(1, len(spatial)))
         shape = (1, 1, 1, channels) if keep else (1, channels)
@@ -145,7 +146,9 @@ class Builder:
         return self._op("PAD", [x, paddings], self._activation(shape, *self.net.affine(x)), schema.PadOptionsT())
 
     def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
-        """Return a layer's filter and bias, whose sums have the spread of the inputs, with one scale per channel."""
+        """Return a layer's filter and bias with one scale per channel. The layer's outputs have the spread of its
+        inputs.
+        """
         channels = shape[axis]
         product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
         scales = (product / self._scale(x)).tolist()
@@ -165,12 +168,12 @@ class Builder:
 
 
 def _pair(sizes: int | Pair) -> Pair:
-    """Return height and width, which are equal if only one size is given."""
+    """Return height and width. A single size stands for both."""
     return (sizes, sizes) if isinstance(sizes, int) else sizes
 
 
 def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
-    """Return how many taps of a window lie inside the input on average, along one dimension.
+    """Return how many elements of a window lie inside the input on average, along one dimension.
 
     >>> _taps(4, 3, 1, 1, 4)
     2.5

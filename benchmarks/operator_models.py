@@ -1,6 +1,6 @@
 """Draw models of single operators from seeds. The costs of TFLM's kernels are fitted to counts of these models
-(builtin_costs.py). Each model has a few operators of one kind, each with its own input, so that the count of an
-operator is that of its kernel.
+(builtin_costs.py). Each model has a few operators of one kind. Each operator has its own input, so that its counted
+instructions are those of its kernel.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def unary(
 
 
 def sigmoid(net: Net, rng: random.Random, *, kind: str) -> int:
-    """Return a model whose inputs are either beyond the range of TFLM's kernels or within it."""
+    """Add LOGISTIC or TANH. Some input scales exceed the range of TFLM's kernels."""
     wide = net.activations == "INT16"
     x = net.input(
         _shape(rng), (2.0**-12, 0) if wide else (rng.choice((0.02, 0.06, 0.1, 0.3, 1.5, 3.0)), rng.randint(-30, 30))
@@ -235,7 +235,7 @@ def indexed(net: Net, rng: random.Random) -> int:
 
 
 def kept(net: Net, rng: random.Random) -> int:
-    """Return a model with a variable that is read, changed and assigned."""
+    """Add a variable that is read, changed and assigned."""
     streaming = Streaming(net, setup=False)
     shape = _shape(rng)
     y = net.add(
@@ -320,11 +320,11 @@ FAMILIES: Mapping[str, tuple[Builder, str]] = {
     **{name: (build, "INT8") for name, build in INT8.items()},
     **{f"{name}_int16": (INT8[name], "INT16") for name in INT16},
 }
-"""Families by name, with the type of activations."""
+"""Family of each name, with the type of its activations."""
 
 
 def model(family: str, number: int) -> bytes:
-    """Return the model with this number of a family."""
+    """Draw the model with this number of a family."""
     build, activations = FAMILIES[family]
     rng = random.Random(f"{family} {number}")
     net = Net(number, activations=activations)

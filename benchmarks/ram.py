@@ -19,7 +19,7 @@ MOST = 1.3
 
 
 Row = tuple[list[str], str]
-"""The cells of one conversion in the table, and the convention of its sizes in bytes."""
+"""A row of the table, and a text that says how its bytes are counted."""
 TITLES = (
     "model", "original", "**rewritten**", "ratio", "head", "head, lower bound", "tail", "smallest arena", "F",
 )  # fmt: skip
@@ -48,7 +48,7 @@ def measure(path: Path) -> Iterator[Row]:
 
 
 def _row(path: Path, flags: str, report: Report) -> Row:
-    """Return the cells of a conversion in the table, and its convention."""
+    """Return a row of the table, and a text that says how its bytes are counted."""
     before, after = report.original_arena, report.arena
     sizes = (f"{n:,}" for n in (after.head, report.lower_bound_head, after.tail, after.min))
     return [
@@ -65,6 +65,6 @@ def table(folder: Path) -> str:
         markdown(TITLES, (cells for cells, _ in rows)),
         "",
         f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}.",
-        "*Smallest arena*: with which AllocateTensors succeeds. *Lower bound*: no layout of the chosen groups has a",
-        "lower head. F: multiply-accumulates done / of the original.",
+        "*Smallest arena*: the smallest size with which AllocateTensors succeeds. *Lower bound*: no layout of the",
+        "chosen groups has a lower head. F: multiply-accumulates done / of the original.",
     ])  # fmt: skip

@@ -1,7 +1,7 @@
 """Measure the flash and RAM of the C library on each core, as a whole and with the kernels of one model.
 
-The whole library is the sum over all object files. The size for a model is that of a program that validates and runs
-the model with its NAME_library.c, after the linker has removed unused sections; it includes code from libc and libgcc,
+The size of the whole library is the sum over all object files. For a model, the script links a program that validates
+and runs the model with its NAME_library.c, and removes unused sections. This size includes code from libc and libgcc,
 but not the model itself. The column `unproved` is the size of .text with TMO_SKIP_PROOF. The column `stack` is the
 maximum stack of a run under QEMU (built at -O2), without the runner's own frame. The library has no variables: if .data
 or .bss is not 0, this script fails.
@@ -42,7 +42,7 @@ SYMBOLS = ("program", "io", "workspace")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The sizes of a program in bytes. `unproved` and `stack` are 0 if they were not measured."""
+    """Sizes of a program in bytes. `unproved` and `stack` are 0 if they were not measured."""
 
     model: str
     core: str
@@ -53,7 +53,7 @@ class Size:
 
 
 def whole(core: Core) -> Size:
-    """Return the size of all object files, without those for two cores, which contain the executor again."""
+    """Return the size of all object files except those for two cores, which contain the executor again."""
     with tempfile.TemporaryDirectory() as folder:
         wanted = (source for source in sources() if source.stem != "tmo_cores")
         objects = [compiled(core, LEVEL, (), source, Path(folder)) for source in wanted]
@@ -72,13 +72,13 @@ def of_model(path: Path, core: Core) -> Size | None:
 
 
 def linked(model: str, core: Core, needed: Needs, flags: Iterable[str] = ()) -> Size:
-    """Return the size of a program that checks and runs programs with these parts."""
+    """Return the size of a program that needs these parts of the library."""
     with tempfile.TemporaryDirectory() as folder:
         return _size(model, core, [image(core, needed, Path(folder), flags)])
 
 
 def image(core: Core, needed: Needs, folder: Path, flags: Iterable[str] = ()) -> Path:
-    """Link the program that checks and runs programs with these parts."""
+    """Link a program that needs these parts of the library."""
     main, library, linked = folder / "main.c", folder / "net_library.c", folder / "image.elf"
     main.write_text(PROGRAM, encoding="utf-8")
     library.write_text(source("net", needed, {"run"}, own={}), encoding="utf-8")

@@ -1,9 +1,9 @@
 """Count the instructions of one inference on a core that QEMU emulates, and compare them with TFLM's own kernels.
 
-Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00), its regions run in the arena of
-their plan, and their outputs are compared with this machine's. Builtin operators between regions are not counted; the
-table marks models that have builtin operators. Instruction counts are no measure of time or cycles. TFLM's figures, for
-CMSIS-NN and reference kernels, were counted in the same way (`-O2`, GCC 12.2) and include the interpreter.
+Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00). Its regions run in the arena of
+their plan, and their outputs are compared with those of this machine. Builtin operators between regions are not
+counted; the table marks models that have builtin operators. Equal instruction counts do not mean equal cycles. TFLM's
+figures, for CMSIS-NN and reference kernels, were counted in the same way (`-O2`, GCC 12.2) and include the interpreter.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ REFERENCE: Mapping[tuple[str, str], tuple[int, int]] = {
     ("rv32", "mlperf_tiny_ic_resnet8_int8"): (595_844_184, 125_521_041),
     ("rv32", "mlperf_tiny_ad_autoencoder_int8"): (2_480_681, 2_480_441),
 }
-"""Instructions of TFLM's reference kernels, in the default build, which checks each index (TFLITE_DCHECK), and in a
-build with NDEBUG, which omits the checks.
+"""Instructions of TFLM's reference kernels, by core and model: in the default build, which checks each index
+(TFLITE_DCHECK), and in a build with NDEBUG.
 """
 TITLES = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference", "x release", "arena", "stack")
 
@@ -49,8 +49,7 @@ def table(core: str, folder: Path) -> str:
 def measure(path: Path, core: Core) -> list[str]:
     """Return the cells of a model in the table, or [] if the model stays unchanged.
 
-    All ratios are relative to TFLM's instructions. The arena in the table is that of the plan that ran. Raises
-    RuntimeError if a byte of an output is wrong.
+    All ratios are relative to TFLM's instructions. Raises RuntimeError if a byte of an output is wrong.
     """
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
     if result.plan is None:

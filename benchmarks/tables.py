@@ -1,4 +1,4 @@
-"""Writes Markdown tables and JSON documents, and finds generated tables in pages."""
+"""Write Markdown tables and JSON documents, and find generated tables in pages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def json_lines(document: object, depth: int, indent: str = "\n") -> str:
 
 
 def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Return a value for each kernel, nested by the two parts of the kernel's name: its kind and its variant.
+    """Nest the values of kernels by the two parts of a kernel's name: its kind and its variant.
 
     tflm_memopt.analysis.costs.by_kernel() is the inverse.
     """
@@ -61,7 +61,7 @@ def by_kind(kernels: Mapping[str, T]) -> dict[str, dict[str, T]]:
 
 
 def updated(text: str, name: str, table: str) -> str:
-    r"""Return a page's text with a new table of this name. Raises ValueError if the page has no such table.
+    r"""Replace the table of this name in a page's text. Raises ValueError if the page has no such table.
 
     >>> updated("a <!-- t:begin -->old<!-- t:end --> b", "t", "new")
     'a <!-- t:begin -->\nnew\n<!-- t:end --> b'

@@ -1,8 +1,8 @@
 """Count the instructions of each of two cores, and of one core alone, on an emulated Cortex-M33.
 
-A core's share is counted alone, without barriers. Barriers are counted separately, with the counters of tmo/spin.h:
-their number, and the instructions of a barrier for a core that need not wait. A second run computes both shares on two
-emulated Cortex-M33 with shared memory, and compares the output bytes.
+A core's share is counted alone, without barriers. The counters of tmo/spin.h count the barriers, and the instructions
+of a barrier for a core that does not wait. A second run computes both shares on two emulated Cortex-M33 with shared
+memory, and compares the output bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]
 
 
 def without_barriers(case: Case) -> Case:
-    """Return the image that counts one core's share."""
+    """Return the same program without barriers, to count the instructions of one core's share."""
     program = unpack(case.program)
     if program.cores is None:
         return case
@@ -38,7 +38,7 @@ def without_barriers(case: Case) -> Case:
 
 
 def shares(core: Core, cases: Sequence[Case], barriers: int) -> tuple[list[tuple[int, int]], int]:
-    """Return instructions and stack of each core's share, and the instructions of a barrier."""
+    """Return the instructions and the stack of each core's share, and the instructions of a barrier."""
     apart = [without_barriers(case) for case in cases]
     each, barrier = [], 0
     for run_as in (RunAs.FIRST, RunAs.SECOND):
@@ -63,7 +63,7 @@ def measure(path: Path, core: Core) -> list[str]:
     cases = model_cases(two.model)
     alone, _ = counted(core, model_cases(one.model), RunAs.ALL)
     for where, run_as in ((core, RunAs.ALL), (PAIR, RunAs.BOTH)):
-        counted(where, cases, run_as)  # this run also checks the output bytes
+        counted(where, cases, run_as)  # Running both programs also checks the output bytes.
     barriers = sum(len(s.barriers) for s in two.plan.sharing)
     each, barrier = shares(core, cases, barriers)
     before, after = one.report.arena.total, two.report.arena.total

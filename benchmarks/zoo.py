@@ -19,11 +19,13 @@ RUNS = 3
 
 
 Row = tuple[list[str], str]
-"""The cells of one network in the table, and the convention of its sizes in bytes."""
+"""A row of the table, and a text that says how its bytes are counted."""
 
 
 def measure(path: Path, name: str) -> Row:
-    """Convert a model with its own and with a streamed input. Raises ValueError if an output bit differs under TFLM."""
+    """Convert a model twice: with its input in the arena, and with a streamed input. Raises ValueError if an output bit
+    differs under TFLM.
+    """
     data = path.read_bytes()
     report = _proved(data, path.name)
     try:

@@ -1,10 +1,10 @@
-"""Builds the Arduino library from arduino/, custom_ops/ and examples/shapes.
+"""Build the Arduino library from arduino/, custom_ops/ and examples/shapes.
 
-    python scripts/arduino.py [-o FOLDER]     default: build/arduino
+The folder FOLDER/tflm-memopt can be copied into a sketchbook's `libraries` folder. The file
+FOLDER/tflm-memopt-VERSION.zip has the same content for "Add .ZIP Library". Arduino compiles everything below src/ and
+follows no symbolic links, so the build copies the C library there. The build also converts the models of the sketches.
 
-FOLDER/tflm-memopt is the library as it belongs into a sketchbook's `libraries` folder; FOLDER/tflm-memopt-VERSION.zip
-has the same content for "Add .ZIP Library". Arduino compiles everything below src/, which is the only include folder,
-and follows no symbolic links: the build copies the C library there. The build also converts the sketches' models.
+Usage: python scripts/arduino.py [-o FOLDER]     (default: build/arduino)
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))
 
 @dataclass(frozen=True)
 class Sketch:
-    """Options for the conversion of a sketch's model."""
+    """Options for the conversion of the model that a sketch uses."""
 
     emit: str = "cpp"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -51,7 +51,7 @@ SKETCHES = {
     "shapes": Sketch(image=True),
     "camera": Sketch(options={"input": "stream"}),
     "two_cores": Sketch(options={"cores": 2}, image=True),
-    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # this sketch must fit into 16 KB of RAM
+    "no_interpreter": Sketch("c", {"max_macs": 1.1}),  # fits into 16 KB of RAM
 }
 """Options of every sketch in arduino/examples."""
 
@@ -69,7 +69,7 @@ def _by_hand() -> Iterator[tuple[str, bytes]]:
 
 
 def _models() -> Iterator[tuple[str, bytes]]:
-    """Return the sources of the sketches' models."""
+    """Yield path and content of the sources that the converter writes for the sketches' models."""
     model = (SHAPES / "shapes_int8.tflite").read_bytes()
     for name, sketch in SKETCHES.items():
         converted = tflm_memopt.optimize(model, **sketch.options)
@@ -82,9 +82,10 @@ def _models() -> Iterator[tuple[str, bytes]]:
 
 
 def build(output: Path) -> tuple[Path, Path]:
-    """Writes the library's folder and its zip below `output`; returns both paths. Files that already have the right
-    content stay untouched, so that builds that use them stay current. Files that do not belong to the library are
-    removed.
+    """Write the library's folder and its zip below `output`, and return both paths.
+
+    Files that already have the right content are not written again, so that later builds need not compile them again.
+    All other files in the library's folder are removed.
     """
     folder, contents = output / NAME, files()
     for name, data in contents.items():
@@ -100,13 +101,13 @@ def build(output: Path) -> tuple[Path, Path]:
 
 
 def write_zip(path: Path, contents: Mapping[str, bytes]) -> Path:
-    """Writes an archive whose bytes depend on the contents only."""
+    """Write an archive whose bytes depend only on the contents."""
     date = time.gmtime(EPOCH)[:6]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(contents):
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # the modes of the files belong to Unix
+            entry.create_system = 3  # Unix, whose file modes follow
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, contents[name])
     return path

@@ -1,14 +1,15 @@
-"""Builds what is published, in dist/, and checks most packages as their registries do, without a network.
+"""Build the packages of a release in dist/, and check most of them as their registries do, without a network.
 
-    python scripts/dist.py [-o FOLDER] [PACKAGE...]
+The same sources always give the same bytes. Files in archives have the date SOURCE_DATE_EPOCH (in seconds since 1970).
+Without SOURCE_DATE_EPOCH, the date is 1980-01-01.
 
-    python        tflm_memopt-VERSION.tar.gz, .whl         PyPI: twine check --strict
-    arduino       tflm-memopt-VERSION-arduino.zip          Arduino's library manager (not checked)
-    platformio    tflm-memopt-VERSION-platformio.tar.gz    PlatformIO: its own parser, schema and packer
-    esp-idf       tflm-memopt-VERSION-esp-idf.tgz          ESP component registry: its own component manager
+Usage: python scripts/dist.py [-o FOLDER] [PACKAGE...]
 
-The same sources always give the same bytes. Files in archives get the date SOURCE_DATE_EPOCH (seconds), or a date in
-1980 without it.
+    PACKAGE       file                                     checked by
+    python        tflm_memopt-VERSION.tar.gz, .whl         twine check --strict
+    arduino       tflm-memopt-VERSION-arduino.zip          nothing
+    platformio    tflm-memopt-VERSION-platformio.tar.gz    PlatformIO's own parser, schema and packer
+    esp-idf       tflm-memopt-VERSION-esp-idf.tgz          Espressif's component manager
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Files = Mapping[str, bytes]
 
 
 class Refused(Exception):
-    """The error for a package that its registry would reject, with the reason."""
+    """A package that its registry would reject. The message says why."""
 
 
 def python_packages(out: Path, scratch: Path) -> list[Path]:
@@ -56,7 +57,7 @@ def python_packages(out: Path, scratch: Path) -> list[Path]:
 
 
 def _built(kind: str, source: Path, scratch: Path) -> Path:
-    """Build this kind of distribution in a separate folder, with the installed packages."""
+    """Build a distribution of this kind in its own folder, with the packages that are installed."""
     folder = scratch / kind
     folder.mkdir()
     _run("-c", BACKEND, kind, folder, cwd=source)
@@ -89,13 +90,10 @@ PACKAGES = {"python": python_packages, "arduino": arduino, "platformio": platfor
 
 
 def staged(folder: Path) -> Path:
-    """Return the files of custom_ops/ with the licence."""
+    """Copy custom_ops/ and the licence into a new folder."""
     shutil.copytree(LIBRARY, folder)
     shutil.copy(ROOT / "LICENSE", folder)
     return folder
-
-
-# --- Archives
 
 
 def unpacked(archive: Path) -> Files:
@@ -113,11 +111,8 @@ def write_tar(path: Path, files: Files) -> Path:
     return path
 
 
-# ---
-
-
 def _run(*arguments: str | Path, cwd: Path = ROOT) -> None:
-    """Run Python in a separate process."""
+    """Run Python with these arguments in a separate process."""
     done = subprocess.run(
         [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, check=False,
         env={**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)},

@@ -1,6 +1,4 @@
-"""Hooks of mkdocs. The hooks generate pages from the code, replace links to files outside docs/ by their text, and show
-the version in header and footer.
-"""
+"""Hooks that mkdocs calls. They generate pages from the code and show the version in header and footer."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Adds the generated pages, and adds the limits to the page of operators."""
+    """Add the generated pages to the site, and replace pages of which the site has a longer form."""
     pages = {name: make() for name, make in runpy.run_path(str(SCRIPTS / "reference.py"))["SITE"].items()}
     for script, page in (("operators", "operators.md"), ("program_format", "program-format.md")):
         pages[page] = runpy.run_path(str(SCRIPTS / f"{script}.py"))["site_page"]()
@@ -36,6 +34,6 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
-    """Replace links to files outside docs/ by their text. mkdocs calls this for each page."""
+    """Replace links to files outside docs/ by their text, because the site lacks these files."""
     docs = Path(config["docs_dir"])
     return OUTSIDE.sub(lambda link: link[1] if (docs / link[2]).exists() else link[0], markdown)

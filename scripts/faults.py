@@ -1,11 +1,11 @@
-"""Plants faults in a copy of the tree, one at a time, and reports which test finds each of them.
+"""Plant faults in a copy of the repository, one at a time, and report which test finds each fault.
 
-python scripts/faults.py                        all of tests/faults; exit status 1 when one survives
-python scripts/faults.py --only kernels         those of an area, or single ones: planner/sums-end-early
+A fault in tests/faults replaces a piece of a file by wrong code, and names the test files that should fail. These files
+run first, then all quick tests, then the slow tests of these files. The exit status is 1 if no test finds a fault.
 
-A fault is a piece of a file and its wrong replacement; `tests` names the files whose tests should fail. The named files
-run first, then all quick tests, then the slow tests of the named files. Each copy of the tree builds native libraries
-of its own.
+Usage:
+    python scripts/faults.py                        all faults
+    python scripts/faults.py --only kernels         the faults of an area, or a single fault: planner/sums-end-early
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ else:
 ROOT = Path(__file__).parents[1]
 REGISTRY = ROOT / "tests/faults"
 OWN_TEST = "tests/unit/test_faults.py"
-"""Name of the test that fails for every fault, because the text of a planted fault is no longer found."""
+"""A test that fails for every planted fault, because it looks for the original text. It is never run."""
 QUICK, SLOW = "not slow", "slow"
 SECONDS = 1800
-"""Seconds after which a run of tests counts as hanging."""
+"""Seconds after which a run of tests is ended and counts as failed."""
 WITHOUT_HOOK = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]
 """
-"""Code that runs when Python starts. This code makes Python import the copy's package instead of the installed one."""
+"""Code that Python runs at its start, so that it imports the package of the copy instead of the installed package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class Outcome:
 
     fault: str
     caught: str
-    """Kind of the tests that found the fault: "named" ones, other "quick" ones or "slow" ones; or "survived"."""
+    """Which tests found the fault: "named", "quick" or "slow". The value "survived" means that no test found it."""
     test: str
     seconds: float
-    """Seconds that tests took until one failed."""
+    """Seconds until a test failed."""
 
 
 def registry() -> list[Fault]:
@@ -86,7 +86,7 @@ def registry() -> list[Fault]:
 
 
 def stale(fault: Fault) -> str:
-    """Return what is wrong with a fault's text, or "" if it can be planted."""
+    """Return why a fault cannot be planted, or ""."""
     file = ROOT / fault.file
     if not file.is_file():
         return f"{fault.key}: there is no {fault.file}"
@@ -97,11 +97,11 @@ def stale(fault: Fault) -> str:
 
 
 class CannotBuild(Exception):
-    """The error of a failed command with its output."""
+    """A command failed. The message has its output."""
 
 
 class Copy:
-    """A copy of the tree with its own native libraries."""
+    """A copy of the repository with its own native libraries."""
 
     def __init__(self, folder: Path) -> None:
         self.tree, self._build, self._site = folder / "tree", folder / "build", folder / "site"
@@ -116,7 +116,7 @@ class Copy:
         (self._site / "sitecustomize.py").write_text(WITHOUT_HOOK, encoding="utf-8")
         self.environment = {**os.environ, "PYTHONPATH": f"{self.tree}{os.pathsep}{self._site}"}
         self.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        for git in (["init", "-q"], ["add", "-A"]):  # tests ask git for the tree's files
+        for git in (["init", "-q"], ["add", "-A"]):  # Some tests ask git for the list of files.
             self._run("git", "-C", str(self.tree), *git)
         self._run("cmake", "-S", str(self.tree / "custom_ops"), "-B", str(self._build), "-G", "Ninja", "-DTMO_HOST=ON")
         self.build()
@@ -127,7 +127,7 @@ class Copy:
             raise CannotBuild(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
     def build(self) -> None:
-        """Build the native libraries, which are next to the package's modules that load them."""
+        """Build the native libraries, and copy them to the modules that load them."""
         self._run("cmake", "--build", str(self._build))
         for name in ("tmo_host", "tmo_wheel_shim"):
             if (library := self._build / file_name(name)).is_file():
@@ -137,7 +137,7 @@ class Copy:
         """Replace a file's text and build what depends on the file."""
         path = self.tree / file
         path.write_text(text, encoding="utf-8")
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # the file's time stamp has only whole seconds
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # its time stamp has only whole seconds
         if path.is_relative_to(self.tree / "custom_ops"):
             self.build()
 
@@ -159,7 +159,7 @@ class Copy:
             except subprocess.TimeoutExpired:
                 os.killpg(run.pid, signal.SIGKILL)
                 return f"no end of {' '.join(tests)} in {SECONDS} s"
-        if run.returncode in (0, 5):  # 5 means that no test has the marker
+        if run.returncode in (0, 5):  # pytest ends with 5 if no test has the marker.
             return ""
         if named := re.search(r"^(?:FAILED|ERROR) (\S+)(.*)$", said, re.MULTILINE):
             return f"{named[1]}{named[2]}"
@@ -169,7 +169,7 @@ class Copy:
 
 
 def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
-    """Plant the fault, look for a failing test, and remove it. named: whether to run only tests that it names."""
+    """Plant a fault, look for a failing test, and remove the fault. With `named`, only tests that it names run."""
     before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
     own = [f"tests/{test}" for test in fault.tests]
     ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]
@@ -208,7 +208,7 @@ def outcomes(faults: Sequence[Fault], jobs: int, named: bool) -> Iterator[Outcom
 
 
 def table(found: Sequence[Outcome]) -> Iterator[str]:
-    """Return the counts by area as a page."""
+    """Yield the lines of a Markdown table with the counts by area."""
     rows: dict[str, list[Outcome]] = {}
     for one in found:
         rows.setdefault(one.fault.split("/")[0], []).append(one)

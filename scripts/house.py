@@ -1,6 +1,6 @@
-"""Refuse undesirable constructs in the package, with their places: asserts, long functions, circles of imports.
+"""List asserts, long functions, circles of imports and other constructs that the package must not contain.
 
-python scripts/house.py             exit status 1 if there is one
+The exit status is 1 if there is one.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import networkx as nx
 ROOT = Path(__file__).parents[1]
 LINES, PARAMETERS = 50, 8
 KNOW_KINDS = ("ops", "lower")
-"""Folders that may test which kind an operator is. All other folders must use the traits of a kind."""
+"""Folders whose code may compare the kind of an operator. Code in all other folders must use the traits of a kind."""
 
 Source = Mapping[Path, ast.Module]
-"""Every module of the package by its path from the repository's root."""
+"""Syntax tree of each module of the package, by its path from the repository's root."""
 
 
 def sources() -> Source:
@@ -70,7 +70,7 @@ def kinds(source: Source) -> Iterator[str]:
 
 
 def circles(source: Source) -> Iterator[str]:
-    """Yield modules that import each other, also inside functions and for types only."""
+    """Yield modules that import each other. Imports inside functions and imports for types count as well."""
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): tree for path, tree in source.items()}
     imports: nx.DiGraph[str] = nx.DiGraph()
     for module, tree in modules.items():

@@ -1,9 +1,10 @@
-"""Mutates random places of the checker, the lowering, the layout and the C validator, and reports survivors.
+"""Change random places of the checker, the lowering, the layout and the C validator, and report unnoticed changes.
 
-python scripts/mutants.py --sample 300 --seed 1     draws 300 mutants; equal seeds draw equal mutants
+Each mutant changes one operator, number or keyword in a copy of the repository. The quick tests of the changed area run
+until one fails. A mutant survives if no test fails: then a test is missing, or the mutant behaves like the original.
+Equal seeds draw equal mutants.
 
-Each mutant changes one operator, number or keyword in a copy of the tree. The quick tests of the changed area run until
-one fails. A survivor, which no test finds, reveals a missing test or behaves like the original.
+Usage: python scripts/mutants.py --sample 300 --seed 1
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ AREAS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""For each area, its files, and the tests in the order in which they run."""
+"""Files of each area, and its tests in the order in which they run."""
 SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "+=": "-=", "-=": "+=",
     "*": "+", "/": "*", "//": "*", "%": "*", "&&": "||", "||": "&&", "and": "or", "or": "and", "not": "", "!": "",

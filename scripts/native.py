@@ -1,4 +1,4 @@
-"""Lists the native libraries, and exits with 1 if one that this platform needs is missing."""
+"""List the native libraries of this installation. The exit status is 1 if a library is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tflm_memopt.runtime.native import native_library
 
 def main() -> int:
     names = ["tmo_host"]
-    if (sys.platform, platform.machine()) == ("linux", "x86_64"):  # TFLM's official wheel exists only for this platform
+    if (sys.platform, platform.machine()) == ("linux", "x86_64"):  # the platform of TFLM's official wheel
         names.append("tmo_wheel_shim")
     try:
         for name in names:

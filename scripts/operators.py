@@ -1,4 +1,4 @@
-"""Writes docs/operators.md from the operator set."""
+"""Write docs/operators.md from the operator set."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ ALL = (
     "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
     "stateless",
 )  # fmt: skip
-"""Constraints of almost every operator, listed in one row."""
+"""Constraints of almost every operator, which the page lists only once."""
 
 INT16, MOVED = ("int8_or_int16", "moved_types"), ("moved_types", "byte_or_float")
 
 HEAD = """# Operators
 
-Operators keep rows or pixels, which vMCU calls segments, in [rolling buffers](glossary.md), which are circular.
+An operator that runs row by row keeps only a few rows of its input in a [rolling buffer](glossary.md).
 
 These operators run row by row, with the same output bytes as in TFLM:
 
 """
 NOTES = """
 
-Every operator that is not in this list stays builtin: TFLM's own kernel runs it between our regions. An operator that
-breaks one of its limits stays builtin, too. `tflm-memopt inspect` names each such operator, the limit that it breaks
-and what to change. int4 weights keep four
-bits each, except in packed operators.
-QUANTIZE and DEQUANTIZE equal TFLM's for each number whose quotient by the scale fits an int32. TFLM's result for larger
-numbers and NaN depends on the core; in tflm-memopt, larger numbers saturate and NaN becomes the zero point.
+Every other operator stays builtin, which means that TFLM's own kernel runs it. An operator of these lists also stays
+builtin if it exceeds one of its limits. `tflm-memopt inspect` names each builtin operator, the limit that it exceeds
+and what to change.
 
-`python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. The documentation's site adds all limits
-and the rewrites that precede them.
+int4 weights keep four bits each, except in operators with packed weights. QUANTIZE and DEQUANTIZE give TFLM's bytes for
+each number that fits an int32 after the division by the scale. TFLM's result for larger numbers and NaN depends on the
+core. In tflm-memopt, larger numbers saturate and NaN becomes the zero point.
+
+`python scripts/operators.py` writes this page from `tflm_memopt/ops/opset.py`. On the documentation's site, this page
+also lists all limits, and the rules that rewrite a model before its operators are compared with these limits.
 """
 REWRITTEN = """
 ## Rewrites
 
-The converter first replaces known integers by constants and then applies these rules. No output byte changes:
+The converter first replaces integers that it can compute by constants, and then applies these rules. No output byte
+changes:
 
 | rule | effect |
 |---|---|
@@ -75,7 +77,7 @@ def page() -> str:
 
 
 def site_page() -> str:
-    """Return the page of the site, with rewrites and limits."""
+    """Return the page on the documentation's site, with rewrites and limits."""
     rules = [f"| {rule.name} | {_summary(rule)} |" for rule in canonicalise.RULES]
     limits: dict[str, Constraint] = {c.__name__: c for row in OPSET.values() for c in row.constraints}
     lines = [f"| all | {_codes(ALL)} |"]

@@ -1,14 +1,14 @@
-"""Runs PlatformIO without a network, for the environments of platformio.ini that need none.
+"""Install PlatformIO in build/platformio if it is missing, and run it without a network.
 
-    python scripts/platformio.py                     installs PlatformIO in build/platformio
-    python scripts/platformio.py run                 installs it if necessary, and runs `pio run`
-    python scripts/platformio.py test -e qemu_m4
+PlatformIO would download its build tool (tool-scons) and the platform `native`. This script installs the Python package
+scons of the same version instead, and the platform of tests/packaging/platformio/native. The command `pack` does the
+same as `pio pkg pack`, but looks licences up in the Python package `packaging` instead of on SPDX's site.
+
+Usage:
+    python scripts/platformio.py                               only installs PlatformIO
+    python scripts/platformio.py run                           runs `pio run`
+    python scripts/platformio.py test -e qemu_m4               runs `pio test -e qemu_m4`
     python scripts/platformio.py pack FOLDER ARCHIVE.tar.gz
-
-PlatformIO would download its build tool (tool-scons) and the platform `native`. Here, the package scons of the same
-version replaces tool-scons, and a few lines in tests/packaging/platformio/native replace the platform. With a
-PlatformIO of your own and a network, `pio run` and `pio test` do the same. `pack` is `pio pkg pack`, except that
-licences are looked up in the list of the package `packaging` instead of the one on SPDX's site.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NATIVE = ROOT / "tests/packaging/platformio/native"
 
 PLATFORMIO, SCONS = "6.2.0", "4.11.1"
 TOOL_SCONS = "4.41101.0"
-"""PlatformIO's number for this version of SCons."""
+"""Version of tool-scons that contains SCons 4.11.1."""
 SCONS_ENTRY = "from SCons.Script.Main import main\n\nmain()\n"
 PACK = """
 import sys
@@ -44,7 +44,7 @@ PackagePacker(folder).pack(archive)
 
 
 def missing() -> str:
-    """Return what has to be done before PlatformIO can run on this machine, or ""."""
+    """Return the command that installs PlatformIO, or "" if PlatformIO is installed."""
     return (
         ""
         if (CORE / "platforms/native").is_dir()
@@ -53,7 +53,7 @@ def missing() -> str:
 
 
 def install() -> None:
-    """Install PlatformIO and SCons in a separate folder, since their requirements may conflict with others."""
+    """Install PlatformIO and SCons in their own folder, because their requirements may conflict with other packages."""
     if missing():
         wanted = [f"platformio=={PLATFORMIO}", f"scons=={SCONS}"]
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", str(PACKAGES), *wanted], check=True)
@@ -91,8 +91,8 @@ def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
 
 
 def pack(folder: Path, archive: Path) -> int:
-    """Return PlatformIO's exit code. Raises InvalidLicenseExpression for a licence that SPDX does not list."""
-    from packaging.licenses import canonicalize_license_expression  # noqa: PLC0415 (of `dev`; nothing else needs it)
+    """Pack a library and return PlatformIO's exit code. Raises InvalidLicenseExpression for an unknown licence."""
+    from packaging.licenses import canonicalize_license_expression  # noqa: PLC0415 (part of the extra `dev`)
 
     licence = canonicalize_license_expression(json.loads((folder / "library.json").read_bytes())["license"])
     _, environment = command(())

@@ -1,4 +1,4 @@
-"""Generates the site's reference pages that follow from the code: boards, flags, the plan's schema."""
+"""Generate pages of the site from the code: the boards, the flags of all commands, and the JSON Schema of a plan."""
 
 from __future__ import annotations
 
@@ -22,27 +22,30 @@ def _cell(text: str) -> str:
 
 
 BOARDS = """\
-This table has what `fit` and `--board` know about each board, in bytes. *RAM* and *flash* are all that a program may
-use. No array is larger than the *largest group*. *External* is PSRAM or SDRAM. *Core* is what an empty firmware takes:
-start-up code, serial port, heap and the Arduino core where there is one. *Radio* is the radio stack on top of it.
+This table has what `fit` and `--board` know about each board, in bytes. The columns *RAM* and *flash* have all bytes
+that a program may use. No array can be larger than the *largest block*. *External* is PSRAM or SDRAM. *Core* has the
+RAM and the flash of an empty firmware: start-up code, serial port, heap and, if there is one, the Arduino core. *Radio*
+has the additional RAM and flash of the radio stack.
 
-**RAM for an arena** is the board's RAM less the core's and less the stack of one `Invoke()` ({stack}), and at most
-the largest group. Your own variables, the objects of interpreter and resolver, and a deeper stack are not counted. The
-radio is counted unless the answer says *without radio*. A `--ram-limit` below the board's RAM wins. A model that only
-fits in the external RAM counts as one that does not fit.
+**RAM for an arena** is the board's RAM minus the core's RAM and the stack of one `Invoke()` ({stack}). It is at most
+the largest block. Your own variables, the objects of interpreter and resolver, and a deeper stack are not counted. The
+radio stack is counted unless the answer says *without radio*. A model that only fits in the external RAM counts as a
+model that does not fit.
 
-**MHz** is the clock that the board's definition sets, or the chip's highest. *Waits* are the wait states of the flash
-at that clock and the bytes of a line, where they are known. The [modelled cycles](cycles.md) use them.
+**MHz** is the clock that the board's definition sets, or the chip's highest clock. *Waits* are the wait states of the
+flash at this clock and the bytes of a line of flash, if they are known. The [modelled cycles](cycles.md) depend on
+these figures.
 
-**Flash** for inference is the board's flash less the core's. It holds
+**Flash** for inference is the board's flash minus the core's flash. It holds these parts:
 
-- the model, which is counted exactly;
-- the C library, for a rewritten model. The estimate adds up the sizes of the parts that the model needs, measured on
-  Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice. The
-  figures of Cortex-M4 stand for M7 and M33, those of RV32 for Xtensa;
-- TFLM. The estimate is {interpreter:,} B for the interpreter plus the kernels that the model needs
-  ({four:,} B for CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX), measured on one core: {source}.
-  Kernels that were not measured count as the median. Other versions of TFLM, CMSIS-NN and larger resolvers differ.
+- The model file is counted exactly.
+- A rewritten model needs the C library. Its size is the sum of the parts that the model needs, measured on Cortex-M0,
+  M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`). Code that two parts share is counted twice. The sizes of
+  Cortex-M4 are used for M7 and M33, and the sizes of RV32 for Xtensa.
+- TFLM takes {interpreter:,} B for the interpreter, and the bytes of the kernels that the model needs
+  ({four:,} B for CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX). These sizes were measured on one core:
+  {source}. Kernels that were not measured count as much as the median kernel. Other versions of TFLM, CMSIS-NN and
+  larger resolvers have other sizes.
 """
 
 
@@ -57,7 +60,7 @@ def board_page() -> str:
             four=kernels(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]),
             source=source(),
         ),
-        "| board | chip, core | MHz | waits | RAM | largest group | external | flash | core: RAM, flash | radio |",
+        "| board | chip, core | MHz | waits | RAM | largest block | external | flash | core: RAM, flash | radio |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for b in boards().values():
@@ -87,7 +90,7 @@ def flags_page() -> str:
 
 
 def plan_schema() -> Mapping[str, Any]:
-    """JSON Schema of NAME.plan.json."""
+    """Return the JSON Schema of NAME.plan.json."""
     number = {"type": "integer"}
     natural = {"type": "integer", "minimum": 0}
 
@@ -127,4 +130,4 @@ SITE: Mapping[str, Callable[[], str]] = {
     "flags.md": flags_page,
     "plan.schema.json": lambda: json.dumps(plan_schema(), indent=2) + "\n",
 }
-"""Pages that are only generated with the site (scripts/docs_nav.py)."""
+"""Pages that only the site contains (scripts/docs_nav.py)."""

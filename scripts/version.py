@@ -1,10 +1,9 @@
-"""Reads or sets the version in all files that state it.
+"""Read or set the project's version in all files that state it. Only CHANGELOG.md has to be edited by hand.
 
-    python scripts/version.py                prints the version; exits with 1 if the files disagree
-    python scripts/version.py --tag v1.2.3   also exits with 1 if this is not its tag
-    python scripts/version.py 1.2.3          sets it
-
-CHANGELOG.md is edited by hand.
+Usage:
+    python scripts/version.py                prints the version; the exit status is 1 if files state different versions
+    python scripts/version.py --tag v1.2.3   also compares the version with a tag
+    python scripts/version.py 1.2.3          sets the version
 """
 
 from __future__ import annotations
@@ -24,19 +23,20 @@ PLACES = {
 }
 """The line of each file that states the version. pyproject.toml reads the first of these files."""
 BY_HAND = {"CHANGELOG.md": rf"^## ({SEMANTIC})\b"}
-"""Files that are edited by hand with the version's changes."""
+"""Files whose version is edited by hand."""
 
 
 def stated() -> dict[str, str]:
-    """Return the version that each file states, or "" for a file that states none or several. CHANGELOG.md may state
-    several versions, of which the first is the newest.
+    """Return the version that each file states, or "" if a file states no version or several versions.
+
+    CHANGELOG.md may state several versions, of which the first is the newest.
     """
     found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **BY_HAND}.items()}
     return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}
 
 
 def set_to(version: str) -> None:
-    """Set the version in PLACES."""
+    """Set the version in all files of PLACES."""
     for name, line in PLACES.items():
         text = re.sub(line, lambda match: match[0].replace(match[1], version), _text(name), flags=re.MULTILINE)
         (ROOT / name).write_text(text, encoding="utf-8")

@@ -1,11 +1,11 @@
-"""Makes the figures of docs/papers.md again and compares them with the page.
+"""Make the figures of docs/papers.md again and compare them with the page.
 
     python -m benchmarks.papers [ITEM...] [--models DIR] [--nets DIR] [--update]
 
-ITEM is a paper, or the beginning of an item's name; all items take about 25 minutes of one core. Each item is printed
-as product, benchmark or predicted, with its figure and the processor time that it took. The exit code is 1 if a claim
-does not hold or if a figure differs from the page, which --update rewrites. DIR holds the public models, or the layer
-lists of msf-CNN's networks; items that need a folder that is not given are left out, and named.
+ITEM is a paper, or the beginning of an item's name. All items together take about 25 minutes of one core. The command
+prints the kind, the figure and the processor time of each item. The exit code is 1 if a claim does not hold or if a
+figure differs from the page, which --update rewrites. The folder of --models holds the public models, and the folder of
+--nets holds the layer lists of msf-CNN's networks. Items whose folder is not given are left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The figures of docs/papers.md: the subject of each, how it is obtained, and the function that computes it again.
+"""List the figures of docs/papers.md, with the kind of each figure and the function that computes it again.
 
-- product: commands or functions of the package made it, and the result ran or can be run under TFLM.
-- benchmark: a script made it with parts of the package.
-- predicted: it follows from formulas or plans, and nothing was executed.
+- A product figure comes from commands or functions of the package, and the result can run under TFLM.
+- A benchmark figure comes from a script that uses parts of the package.
+- A predicted figure follows from formulas or plans, and nothing was executed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Folders = dict[str, Path]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row of the page about papers."""
+    """A row of the table in docs/papers.md."""
 
     paper: str
     what: str
@@ -60,9 +60,6 @@ def require(holds: bool, claim: str) -> None:
     """Raise AssertionError for a claim that does not hold."""
     if not holds:
         raise AssertionError(claim)
-
-
-# ---- vMCU ----
 
 
 def segments(_: Folders) -> str:
@@ -102,7 +99,7 @@ def by_pixels(_: Folders) -> str:
 
 
 def wrapping(folders: Folders) -> str:
-    """Bound the bytes that a wrapping pool could save: no layout takes fewer bytes than are live at once."""
+    """State how many bytes a circular pool could save at most. No layout takes fewer bytes than are live at once."""
     models = [path.read_bytes() for path in sorted(folders["models"].glob("*.tflite"))]
     small = [data for data in models if len(data) < SMALL]
     modules = [vmcu.model(m) for m in vmcu.TABLE_2]
@@ -119,9 +116,6 @@ def above(data: bytes, most: float) -> tuple[int, int]:
     """Return the size of a plan's head, and by how many bytes it exceeds the maximum number of live bytes."""
     memory = tflm_memopt.optimize(data, max_macs=most).memory
     return memory.head - memory.bound, memory.head
-
-
-# ---- msf-CNN ----
 
 
 def msf_table(folders: Folders) -> str:
@@ -152,9 +146,6 @@ def measured_ram(limit: float) -> Callable[[Folders], str]:
     return figure
 
 
-# ---- fused tiling ----
-
-
 def running_example(_: Folders) -> str:
     untiled, tiled_bytes = examples.THESIS
     report = examples.rewritten("running example", examples.running_example())[0]
@@ -164,7 +155,7 @@ def running_example(_: Folders) -> str:
 
 
 def swapped(height: int, width: int) -> tuple[int, int]:
-    """Return the arena of two convolutions under TFLM today and with tiles."""
+    """Return the arena of two convolutions under TFLM, today and with tiles."""
     net = int8_models.Builder()
     x = net.same(net.input((1, height, width, 3)), 32, 3)
     report = tflm_memopt.optimize(net.model(net.same(x, 16, 3, 2)), **PARTS, max_macs=1.5).report
@@ -272,9 +263,6 @@ def example_on_devices(_: Folders) -> str:
     )
 
 
-# ---- joint memory ----
-
-
 def joint_example(_: Folders) -> str:
     found = joint.example()
     return (
@@ -304,9 +292,6 @@ def on_two_cores(folders: Folders) -> str:
     gain = rates[1] / rates[0]
     require(gain > 1.5, "a second core gains less than half of the rate")
     return f"vww in two partitions on a Pico: two cores keep {gain:.1f} times the rate of one"
-
-
-# ---- register interfaces ----
 
 
 def register_conflicts(_: Folders) -> str:

@@ -30,9 +30,6 @@ CALIBRATION = 200
 layers = tf.keras.layers
 
 
-# ---- architectures ----
-
-
 def convolved(x: tf.Tensor, channels: int, kernel: int | tuple[int, int] = 1, stride: int = 1) -> tf.Tensor:
     x = layers.Conv2D(channels, kernel, stride, padding="same", use_bias=False)(x)
     return layers.ReLU()(layers.BatchNormalization(momentum=0.9)(x))
@@ -141,9 +138,6 @@ class Streaming(tf.Module):  # type: ignore[misc]
         return tf.nn.sigmoid(tf.matmul(x, self.dense[0]) + self.dense[1])
 
 
-# ---- training and conversion ----
-
-
 @dataclass(frozen=True)
 class Network:
     """A file to write: its architecture, its data and the size of its training."""
@@ -223,9 +217,6 @@ def cut(samples: Floats) -> Floats:
     padded = np.zeros((len(samples), steps * STEP, 40), np.float32)
     padded[:, steps * STEP - WINDOW :] = samples[:, :, 0]
     return padded.reshape(-1, STEP, 40)
-
-
-# ---- what a converted model reaches ----
 
 
 def answers(model: bytes, samples: Floats) -> Floats:

@@ -1,9 +1,9 @@
-"""Inference that is split over devices (Stahl, chapter 5), with the example of this chapter and Table 5.1.
+"""Compute the example and Table 5.1 of Stahl's chapter 5, which splits inference over several devices.
 
-Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 B. The computed table equals the thesis'
-figures if weights of dense layers do not count, inputs and outputs count only for convolutions and dense layers, and
-layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of layers that was tried reproduces Table
-5.2, so this script lacks the table.
+Table 5.1 has float32 networks from darknet's layer lists, in MB of 10^6 bytes. The computed table equals the thesis'
+figures under three conditions. Weights of dense layers do not count. Inputs and outputs count only for convolutions and
+dense layers. Layers are numbered from 1, with darknet's [crop] before VGG-16. No choice of layers reproduced Table 5.2,
+so this script does not compute Table 5.2.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ FDTO, FDTI, FDT1, FDT2 = LayerSplit
 FLOAT, MB = 4, 1e6
 
 
-# ---- the example of four dense layers ----
-
 EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (4, 4)))
 PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
     "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
@@ -35,12 +33,9 @@ def example() -> dict[str, int]:
     return {name: int(sent(EXAMPLE, plan, 2)) for name, plan in PLANS.items()} | {"least": int(plans(EXAMPLE, 2)[0][0])}
 
 
-# ---- the networks of Table 5.1 ----
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A layer of a darknet network. A size of a layer that is not given equals the size of the layer's input."""
+    """A layer of a darknet network."""
 
     kind: str
     channels: int = 0
@@ -48,7 +43,7 @@ class Line:
     stride: int = 1
     pad: int = 0
     of: tuple[int, ...] = ()
-    """Add a layer. route: numbers of layers whose outputs are concatenated."""
+    """Numbers of the layers whose outputs a "route" layer concatenates."""
 
 
 def conv(channels: int, kernel: int, stride: int = 1, pad: int | None = None) -> Line:
@@ -64,7 +59,7 @@ def dense(units: int) -> Line:
 
 
 def bottleneck(*channels: int) -> list[Line]:
-    """Return layers of 1 x 1 and 3 x 3 in turn. Layers of 3 x 3 taps have more channels than layers of 1 x 1."""
+    """Return convolutions with these channels. Those with the most channels are 3 x 3, and all others 1 x 1."""
     return [conv(c, 3 if c == max(channels) else 1) for c in channels]
 
 
@@ -98,7 +93,7 @@ class Network:
     lines: Sequence[Line]
     side: int
     single: float
-    """Table 5.1 in MB: on one device, and on ten."""
+    """Megabytes on one device in Table 5.1. The field `full` has the megabytes on ten devices."""
     full: float
 
 
@@ -115,7 +110,7 @@ def layers(network: Network) -> tuple[SplitLayer, ...]:
     """Return the elements of each layer as the thesis counts them: without buffers of layers that have no weights, and
     without the weights of dense layers.
     """
-    shapes: list[tuple[int, int]] = []  # these numbers are side length and channels
+    shapes: list[tuple[int, int]] = []  # side length and channels of each output
     side, channels = network.side, 3
     found = []
     for line in network.lines:

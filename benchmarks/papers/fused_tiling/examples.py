@@ -26,7 +26,7 @@ COLUMNS = (
     "same bytes",
 )  # fmt: skip
 THESIS = 24_576 // 4, 16_384 // 4
-"""Bytes of the running example in int8, before and after the thesis' tiling."""
+"""Bytes of the running example in int8, before and after tiling as in the thesis."""
 
 
 def running_example() -> bytes:
@@ -55,7 +55,7 @@ def rewritten(name: str, data: bytes) -> tuple[Report, int]:
 
 
 def row(name: str, data: bytes, thesis: Sequence[int] = ()) -> list[str]:
-    """Return the cells of a model. thesis: bytes in the thesis as int8, before and after tiling."""
+    """Return a row of the table. The argument `thesis` has the bytes in the thesis, before and after tiling."""
     report, runs = rewritten(name, data)
     before, after = report.original_arena, report.arena
     saved = f"{100 * (1 - after.head / before.head):.1f} %"

@@ -1,9 +1,9 @@
 """Plan the networks of Table 5.1 as int8 models on ten devices, or execute them at a lower resolution.
 
-The layers are those of devices.py, with random weights. The first layers are split by rows and all later layers by
-channels; the thesis' integer program chooses the switch. Each figure is the arena plus the model of a device, in MB for
-int8; a float32 value of the thesis takes four bytes. Unlike those of the thesis, these figures include the weights of
-dense layers.
+The layers are those of devices.py, with random weights. The first layers are split by rows, and all later layers by
+channels. The thesis' integer program chooses the layer from which on layers are split by channels. Each figure is the
+arena plus the model file of a device, in MB. Unlike in the thesis, values are int8 instead of float32, and the weights
+of dense layers count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tflm_memopt.devices.choice import shared_layers
 from tflm_memopt.devices.network import Network
 
 SIDES = {"YOLOv2": 96, "AlexNet": 99, "VGG-16": 64, "GoogLeNet": 64}
-"""Resolution of the image at which a network is executed."""
+"""Side length of the image with which a network is executed."""
 
 
 def model(name: str, side: int) -> bytes:
@@ -58,7 +58,9 @@ def _layer(net: Builder, line: devices.Line, x: int, made: Sequence[int]) -> int
 
 
 def row(name: str, *, execute: bool = False) -> dict[str, Any]:
-    """Return the memory of one device alone, of the largest of ten and, if executed, whether the outputs agree."""
+    """Return the memory of one device alone and of the largest of ten devices. With `execute`, also compare the
+    outputs.
+    """
     side = SIDES[name] if execute else devices.NETWORKS[name].side
     data = model(name, side)
     network = Network(data, name, request({}), optimized)

@@ -1,8 +1,8 @@
 """Search the order of least peak memory for the operators of irregular graphs.
 
 The graphs are RandWire's (Watts-Strogatz, tensors of 4 units), and networks like SwiftNet, which is not public: 62
-operators in cells of 21, 19 and 22, with edges drawn from seeds. The graphs "one cell" have as many operators in a
-single cell. The seconds in the table are processor time.
+operators in cells of 21, 19 and 22, with edges drawn from seeds. Graphs with "one cell" in their names have as many
+operators in a single cell. The seconds in the table are processor time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIMIT = 20.0
 UNIT = 4
 CELLS = (21, 19, 22)
 PUBLISHED: Mapping[str, str] = {"SwiftNet": "37 s; Serenity 37.9 s"}
-"""Times for SwiftNet in section 4.4.1 of the thesis: of the thesis' program on a Ryzen 9 3900X, and of Serenity."""
+"""Seconds for SwiftNet in section 4.4.1 of the thesis, for its own program on a Ryzen 9 3900X and for Serenity."""
 
 COLUMNS = ("graph", "operators", "own order", "peak", "proven", "s", "published")
 

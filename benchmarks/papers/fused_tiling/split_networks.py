@@ -1,16 +1,15 @@
-"""Compares published splits of MobileNetV2 over microcontrollers with the same splits here.
+"""Compare published splits of MobileNetV2 over microcontrollers with the same splits made by tflm-memopt.
 
 - ESP32-S3: arXiv 2507.16594 cuts MobileNetV2 after block_16_project_BN, and sends a tensor of 5.66 kB (abstract). The
 paper does not state the width; with width 0.35 and 224 x 224 pixels, this tensor has 7 x 7 x 112 bytes, which is the
 stated size.
-- Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. Its repository
-(shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three devices reads and
-computes in each of 53 layers. In this split, a device reads outputs of all three devices. In tflm-memopt's split, all
-layers are split by channels. By the lists of the repository, a device's RAM is the largest pair of a layer's input and
-output.
+- Teensy 4.1: arXiv 2605.09357 splits the kernels of MobileNetV2 1.0 at 224 x 224 among microcontrollers. The paper's
+repository (shashsuresh/split-inference-on-MCUs at a87238b, MCU_code/Lines) lists the bytes that each of three devices
+reads and computes in each of 53 layers. The RAM of a device follows from these lists as the largest sum of a layer's
+input and output. In tflm-memopt's split, all layers are split by channels.
 
-Weights are random, since bytes do not depend on them. Every device is a process that has only its own file, linked over
-loopback, under TFLM, and all bytes of the output are compared.
+Weights are random, because the bytes sent do not depend on them. Every device is a process that has only its own file
+and runs TFLM. The processes are linked over loopback, and all output bytes are compared.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ ESP32_SENT = 5660
 TEENSY_READS = (4_259_662, 4_259_863, 4_259_487)
 """Bytes that each of three devices reads in the layers after the first."""
 TEENSY_MAPS = 602_113
-"""Size of the largest pair of a layer's input and output."""
+"""Bytes of the layer whose input and output are largest together."""
 
 
 def mobilenet_v2(width: float, side: int) -> tuple[list[dict[str, Any]], int]:
@@ -68,7 +67,7 @@ def mobilenet_v2(width: float, side: int) -> tuple[list[dict[str, Any]], int]:
 
 
 def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, Any]:
-    """Return the memory and the bytes sent of the devices, and whether a run on processes gives the same output."""
+    """Run devices as processes. Return their memory and sent bytes, and whether the output equals the original's."""
     report = shared.report
     with tempfile.TemporaryDirectory() as name:
         for number, one in enumerate(shared.models):
@@ -87,16 +86,16 @@ def verified(model: bytes, shared: tflm_memopt.OptimizedDevices) -> dict[str, An
 
 
 def in_two() -> dict[str, Any]:
-    """Return the figures of MobileNetV2 of width 0.35, cut after block_16_project for two devices."""
+    """Cut MobileNetV2 of width 0.35 after block_16_project for two devices, and return the figures of the split."""
     layers, at = mobilenet_v2(0.35, SIDE)
     model = int8_models.from_layers(layers)
-    first = len(read(model).graph.ops) - (len(layers) - at)  # PADs may precede this layer
+    first = len(read(model).graph.ops) - (len(layers) - at)  # The model may have PADs before layer `at`.
     shared = tflm_memopt.optimize_devices(model, 2, cut=[first])
     return verified(model, shared) | {"tensor": layers[at]["h"] ** 2 * layers[at]["cin"]}
 
 
 def by_kernels() -> dict[str, Any]:
-    """Return the split of every layer by channels among three devices."""
+    """Split every layer of MobileNetV2 by channels among three devices, and return the figures of the split."""
     layers, _ = mobilenet_v2(1.0, SIDE)
     model = int8_models.from_layers(layers)
     network = Network(model, "mobilenet", request({}), optimized)

@@ -1,11 +1,11 @@
-"""Costs of the fused tiling thesis (Stahl, chapter 5) for layers that several devices share.
+"""Compute the costs of sharing layers among devices, as in the fused tiling thesis (Stahl, chapter 5).
 
-Layers before a switch split their feature maps (FFMT); all later layers split their weights, each in one of four ways.
-The converter chooses the switch (tflm_memopt/devices/switch.py).
+The first layers are split by feature maps (FFMT), and all later layers by weights, each in one of four ways
+(LayerSplit).
 
-Sizes are elements, as in the thesis, or bytes, as the caller decides. If sizes are bytes, an int8 value counts as 1,
-and a partial sum as the bytes that its bound needs (SplitLayer.sum_size). Device 0 has the input and gets the output.
-All layers are assumed to divide evenly.
+The caller gives all sizes either in elements, as in the thesis, or in bytes. In bytes, an int8 value counts as 1, and a
+partial sum as the bytes that its range needs (SplitLayer.sum_size). Device 0 has the input and gets the output. Every
+layer is assumed to divide evenly among the devices.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class LayerSplit(enum.Enum):
     FAN_IN = "FDTI"
     """Each device computes partial sums of all outputs from some inputs."""
     FUSED_OUT = "FDT1"
-    """Fan-out, after which outputs stay on the devices that compute them."""
+    """Fan-out whose outputs stay on the devices that compute them."""
     FUSED_IN = "FDT2"
-    """Fan-in of the layer after FUSED_OUT, which reads the outputs where they are."""
+    """Fan-in of the layer after FUSED_OUT. Each device reads the outputs that it has computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: in
 
 
 def _stays(splits: Sequence[LayerSplit], i: int) -> bool:
-    """Return whether each device gets a layer's whole output, as the next layer reads all of it (r of Eq. 5.20)."""
+    """Return whether each device gets the whole output of a layer, because the next layer needs it (r of Eq. 5.20)."""
     wide = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT)
     return splits[i] is LayerSplit.FAN_OUT and i + 1 < len(splits) and splits[i + 1] in wide
 

@@ -1,11 +1,11 @@
-"""The fused tiling thesis' best weight partition (Stahl, Figure 5.6), executed for dense layers 4-8-16-4-4 on two
+"""Execute the fused tiling thesis' best weight partition (Stahl, Figure 5.6) for dense layers 4-8-16-4-4 on two
 devices.
 
-The partition is fan-out, a fused pair of fan-out and fan-in, then fan-out again. This partition is compared with
-fan-out alone. The figures of both are bytes that both devices send together, without message heads: as the thesis
-counts them (Eq. 5.17, in bytes), and as processes sent them, where a partial sum takes as many bytes as the third
-layer's weights need. With sums of 4 bytes, the partition would send as much as fan-out alone, but a sum of 8 int8
-products needs fewer bytes.
+The partition is fan-out, then a fused pair of fan-out and fan-in, then fan-out again. The script compares this
+partition with fan-out alone. Each figure is the number of bytes that both devices send together, without message
+headers. The planned figures follow Eq. 5.17 of the thesis. The executed figures are those of two processes, in which a
+partial sum takes as many bytes as the third layer's weights need. With sums of 4 bytes, the partition would send as
+much as fan-out alone, but a sum of 8 int8 products needs fewer bytes.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ UNITS = (4, 8, 16, 4, 4)
 DEVICES = 2
 FAN_OUT = (LayerSplit.FAN_OUT,) * 4
 BEST = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT, LayerSplit.FUSED_IN, LayerSplit.FAN_OUT)
-"""Ways of splitting each layer in Figure 5.6."""
+"""Split of each of the four layers in Figure 5.6."""
 SHARDINGS: Mapping[LayerSplit, DeviceSharding] = {
     LayerSplit.FAN_OUT: DeviceSharding.CHANNELS, LayerSplit.FUSED_OUT: DeviceSharding.CHANNELS,
     LayerSplit.FAN_IN: DeviceSharding.INPUTS, LayerSplit.FUSED_IN: DeviceSharding.INPUTS,
 }  # fmt: skip
 LARGEST = {1: 0, 2: 16, 3: 127}
-"""For each number of bytes of a partial sum, the value of the third layer's weights with which sums need this number.
-With the value 0, each device has one weight of 1 per unit, and zeros.
+"""Weights of the third layer, by the number of bytes that their partial sums need. The value 0 stands for zeros and one
+weight of 1 for each unit and device.
 """
 
 
 def network(nbytes: int) -> bytes:
-    """Return the thesis' network with weights for which partial sums of the third layer need this many bytes."""
+    """Return the thesis' network. Partial sums of its third layer need `nbytes` bytes."""
     net = Net(nbytes)
     x = net.input((1, UNITS[0]), (0.05, 0))
     for number, units in enumerate(UNITS[1:]):
@@ -90,5 +90,5 @@ def executed(splits: Sequence[LayerSplit], nbytes: int) -> Row:
 
 
 def rows() -> list[Row]:
-    """Return the results for fan-out alone, and for the plan of Figure 5.6 with sums of one to three bytes."""
+    """Run fan-out alone, and the partition of Figure 5.6 with partial sums of three, two and one bytes."""
     return [executed(FAN_OUT, 3), *(executed(BEST, nbytes) for nbytes in sorted(LARGEST, reverse=True))]

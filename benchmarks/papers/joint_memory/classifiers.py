@@ -1,7 +1,7 @@
-"""Classifiers of 224 x 224 x 3 images as int8 models with random weights, as in Minakova's Table 6.6.
+"""Build classifiers of 224 x 224 x 3 images as int8 models with random weights, as in Minakova's Table 6.6.
 
-The layers are those of the published networks. Activations and batch normalisation are folded into the convolutions, as
-in int8 models. Each network is a list of stages, so that it can be cut into partitions.
+The layers are those of the published networks. Activations and batch normalisation are part of the convolutions. Each
+network is a list of stages, so that it can be cut into partitions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeez
 
 
 def bottleneck(channels: int, stride: int) -> Stage:
-    """Add a block of a residual network, version 1, whose first 1 x 1 convolution has the stride."""
+    """Add a block of ResNet version 1. Its first 1 x 1 convolution has the stride."""
 
     def stage(net: Builder, x: int) -> int:
         y = net.same(net.same(net.same(x, channels, 1, stride), channels, 3), 4 * channels)
@@ -87,7 +87,7 @@ def mobilenet_v1(width: float) -> Iterator[Stage]:
 
 
 def mobilenet_v2(width: float = 1.0) -> Iterator[Stage]:
-    """Return the network of Keras, whose channels are multiples of 8."""
+    """Return Keras' network, whose numbers of channels are multiples of 8."""
     yield conv(rounded(32 * width), 3, 2)
     for expand, channels, count, stride in STAGES:
         for i in range(count):
@@ -159,7 +159,7 @@ NETWORKS: Mapping[str, Callable[[], Iterator[Stage]]] = {
 
 
 class SameZeroPoint(Builder):
-    """Give all these activations the same zero point, as concatenation requires."""
+    """A builder that gives all activations the same zero point, as CONCATENATION requires."""
 
     def _activation(self, shape: Sequence[int], scale: float = SCALE, zero_point: int | None = None) -> int:
         return super()._activation(shape, scale, zero_point or 0)

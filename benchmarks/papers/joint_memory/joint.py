@@ -1,14 +1,14 @@
-"""Computes the joint memory of several CNNs (Minakova, chapter 6): every figure of its example, and offsets for the
-same lifetimes.
+"""Compute the joint memory of several CNNs (Minakova, chapter 6): every figure of the chapter's example, and offsets
+for tensors with the same lifetimes.
 
-Sizes are counted in tokens, as in the chapter. The text of the chapter that is available lacks Figure 6.1. The sizes in
-Table 6.1 imply that CNN 1 has feature maps of 32 rows of 256, that l4 adds two of them, and that l5 reads them row by
-row. If a search needs kernel sizes, 3 x 3 is assumed (5 x 5 without padding in CNN 2). Offsets come from the layout
-solver of tflm-memopt.
+Sizes are counted in tokens, as in the chapter. The available text of the chapter lacks Figure 6.1. The sizes in Table
+6.1 imply that CNN 1 has feature maps of 32 rows of 256, that l4 adds two of them, and that l5 reads them row by row.
+Kernels are assumed to be 3 x 3 in CNN 1, and 5 x 5 without padding in CNN 2. Offsets come from the layout solver of
+tflm-memopt.
 
-In this script, the applications of Table 6.6 are int8 models with random weights. Each application is planned from an
-app.toml. As in the thesis, the megabytes count weights and activations in float32. On a microcontroller weights stay in
-flash, so the activations are also given alone.
+The applications of Table 6.6 are int8 models with random weights, each planned from an app.toml. As in the thesis,
+megabytes count weights and activations in float32. The bytes of int8 activations are given as well, because a
+microcontroller keeps weights in flash.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tflm_memopt.plan.layout.offsets import LayoutProblem, place
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Data that pass from one layer to another and belong to the producer's partition."""
+    """Data that one layer passes to another. The data belong to the producer's partition."""
 
     tokens: int
     producer: str
@@ -39,7 +39,7 @@ class Edge:
 
 Edges = Mapping[str, Edge]
 Schedules = Mapping[int, Sequence[str]]
-"""For each step, the layers of each partition that run."""
+"""Layers of each partition, in the order in which they run."""
 Chromosome = Sequence[int]
 """For each layer, 1 if the layer processes its data by parts."""
 
@@ -55,16 +55,13 @@ SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
 PARALLEL = (frozenset({2, 3}),)
 """Pairs of partitions that run at the same time."""
 ROWS, ROW, INPUT_ROW = 32, 256, 96
-"""Number of rows of a feature map (a layer that goes by parts has as many phases), tokens of a row of a feature map,
-and tokens of a row of the input.
+"""Rows of a feature map, tokens of one row of a feature map, and tokens of one row of the input. A layer that processes
+its data by parts has a phase for each row.
 """
 FLOAT, SECONDS = 4, 5.0
 """Bytes of a float32 value, and the limit of CP-SAT's deterministic time for a layout."""
 PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
 """Chromosome of the example in the chapter's text."""
-
-
-# ---- lifetimes ----
 
 
 def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
@@ -86,11 +83,10 @@ def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
     return max(first_a, first_b) <= min(last_a, last_b)
 
 
-# ---- the chapter's buffers, and offsets ----
-
-
 def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
-    """Return edges and tokens of the buffers by Algorithm 8. Each edge goes to the buffer that it enlarges least."""
+    """Return the edges and the tokens of each buffer by Algorithm 8, which puts each edge into the buffer that grows
+    least.
+    """
     found: list[tuple[list[str], int]] = []
     for name, edge in edges.items():
         fits = [
@@ -109,7 +105,7 @@ def tokens(buffers: Sequence[tuple[list[str], int]]) -> int:
 
 
 def most_alive(edges: Edges, schedules: Schedules) -> int:
-    """Return the maximum of live tokens at any moment, which is a lower bound of any layout."""
+    """Return the most tokens that are live at any moment, a lower bound of every layout."""
     worst = {
         partition: max(
             sum(e.tokens for e in edges.values() if e.partition == partition and _alive(e, step, schedules))
@@ -126,7 +122,7 @@ def _alive(edge: Edge, step: int, schedules: Schedules) -> bool:
 
 
 def by_offsets(edges: Edges, schedules: Schedules) -> int:
-    """Return the tokens of one arena for all edges."""
+    """Return the tokens of one arena in which all edges have offsets."""
     each = list(edges.values())
     sizes = tuple(edge.tokens for edge in each)
     apart = {
@@ -136,11 +132,8 @@ def by_offsets(edges: Edges, schedules: Schedules) -> int:
     return place(LayoutProblem(sizes, (1,) * len(sizes), apart, bound), seconds=SECONDS).top
 
 
-# ---- processing by parts ----
-
-
 def schedules_by_parts(chromosome: Chromosome) -> Schedules:
-    """Neighbouring layers that process by parts alternate, with one phase each."""
+    """Return the layers of each partition in order. Neighbouring layers that process their data by parts alternate."""
     parted = {layer for layer, gene in zip(LAYERS, chromosome, strict=True) if gene}
     found = {}
     for partition, steps in SCHEDULES.items():
@@ -158,8 +151,9 @@ def schedules_by_parts(chromosome: Chromosome) -> Schedules:
 
 
 def edges_by_parts(chromosome: Chromosome) -> Edges:
-    """An edge between two layers that go by parts holds the rows under a window of the second layer. The edge from l2
-    to l4, which l4 adds, also holds the row that waits while l3 reads one row ahead.
+    """Return the edges with smaller buffers between layers that process their data by parts. Such a buffer holds the
+    rows under a window of the second layer. The edge from l2 to l4, which l4 adds, also holds the row that waits while
+    l3 reads one row ahead.
     """
     gene = dict(zip(LAYERS, chromosome, strict=True))
     in_flight = {
@@ -171,7 +165,7 @@ def edges_by_parts(chromosome: Chromosome) -> Edges:
 
 
 def example() -> dict[str, int]:
-    """Return the tokens of sections 6.4 and 6.5."""
+    """Return the figures of sections 6.4 and 6.5 of the chapter."""
     parts = edges_by_parts(PAPER), schedules_by_parts(PAPER)
     every = [(edges_by_parts(x), schedules_by_parts(x)) for x in product((0, 1), repeat=len(LAYERS))]
     best = min(every, key=lambda found: tokens(reused(*found)))
@@ -182,9 +176,6 @@ def example() -> dict[str, int]:
         "search": tokens(reused(*best)),
         "its offsets": by_offsets(*best),
     }
-
-
-# ---- Table 6.6 ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +199,7 @@ APPLICATIONS: Mapping[int, Application] = {
 
 
 def app_toml(folder: Path, number: int) -> Path:
-    """Write an application of the table as models and an app.toml. The networks of this application run in turn."""
+    """Write the models and the app.toml of an application of Table 6.6. Its networks run in turn."""
     app, lines = APPLICATIONS[number], []
     for name in app.networks:
         file = name.replace(" ", "_").replace(".", "_").lower()

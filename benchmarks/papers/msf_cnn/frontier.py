@@ -92,14 +92,16 @@ def group(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
 
 
 def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
-    """Return input plus output (I + O) of Equation 5."""
+    """Return the bytes of input plus output (I + O of Equation 5)."""
     before, behind = layers[first], layers[last - 1]
     source = before["h"] * before["w"] * before["cin"] if first else 0
     return int(source + (behind["ho"] * behind["wo"] * behind["cout"] if last < len(layers) else 0))
 
 
 def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
-    """Return all points of P1 and P2, by exact label setting over msf-CNN's search space, fewest bytes first."""
+    """Return the Pareto front of msf-CNN's search space, fewest bytes first. The front contains the solutions of P1 and
+    P2.
+    """
     fronts: list[list[Cost]] = [[Cost(0, 0)]]
     for last in range(1, len(layers) + 1):
         edges = [(first, group(layers, first, last)) for first in range(last - 1)]
@@ -120,7 +122,7 @@ def _pareto(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
-    """Return the rows of Table 1 as (bytes, F), or None without a solution."""
+    """Return the cells of Table 1 as bytes and F, or None if a limit has no solution."""
     plain = [single(layers, i) for i in range(len(layers))]
     original, front = sum(cost.macs for cost in plain), msf_frontier(layers)
     heads = [(depth, cost) for depth in range(2, len(layers) + 1) if (cost := group(layers, 0, depth))]
@@ -138,7 +140,7 @@ def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
 
 
 def ours(name: str, layers: Layers) -> list[tuple[int, float]]:
-    """Return the frontier of tflm-memopt for a network as (bytes, F), fewest bytes first."""
+    """Return the frontier of tflm-memopt for a network as bytes and F, fewest bytes first."""
     net = chain(layers)
     macs = sum(op.macs for op in net.ops)
     return [(point.nbytes, point.macs / macs) for point in tiled_front(net, settings(name))]
@@ -150,7 +152,7 @@ def least(points: Sequence[tuple[int, float]], overhead: float) -> str:
 
 
 def published(name: str) -> list[tuple[int, float]]:
-    """Return msf-CNN's points of a network as (bytes, F by the paper's formula), fewest bytes first."""
+    """Return msf-CNN's published points of a network as bytes and F, fewest bytes first."""
     rows = (v for k, v in PUBLISHED.get(name, {}).items() if v and k not in ("vanilla", "heuristic"))
     return sorted({(round(1000 * kb), f) for kb, f in rows})
 

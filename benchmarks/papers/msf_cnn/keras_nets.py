@@ -1,4 +1,4 @@
-"""Layer lists of networks of Keras, as benchmarks/papers/msf_cnn/nets.py reads them."""
+"""Make layer lists of Keras' MobileNetV2 in the form that benchmarks/papers/msf_cnn/nets.py reads."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ LAST = 1280
 
 
 def mobilenet_v2(size: int, width: float, classes: int = 1000) -> list[dict[str, Any]]:
-    """The network keras.applications.MobileNetV2(input_shape=(size, size, 3), alpha=width) without its softmax. Keras
-    rounds channels to multiples of 8, its first block has no expansion, and a stride of 2 pads an even map only at its
-    end.
+    """Return the layers of keras.applications.MobileNetV2(input_shape=(size, size, 3), alpha=width) without its
+    softmax. Keras rounds channels to multiples of 8, its first block has no expansion, and a stride of 2 pads an even
+    map only at its end.
     """
     net = _Net(size)
     net.conv("conv", 3, 2, rounded(32 * width))
@@ -34,7 +34,7 @@ def mobilenet_v2(size: int, width: float, classes: int = 1000) -> list[dict[str,
 
 
 def rounded(channels: float, to: int = 8) -> int:
-    """The nearest multiple of 8 that is not more than a tenth smaller.
+    """Round to the nearest multiple of 8 that is at most a tenth smaller.
 
     >>> rounded(0.35 * 96), rounded(0.35 * 24)
     (32, 8)
@@ -44,7 +44,7 @@ def rounded(channels: float, to: int = 8) -> int:
 
 
 class _Net:
-    """A layer list that is being made."""
+    """A list to which layers are added."""
 
     def __init__(self, size: int) -> None:
         self.layers: list[dict[str, Any]] = []

@@ -1,9 +1,9 @@
-"""Computes the frontier of msf-CNN's networks from layer lists, which have only the geometry and no weights.
+"""Read the layer lists of msf-CNN's networks, which have the geometry but no weights, and plan these networks.
 
 Bytes are counted in msf-CNN's convention, without the network's input, and without its final output if the list is a
-pure chain (`*_chain.json`); F is counted exactly. A layer is {"name", "type", "k", "s", "p", "h", "w", "cin", "ho",
-"wo", "cout"}: kernel, stride and padding as [rows, columns]; an "add" has "skip": the index of the layer whose input it
-adds.
+pure chain (`*_chain.json`); F is counted exactly. A layer is an object with the keys "name", "type", "k", "s", "p",
+"h", "w", "cin", "ho", "wo" and "cout". Kernel "k", stride "s" and padding "p" are [rows, columns]. The key "skip" of an
+"add" is the index of the layer whose input it adds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read(folder: Path) -> dict[str, Layers]:
 
 
 def chain(layers: Layers) -> Chain:
-    """Tensor i of the row operators is the input of layer i."""
+    """Return the row operators of a layer list. Tensor i is the input of layer i."""
     ops = tuple(_row_op(i, layer) for i, layer in enumerate(layers))
     return Chain(tuple(range(len(ops))), ops, frozenset({len(ops)}), 0)
 

@@ -1,4 +1,4 @@
-"""The frontier of a chain that runs in tiled groups only, as msf-CNN's figures count it (section 6)."""
+"""Compute the frontier of a chain of operators whose groups are all tiled, as msf-CNN counts it (section 6)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Traces the memory accesses of a kernel: the segments that it reads, writes and frees, in order, and how close to the
-input its output may begin.
+"""Trace the segments that a kernel reads, writes and frees, and compute how close to the input its output may begin.
 
-vMCU (Zheng et al.), problem (1): the minimum of b_In - b_Out for which no write hits a segment that is still to be
-read. The loads and stores in the kernel's description are traced, so no operator needs a formula.
+The distance is the solution of problem (1) of vMCU (Zheng et al.): the least b_In - b_Out for which no write hits a
+segment that is still to be read. The loads and stores in the kernel's description are traced, so no operator needs a
+formula.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SegmentAccess:
 
 
 def accesses(kernel: KernelProgram, values: Extents) -> Iterator[SegmentAccess]:
-    """Yield all accesses to RAM in order. A segment of this trace is one byte."""
+    """Yield all accesses of a kernel to RAM in order, in segments of one byte."""
     addresses = Addresses()
     for one, names, count in walk(kernel, values):
         if isinstance(one, Compute) or one.tensor.memory is Memory.FLASH:
@@ -64,5 +64,7 @@ def segments(kernel: KernelProgram, values: Extents) -> dict[str, int]:
 
 
 def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:
-    """Return the segments that input and output occupy together, output first. counts: segments of each tensor."""
+    """Return the segments that input and output occupy together, with the output first. counts: segments of each
+    tensor.
+    """
     return max(counts[source] + distance(trace, source, to), counts[to])

@@ -1,4 +1,6 @@
-"""Fully connected layers: vMCU, Figure 4. TFLM: reference_integer_ops::FullyConnected (and PerChannel)."""
+"""Describe vMCU's Figure 4, a fully connected layer. TFLM's kernels are reference_integer_ops::FullyConnected and
+FullyConnectedPerChannel.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from tflm_memopt.kernels.language import Type
 def dense(b: Builder) -> None:
     rows, depth, units = b.extents("rows", "depth", "units")
     zero_in, zero_out, low, high = b.parameters("zero_in", "zero_out", "low", "high")
-    (step,) = b.parameters("scale_step")  # 1 for a scale for each unit, 0 for one scale
+    (step,) = b.parameters("scale_step")  # The value is 1 if each unit has its own scale, and 0 otherwise.
     x, y = b.ram("x", Type.INT8, rows, depth), b.output("y", Type.INT8, rows, units)
     w, bias = b.flash("w", Type.INT8, units, depth), b.flash("bias", Type.INT32, units)
     multipliers = b.flash("multipliers", Type.INT32, units, stride=step)

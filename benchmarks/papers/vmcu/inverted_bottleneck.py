@@ -1,5 +1,5 @@
-"""The inverted bottleneck of vMCU's Figure 6: its description, and the generated C, which runs in as many bytes as
-vMCU's formula gives.
+"""Describe the inverted bottleneck of vMCU's Figure 6, and run its generated C in as many bytes as vMCU's formula
+gives.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Int8s = NDArray[np.int8]
 
 
 def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
-    """vMCU, Figure 6: expansion, 3x3 window, projection and, with as many channels in and out, an addition.
+    """Describe vMCU's Figure 6: expansion, 3x3 window, projection and, for a residual block, an addition.
 
     The kernel of Figure 6 makes one output pixel at a time, so that only 3 x 3 + 1 + 1 pixels of the inner tensors
-    exist. Sums are clamped instead of requantised, since the figure is only about addresses.
+    exist. Sums are clamped instead of requantised, because the figure is only about addresses.
     """
 
     def describe(b: Builder) -> None:
@@ -48,7 +48,7 @@ def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
                     b.dot(total, b.ram_load(a, y, x, i), b.flash_load(expand, m, i))
                 b.ram_store(window, b.clamp(total, (low, high)), r, s, m)
             sizes = b.sizes, b.numbers
-            b.sizes, b.numbers = [], []  # the next loop visits the same taps again
+            b.sizes, b.numbers = [], []  # The next loop visits the elements of the same window again.
             with b.loop("j", c_mid) as j:
                 total = b.broadcast(Type.INT32, Index.of(0))
                 with taps(b, height, width, (p, q)) as (r, s, _, _):
@@ -74,8 +74,8 @@ bottleneck_without_add = kernel("e = project(window(expand(a))), a pixel at a ti
 
 
 def equals_whole_tensors(m: Module) -> bool:
-    """Run the C of a module in a pool as large as vMCU's formula says, and compare its output with that of layers on
-    whole tensors.
+    """Run the C of a module in a pool of the size that vMCU's formula gives. Return whether its output equals that of
+    layers on whole tensors.
 
     The output begins at the pool's start and grows into the input. The three workspaces follow the input.
     """

@@ -24,14 +24,16 @@ ANY = 4.0
 ALIGNMENT = 16
 """TFLM places tensors at multiples of this number of bytes; the formulas leave out the alignment."""
 FIGURE_1C = (2, 3, 2)
-"""M, K and N: the number of rows, of input segments per row, and of output segments per row."""
+"""The number of rows (M), of input segments per row (K), and of output segments per row (N)."""
 PUBLISHED_KB = {"B1": 102.7}
-"""The bottleneck of MCUNet-320KB-ImageNet in section 7.3."""
+"""Kilobytes that section 7.3 of the paper states for the bottleneck of MCUNet-320KB-ImageNet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A row of vMCU's Table 2: expand, depthwise, project, and an add if input and output have the same shape."""
+    """A row of vMCU's Table 2. Its layers are expand, depthwise, project, and ADD if input and output have the same
+    shape.
+    """
 
     name: str
     size: int
@@ -84,7 +86,7 @@ def model(m: Module) -> bytes:
 
 
 def rewritten(data: bytes, most: float) -> Optimized:
-    """Return the plan of least RAM with at most this F. Raises RuntimeError if an output byte differs under TFLM."""
+    """Rewrite a model for the least RAM within F = `most`. Raises RuntimeError if an output byte differs under TFLM."""
     result = tflm_memopt.optimize(data, max_macs=most)
     if not tflm_memopt.verify(data, result.model, runs=2).bit_exact:
         raise RuntimeError("outputs differ")
@@ -92,12 +94,12 @@ def rewritten(data: bytes, most: float) -> Optimized:
 
 
 def formula(rows: int, k: int, n: int) -> int:
-    """vMCU, section 4: segments of In[M, K] and Out[M, N] together."""
+    """Return the segments of In[M, K] and Out[M, N] together, by section 4 of vMCU."""
     return max(rows * n, rows * k) + min(n, k) - 1
 
 
 def figure_1c() -> dict[str, int]:
-    """Return the segments of the motivational example: a dense layer's 2 rows of 3 segments make 2 rows of 2."""
+    """Return the segments of the paper's first example. Its dense layer makes 2 rows of 2 segments from 2 rows of 3."""
     m, k, n = FIGURE_1C
     values = {"rows": m, "depth": k, "units": n, "zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
     ours = footprint(list(accesses(dense, values)), "x", "y", segments(dense, values))
@@ -110,13 +112,11 @@ class Bottleneck:
 
     name: str
     tinyengine: int
-    """Bytes with whole tensors and an in-place depthwise layer: input and expanded tensor, and the output if a residual
-    still needs the input.
-    """
+    """Bytes of TinyEngine, which keeps tensors whole and runs the depthwise layer in place."""
     vmcu: int
     """Bytes if input and output overlap pixel by pixel (Equation 2), with 11 segments (section 5.2)."""
     paper: float | None
-    """kB that the text of the paper states."""
+    """Kilobytes that the text of the paper states."""
     once: int
     """Bytes of tflm-memopt without recompute."""
     again: int
@@ -126,22 +126,22 @@ class Bottleneck:
 
 
 def tinyengine(m: Module) -> int:
-    """The value for B2 is the 247.8 kB that section 7.3 states for the network."""
+    """Return the bytes of TinyEngine. For B2 they equal the 247.8 kB that section 7.3 states for the network."""
     before, expanded, after = _sizes(m)
     return max(before + expanded, expanded + after) + (after if m.residual else 0)
 
 
 def vmcu(m: Module) -> int:
-    """The kernel of vMCU makes one output pixel at a time from a window of the input. The workspace of vMCU's kernel
-    holds k x k + 1 pixels of the expanded tensor, and 1 of the output.
+    """Return the bytes of vMCU's kernel, which makes one output pixel at a time. Its workspace holds k x k + 1 pixels
+    of the expanded tensor, and one pixel of the output.
     """
     before, _, after = _sizes(m)
     return max(after, distance(m) + before) + (m.kernel * m.kernel + 1) * m.c_mid + m.c_out
 
 
 def distance(m: Module) -> int:
-    """Bytes from the start of the output to that of the input, such that no pixel is written over a pixel that is still
-    read.
+    """Return the least distance in bytes from the output's start to the input's start. With this distance, no output
+    pixel overwrites an input pixel that is still needed.
     """
     first, middle, last = m.strides
     out = -(-m.size // (first * middle * last))
@@ -176,12 +176,12 @@ def bottlenecks() -> list[Bottleneck]:
 
 GROWING = ("size", "channels")
 PUBLISHED_GROWTH = {"size": (1.29, 2.58), "channels": (1.26, 3.17)}
-"""Figures 11 and 12, for the smallest and the largest growth."""
+"""The smallest and the largest growth in Figures 11 and 12 of the paper."""
 
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """Compute how many times larger a module of MCUNet-5fps-VWW can be in the RAM that TinyEngine needs."""
+    """Factors by which a module of MCUNet-5fps-VWW may grow within the RAM that TinyEngine needs."""
 
     name: str
     image: float
@@ -189,10 +189,10 @@ class Headroom:
     channels: float
     """Factor by which input and output channels may grow, with recompute."""
     image_once: float
-    """The factor for height and width without recompute."""
+    """Factor for height and width without recompute."""
     channels_once: float
     image_formula: float
-    """The factor for height and width by vMCU's formula."""
+    """Factor for height and width by vMCU's formula."""
     channels_formula: float
 
 
@@ -220,7 +220,9 @@ def _scaled(m: Module, *, size: int = 0, times: float = 1.0) -> Module:
 
 
 def _largest(start: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from `start` that fits. If a number does not fit, no larger number may fit."""
+    """Return the largest number from `start` on that fits. If a number does not fit, larger numbers must not fit
+    either.
+    """
     low, high = start, 2 * start
     while fits(high):
         low, high = high, 2 * high
@@ -231,7 +233,7 @@ def _largest(start: int, fits: Callable[[int], bool]) -> int:
 
 
 TITLES = {"": "", ", F = 1": "_once", ", formula": "_formula"}
-"""Suffix of the field for a column of growth, by the end of the column's title."""
+"""End of each column's title, with the end of the field that has the column's values."""
 
 
 def bottleneck_table() -> str:
